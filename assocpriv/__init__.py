@@ -1,0 +1,70 @@
+"""assocpriv: mine association rules from baskets nobody may see.
+
+    import assocpriv as ap
+
+    plan = ap.plan(["milk", "bread", "eggs"], transaction_size=2, promise=ap.Breach("5%", "50%"))
+    report = ap.randomize({"milk", "bread"}, plan)               # on the device: a few bytes
+    itemsets = ap.mine(ap.read_reports("reports.parquet"), 0.05)  # at the server
+    rules = ap.association_rules(itemsets, 0.6)
+
+Names load on first use, so importing the package is instant. ``assocpriv.client`` sees raw baskets,
+``assocpriv.server`` sees reports only, ``assocpriv.lab`` may see both.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from assocpriv.apps.api import (
+        mine,
+        plan,
+        randomize,
+        randomize_baskets,
+        read_baskets,
+        simulate,
+        to_baskets,
+    )
+    from assocpriv.client.baskets import Baskets
+    from assocpriv.core.errors import AssocprivError
+    from assocpriv.core.plan import Catalogue, Plan
+    from assocpriv.core.privacy import Breach
+    from assocpriv.files.plans import read_plan, write_plan
+    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.server.itemsets import read_itemsets, write_itemsets
+    from assocpriv.server.rules import association_rules, write_rules
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "assocpriv.apps.api": (
+        "mine", "plan", "randomize", "randomize_baskets", "read_baskets", "simulate", "to_baskets",
+    ),
+    "assocpriv.client.baskets": ("Baskets",),
+    "assocpriv.core.errors": ("AssocprivError",),
+    "assocpriv.core.plan": ("Catalogue", "Plan"),
+    "assocpriv.core.privacy": ("Breach",),
+    "assocpriv.files.plans": ("read_plan", "write_plan"),
+    "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.server.itemsets": ("read_itemsets", "write_itemsets"),
+    "assocpriv.server.rules": ("association_rules", "write_rules"),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "association_rules", "mine", "plan",
+    "randomize", "randomize_baskets", "read_baskets", "read_itemsets", "read_plan", "read_reports", "simulate",
+    "to_baskets", "write_itemsets", "write_plan", "write_rules",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value  # looked up once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

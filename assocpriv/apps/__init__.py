@@ -1,0 +1,1 @@
+"""Edges: parse, call one function, print. The system's entropy is handed to the client here."""

@@ -1,0 +1,475 @@
+"""The command line. A command parses, calls one public function and prints its result.
+
+Results go to standard output (text, or one JSON object with ``--json``), talk to standard error. Exit status: 0
+done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+
+from assocpriv import __version__
+from assocpriv.apps.options import (
+    PATH,
+    basket_options,
+    force_option,
+    format_option,
+    json_option,
+    min_support_option,
+    plan_option,
+    top_option,
+)
+from assocpriv.core.errors import AssocprivError
+
+
+class _Group(click.Group):
+    """Turns what the package refuses into one line and exit status 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AssocprivError as error:
+            raise click.ClickException(" ".join(str(error).split())) from None
+        except MemoryError:
+            raise click.ClickException("out of memory; take fewer baskets, or a higher minimum support") from None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, package_name="assocpriv")
+def main() -> None:
+    """Mine association rules from baskets nobody may see.
+
+    Clients randomize their baskets under a proven promise; the server finds frequent itemsets and rules from the
+    reports alone.
+
+    \b
+    Example, from a file of baskets to rules:
+      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+      assocpriv randomize baskets.dat --plan plan.json -o reports.parquet
+      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv rules itemsets.parquet --min-confidence 60%
+    """
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line, err=True)
+
+
+def _show(as_json: bool, record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
+    if as_json:
+        click.echo(json.dumps(record(), ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo("\n".join(lines()))
+
+
+@main.command()
+@click.option("--items", type=int, help="Number of items, named 0 … N−1.")
+@click.option("--catalogue", type=PATH, help="File of item names, one a line.")
+@click.option("--transaction-size", type=int, required=True, help="M: baskets are padded or sampled to M items.")
+@click.option("--prior", required=True, help="Belief before a report, as 5% or 0.05.")
+@click.option("--posterior", required=True, help="Belief that no report may lift the prior to.")
+@click.option("--itemset-size", type=int, help="K: largest itemsets to estimate.  [default: 3, at most M]")
+@click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports that are expected.")
+@click.option(
+    "--code",
+    type=click.Choice(["auto", "bch", "reed-solomon", "none"]),
+    default="auto",
+    show_default=True,
+    help="How a report is compressed; auto takes the shortest.",
+)
+@click.option(
+    "--pattern",
+    type=click.Choice(["any", "threshold"]),
+    default="any",
+    show_default=True,
+    help="Operators to search; threshold is the choice of the 2003 paper.",
+)
+@click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas.")
+@click.option("--baskets", type=PATH, help="A sample of baskets: says what sampling to M would lose.")
+@format_option
+@click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON).")
+@force_option
+@json_option
+def plan(
+    items: int | None,
+    catalogue: Path | None,
+    transaction_size: int,
+    prior: str,
+    posterior: str,
+    itemset_size: int | None,
+    reports: int,
+    code: str,
+    pattern: str,
+    target: str | None,
+    baskets: Path | None,
+    format_: str | None,
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Choose the operator with the least error inside a promise.
+
+    The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way.
+
+    \b
+    Example:
+      assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+    """
+    from assocpriv.apps import show
+    from assocpriv.apps.progress import Progress
+    from assocpriv.core.privacy import Breach
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.plans import read_catalogue, write_plan
+    from assocpriv.lab.planner import make_plan
+
+    if (items is None) == (catalogue is None):
+        raise click.UsageError("give either --items or --catalogue")
+    check_writable(output, force=force)
+    names = read_catalogue(catalogue) if catalogue is not None else items
+    assert names is not None
+    made = make_plan(
+        names,
+        transaction_size,
+        Breach(prior, posterior),
+        itemset_size=itemset_size,
+        reports=reports,
+        code=code,
+        pattern=pattern,
+        target=target.split(",") if target is not None else None,
+        progress=Progress().stage("planning"),
+    )
+    if baskets is not None:
+        _say(_sample_lines(baskets, format_, transaction_size, made.itemset_size))
+    write_plan(made, output, force=force)
+    _show(as_json, lambda: show.plan_record(made, reports), lambda: show.plan_lines(made, reports))
+
+
+def _sample_lines(path: Path, format_: str | None, size: int, largest: int) -> list[str]:
+    from assocpriv.apps.api import sampling_loss
+    from assocpriv.apps.show import loss_lines
+    from assocpriv.client.basket_files import read_baskets
+
+    sample = read_baskets(path, format=format_, repeats="merge", empty="keep")
+    sampled = int((sample.sizes > size).sum())
+    return loss_lines(sampling_loss(sample, size, largest), sampled, len(sample), size)
+
+
+def _read(path: Path, format_: str | None, catalogue: Any, unknown: str, repeats: str, empty: str) -> Any:
+    """Read baskets into a plan's catalogue, telling what was left out or merged."""
+    from assocpriv.client.basket_files import read_baskets_report
+
+    baskets, counts = read_baskets_report(
+        path, format=format_, catalogue=catalogue, unknown=unknown, repeats=repeats, empty=empty
+    )
+    done = [
+        (counts.unknown_dropped, "items outside the catalogue dropped"),
+        (counts.repeats_merged, "repeated items merged"),
+        (counts.empty_kept, "empty baskets kept"),
+    ]
+    _say(f"{number:,} {what}" for number, what in done if number)
+    return baskets
+
+
+@main.command()
+@click.argument("baskets", type=PATH)
+@plan_option
+@click.option("-o", "--output", type=PATH, required=True, help="Report file to write (Parquet).")
+@basket_options
+@force_option
+@json_option
+def randomize(
+    baskets: Path,
+    plan_path: Path,
+    output: Path,
+    format_: str | None,
+    unknown: str,
+    repeats: str,
+    empty: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
+
+    \b
+    Example:
+      assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
+    """
+    from assocpriv.apps.api import sampling_loss
+    from assocpriv.apps.progress import Progress
+    from assocpriv.apps.show import loss_lines
+    from assocpriv.client.bulk import randomize_chunks
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.plans import read_plan
+    from assocpriv.files.reports import write_reports
+
+    made = read_plan(plan_path)
+    check_writable(output, force=force)
+    raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
+    size = made.transaction_size
+    sampled = int((raw.sizes > size).sum())
+    losses = sampling_loss(raw, size, made.itemset_size)
+    _say(loss_lines(losses, sampled, len(raw), size))
+    progress, done = Progress(), 0
+
+    def packed() -> Iterable[Any]:
+        nonlocal done
+        for chunk in randomize_chunks(raw, made, entropy=SystemEntropy()):
+            yield chunk.packed
+            done += len(chunk.packed)
+            progress("randomizing", done, len(raw))
+
+    written = write_reports(packed(), made, output, force=force)
+    _show(
+        as_json,
+        lambda: {
+            "plan_id": made.plan_id,
+            "reports": written,
+            "report_bytes": made.report_bytes,
+            "sampled_baskets": sampled,
+            "expected_support_lost": {str(k): loss for k, loss in losses.items()},
+        },
+        lambda: [f"{written:,} reports of {made.report_bytes} bytes written to {output}"],
+    )
+
+
+@main.command()
+@click.argument("reports", type=PATH, nargs=-1, required=True)
+@min_support_option()
+@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from.")
+@click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
+@top_option
+@force_option
+@json_option
+def mine(
+    reports: tuple[Path, ...],
+    min_support: str,
+    max_itemset: int | None,
+    confidence_level: float,
+    population: bool,
+    output: Path | None,
+    top: int,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
+
+    \b
+    Example:
+      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+    """
+    from assocpriv.apps import show
+    from assocpriv.apps.progress import Progress
+    from assocpriv.files.reports import read_reports
+    from assocpriv.server import itemsets as mined
+
+    _check_output(output, force)
+    frame = mined.mine(
+        read_reports(reports),
+        min_support,
+        max_itemset=max_itemset,
+        confidence_level=confidence_level,
+        population=population,
+        progress=Progress(),
+    )
+    facts = mined.mining_facts(frame)
+    _say(f"warning: {line}" for line in mined.describe_undecided(facts))
+    if output is not None:
+        mined.write_itemsets(frame, output, force=force)
+    _show(
+        as_json,
+        lambda: facts | {"itemsets": mined.itemset_records(frame)},
+        lambda: show.itemset_lines(frame, top),
+    )
+
+
+def _check_output(output: Path | None, force: bool) -> None:
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.server.itemsets import output_format
+
+    if output is not None:
+        output_format(output)
+        check_writable(output, force=force)
+
+
+@main.command()
+@click.argument("itemsets", type=PATH)
+@click.option("--min-confidence", required=True, help="Least confidence of a rule, as 60% or 0.6.")
+@click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
+@top_option
+@force_option
+@json_option
+def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, force: bool, as_json: bool) -> None:
+    """Derive association rules from mined ITEMSETS.
+
+    \b
+    Example:
+      assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
+    """
+    from assocpriv.apps import show
+    from assocpriv.server.itemsets import mining_facts, read_itemsets
+    from assocpriv.server.rules import association_rules, rule_records, write_rules
+
+    _check_output(output, force)
+    frame = read_itemsets(itemsets)
+    found = association_rules(frame, min_confidence)
+    if output is not None:
+        write_rules(found, output, force=force)
+    facts = {name: mining_facts(frame)[name] for name in ("plan_id", "reports", "min_support")}
+    _show(as_json, lambda: facts | {"rules": rule_records(found)}, lambda: show.rule_lines(found, top))
+
+
+@main.command()
+@click.argument("path", type=PATH)
+@click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports to plan for (of a plan).")
+@json_option
+def inspect(path: Path, reports: int, as_json: bool) -> None:
+    """Say what PATH is (a plan, reports or itemsets), what it promises and what can be learned from it.
+
+    \b
+    Example:
+      assocpriv inspect reports.parquet
+    """
+    from assocpriv.apps.inspect import inspect_path
+
+    kind, record, lines = inspect_path(path, reports)
+    _show(as_json, lambda: {"kind": kind} | record(), lines)
+
+
+@main.command()
+@click.argument("baskets", type=PATH)
+@plan_option
+@min_support_option()
+@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--seed", type=click.IntRange(0), help="Makes the simulation repeatable.")
+@basket_options
+@top_option
+@json_option
+def simulate(
+    baskets: Path,
+    plan_path: Path,
+    min_support: str,
+    max_itemset: int | None,
+    seed: int | None,
+    format_: str | None,
+    unknown: str,
+    repeats: str,
+    empty: str,
+    top: int,
+    as_json: bool,
+) -> None:
+    """Try a plan on BASKETS like yours: both sides, and the truth beside what was found.
+
+    \b
+    Example:
+      assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
+    """
+    from assocpriv.apps.progress import Progress
+    from assocpriv.apps.simulation import loss_lines_of, simulation_lines, simulation_record
+    from assocpriv.files.plans import read_plan
+    from assocpriv.lab.simulate import simulate as run
+    from assocpriv.server.itemsets import describe_undecided, mining_facts
+
+    made = read_plan(plan_path)
+    raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
+    _say(loss_lines_of(raw, made))
+    result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
+    _say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
+    _show(as_json, lambda: simulation_record(result), lambda: simulation_lines(result, top))
+
+
+@main.group()
+def generate() -> None:
+    """Make synthetic baskets.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+    """
+
+
+@generate.command()
+@click.option("--baskets", type=int, default=1_000_000, show_default=True, help="Number of baskets.")
+@click.option("--items", type=int, default=1_000, show_default=True, help="Number of items.")
+@click.option("--mean-size", type=float, help="Mean size of a basket.")
+@click.option("--patterns", type=int, help="Number of patterns that baskets are made of.")
+@click.option("--mean-pattern-size", type=float, help="Mean size of a pattern.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same baskets.")
+@click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
+@force_option
+def quest(
+    baskets: int,
+    items: int,
+    mean_size: float | None,
+    patterns: int | None,
+    mean_pattern_size: float | None,
+    seed: int,
+    output: Path,
+    force: bool,
+) -> None:
+    """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+    """
+    from assocpriv.apps.progress import Progress
+    from assocpriv.files.atomic import atomic_output, check_writable
+    from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
+
+    kinds: dict[str, Literal["dat", "basket"]] = {".dat": "dat", ".csv": "basket"}
+    if output.suffix not in kinds:
+        raise click.UsageError("-o must end in .dat or .csv")
+    check_writable(output, force=force)
+    given = {"mean_size": mean_size, "n_patterns": patterns, "mean_pattern_size": mean_pattern_size}
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    settings = QuestSettings(n_baskets=baskets, n_items=items, seed=seed, **chosen)
+    made = generate_quest(settings, progress=Progress().stage("generating"))
+    with atomic_output(output, force=force) as stream:
+        write_baskets(made, stream, kinds[output.suffix])
+    click.echo(f"{len(made):,} baskets over {items:,} items written to {output}")
+
+
+@main.command()
+@click.option("--baskets", type=PATH, help="Your own baskets instead of generated ones.")
+@click.option("--size", type=int, default=1_000_000, show_default=True, help="Number of baskets to generate.")
+@click.option("--items", type=int, default=1_000, show_default=True, help="Number of items to generate.")
+@click.option("--transaction-size", type=int, default=5, show_default=True, help="M, as for assocpriv plan.")
+@click.option("--prior", default="5%", show_default=True, help="As for assocpriv plan.")
+@click.option("--posterior", default="50%", show_default=True, help="As for assocpriv plan.")
+@min_support_option(required=False, default="2%")
+@click.option("--min-confidence", default="60%", show_default=True, help="Least confidence of a rule.")
+@click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
+@format_option
+@click.option("-o", "--output", type=PATH, default=Path("assocpriv-demo"), show_default=True, help="Folder.")
+@click.option("--top", type=click.IntRange(0), default=15, show_default=True, help="Rows shown.")
+@force_option
+@json_option
+def demo(as_json: bool, **options: Any) -> None:
+    """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
+
+    Leaves plan.json, reports.parquet, itemsets.parquet and rules.csv in a folder.
+
+    \b
+    Example:
+      assocpriv demo
+      assocpriv demo --baskets baskets.csv --min-support 5%
+    """
+    from assocpriv.apps.demo import run_demo
+
+    run_demo(say=lambda line: None if as_json else click.echo(line), **options, emit=_emit if as_json else None)
+
+
+def _emit(record: dict[str, Any]) -> None:
+    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+"""The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
+
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.apps import show
+from assocpriv.apps.progress import Progress
+from assocpriv.apps.simulation import loss_lines_of, missed_lines, score_line, simulation_record
+from assocpriv.client.basket_files import read_baskets
+from assocpriv.client.baskets import Baskets
+from assocpriv.core.errors import FileError
+from assocpriv.core.plan import Plan
+from assocpriv.core.privacy import Breach
+from assocpriv.files.atomic import check_writable
+from assocpriv.files.plans import write_plan
+from assocpriv.lab.planner import make_plan
+from assocpriv.lab.simulate import Simulation, simulate
+from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.server.itemsets import describe_undecided, mining_facts, write_itemsets
+from assocpriv.server.rules import association_rules, rule_records, write_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv")
+Say = Callable[[str], None]
+
+
+def run_demo(
+    *,
+    say: Say,
+    emit: Callable[[dict[str, Any]], None] | None,
+    baskets: Path | None,
+    format_: str | None,
+    size: int,
+    items: int,
+    transaction_size: int,
+    prior: str,
+    posterior: str,
+    min_support: str,
+    min_confidence: str,
+    seed: int | None,
+    output: Path,
+    top: int,
+    force: bool,
+) -> None:
+    """Run the demo; ``say`` shows a line to a person, ``emit`` takes the record of everything for a program.
+
+    Raises:
+        AssocprivError: bad input, or files that exist already without ``force``.
+    """
+    promise = Breach(prior, posterior)
+    paths = _prepare(output, force)
+    progress, seconds = Progress(), {}
+    start = perf_counter()
+    raw = _baskets(baskets, format_, size, items, seed, progress)
+    seconds["read" if baskets else "generate"] = perf_counter() - start
+    say(f"{len(raw):,} baskets over {len(raw.catalogue):,} items, {raw.sizes.mean():.2f} items on average")
+    start = perf_counter()
+    names = len(raw.catalogue) if raw.catalogue.is_numbered else raw.catalogue
+    plan = make_plan(names, transaction_size, promise, reports=len(raw), progress=progress.stage("planning"))
+    seconds["plan"] = perf_counter() - start
+    for line in ["", *show.plan_lines(plan, len(raw)), *loss_lines_of(raw, plan)]:
+        say(line)
+    result = simulate(raw, plan, min_support, seed=seed, progress=progress)
+    seconds |= result.seconds
+    start = perf_counter()
+    rules = association_rules(result.itemsets, min_confidence)
+    seconds["rules"] = perf_counter() - start
+    start = perf_counter()
+    _write(plan, result, rules, paths)
+    seconds["write"] = perf_counter() - start
+    _with_truth(rules, result)
+    for line in _result_lines(result, rules, top):
+        say(line)
+    say(f"\ntime: {', '.join(f'{stage} {taken:.2f} s' for stage, taken in seconds.items())}")
+    say(f"files: {', '.join(str(path) for path in paths)}")
+    if emit:
+        record = simulation_record(result) | {"seconds": seconds, "rules": rule_records(rules)}
+        emit(record | {"plan": show.plan_record(plan, len(raw)), "files": [str(path) for path in paths]})
+
+
+def _prepare(output: Path, force: bool) -> list[Path]:
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {output}: {error.strerror or error}") from None
+    return [check_writable(output / name, force=force) for name in _FILES]
+
+
+def _baskets(
+    path: Path | None, format_: str | None, size: int, items: int, seed: int | None, progress: Progress
+) -> Baskets:
+    if path is not None:
+        return read_baskets(path, format=format_, repeats="merge", empty="keep")
+    settings = QuestSettings(n_baskets=size, n_items=items, seed=seed or 0)
+    return generate_quest(settings, progress=progress.stage("generating"))
+
+
+def _write(plan: Plan, result: Simulation, rules: "pd.DataFrame", paths: list[Path]) -> None:
+    write_plan(plan, paths[0], force=True)
+    result.reports.write(paths[1], force=True)
+    # what a server would have: no column of truths
+    mined = result.itemsets.drop(columns=["true_support", "raw_support"])
+    write_itemsets(mined, paths[2], force=True)
+    write_rules(rules, paths[3], force=True)
+
+
+def _with_truth(rules: "pd.DataFrame", result: Simulation) -> None:
+    unions = [a | c for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)]
+    whole = result.truth.supports(unions, raw=False)
+    rules["true_confidence"] = whole / result.truth.supports(rules["antecedents"], raw=False)
+
+
+def _result_lines(result: Simulation, rules: "pd.DataFrame", top: int) -> list[str]:
+    itemsets = result.itemsets
+    lines = ["", "Found in the reports; true: support within the sampled items, raw: in the whole baskets"]
+    for k in sorted(set(itemsets["length"])):
+        lines += ["", *show.itemset_lines(itemsets[itemsets["length"] == k], top)]
+    lines += ["", *missed_lines(result.missed, top), score_line(result)]
+    lines += describe_undecided(mining_facts(itemsets))
+    return [*lines, "", *show.rule_lines(rules, top)]

@@ -1,0 +1,87 @@
+"""What a file is, what it promises, and what can be learned from it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from assocpriv.apps import show
+from assocpriv.core.errors import EstimateError, FileError, PlanError, WireError
+from assocpriv.files.plans import read_plan
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.server.itemsets import FORMATS, itemset_records, mining_facts, read_itemsets
+
+Description = tuple[str, Callable[[], dict[str, Any]], Callable[[], list[str]]]
+
+
+def inspect_path(path: Path, reports: int) -> Description:
+    """Return what kind of file a path is, and how to describe it as JSON content and as text.
+
+    Args:
+        path: a plan, a report file or folder of them, or a file of mined itemsets.
+        reports: number of reports to describe a plan for.
+
+    Raises:
+        FileError: it is none of these; says what speaks against each.
+    """
+    if not path.exists():
+        raise FileError(f"there is no file {path}")
+    if reports < 1:
+        raise FileError(f"--reports must be at least 1, got {reports}")
+    reasons = []
+    for attempt in (_plan, _reports, _itemsets):
+        try:
+            description = attempt(path, reports)
+        except (PlanError, WireError, EstimateError, FileError) as error:
+            reasons.append(str(error))
+            continue
+        if description is not None:
+            return description
+    raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
+
+
+def _plan(path: Path, reports: int) -> Description | None:
+    if path.suffix.lower() != ".json" or path.is_dir():
+        return None
+    plan = read_plan(path)
+    return "plan", lambda: show.plan_record(plan, reports), lambda: show.plan_lines(plan, reports)
+
+
+def _reports(path: Path, _reports_planned: int) -> Description | None:
+    if path.suffix.lower() != ".parquet" and not path.is_dir():
+        return None
+    collection = read_reports(path)
+    _check_all(collection)
+    n_reports = len(collection)
+    files = len(collection.paths)
+
+    def lines() -> list[str]:
+        return [
+            f"{n_reports:,} reports in {files} file{'s' * (files != 1)}, each whole and as its plan says",
+            *show.plan_lines(collection.plan, max(n_reports, 1)),
+        ]
+
+    def record() -> dict[str, Any]:
+        return show.plan_record(collection.plan, max(n_reports, 1)) | {"reports": n_reports, "files": files}
+
+    return "reports", record, lines
+
+
+def _check_all(collection: Reports) -> None:
+    for _ in collection.batches(1 << 20):
+        pass  # reading is the check
+
+
+def _itemsets(path: Path, _reports_planned: int) -> Description | None:
+    if path.suffix.lower() not in FORMATS or path.is_dir():
+        return None
+    frame = read_itemsets(path)
+    facts = mining_facts(frame)
+
+    def lines() -> list[str]:
+        return [
+            f"{len(frame):,} itemsets from {facts['reports']:,} reports of plan {facts['plan_id'][:16]}…, "
+            f"minimum support {facts['min_support']:.4g}",
+            *show.itemset_lines(frame, 20),
+        ]
+
+    return "itemsets", lambda: facts | {"itemsets": itemset_records(frame)}, lines

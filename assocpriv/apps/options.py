@@ -1,0 +1,69 @@
+"""Options that several commands share."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
+    """Return one decorator that applies several, the first outermost."""
+
+    def decorate(function: _F) -> _F:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+force_option = click.option("--force", is_flag=True, help="Replace existing files.")
+top_option = click.option("--top", type=click.IntRange(0), default=50, show_default=True, help="Rows shown as text.")
+PATH = click.Path(path_type=Path)
+format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["dat", "basket", "long", "parquet"]),
+    help="Of the baskets: FIMI .dat, CSV with a basket a line, CSV with transaction and item columns, "
+    "Parquet. By extension if not given.",
+)
+basket_options = joined(
+    format_option,
+    click.option(
+        "--unknown",
+        type=click.Choice(["error", "drop"]),
+        default="error",
+        show_default=True,
+        help="Items outside the catalogue.",
+    ),
+    click.option(
+        "--repeats",
+        type=click.Choice(["error", "merge"]),
+        default="error",
+        show_default=True,
+        help="Items repeated in a basket.",
+    ),
+    click.option(
+        "--empty",
+        type=click.Choice(["error", "keep"]),
+        default="error",
+        show_default=True,
+        help="Empty baskets.",
+    ),
+)
+plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
+
+
+def min_support_option(required: bool = True, default: str | None = None) -> Callable[[_F], _F]:
+    """Return the option --min-support."""
+    return click.option(
+        "--min-support",
+        required=required,
+        default=default,
+        show_default=True,
+        help="Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items.",
+    )

@@ -1,0 +1,47 @@
+"""Progress on a terminal, for anything that takes more than two seconds."""
+
+import sys
+from collections.abc import Callable
+from time import monotonic
+
+_PATIENCE_SECONDS = 2.0
+_BETWEEN_SECONDS = 0.2
+_WIDTH = 24
+
+
+class Progress:
+    """A line on standard error with a bar, the rate and the time left; silent where that is no terminal."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._started = self._shown = monotonic()
+        self._visible = False
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Report that ``done`` of ``total`` steps of a stage are done."""
+        now = monotonic()
+        if stage != self._stage:
+            self.clear()
+            self._stage, self._started = stage, now
+        late = now - self._started > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
+        if late and sys.stderr.isatty() and 0 < done < total:
+            self._shown, self._visible = now, True
+            rate = done / (now - self._started)
+            filled = _WIDTH * done // total
+            bar = "#" * filled + "-" * (_WIDTH - filled)
+            left = (total - done) / rate
+            sys.stderr.write(f"\r{stage} [{bar}] {done / total:4.0%}  {rate:,.0f}/s  {left:,.0f} s left \x1b[K")
+            sys.stderr.flush()
+        elif done >= total:
+            self.clear()
+
+    def stage(self, name: str) -> Callable[[int, int], None]:
+        """Return a callback (done, total) for one stage."""
+        return lambda done, total: self(name, done, total)
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._visible:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._visible = False

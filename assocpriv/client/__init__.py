@@ -1,0 +1,1 @@
+"""The only code, besides lab, that holds raw baskets: it turns them into reports."""

@@ -1,0 +1,138 @@
+"""Randomize many transactions at once, in compiled code fed with blocks of entropy.
+
+This module sees raw items. For equal words the reports equal those of client/itemset.py, one transaction
+after the other.
+"""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets import Baskets
+from assocpriv.client.itemset import kept_subsets
+from assocpriv.core.codes import WORD_BITS, item_columns
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.errors import BasketError
+from assocpriv.core.plan import Plan
+
+CHUNK = 1 << 15  # transactions a task randomizes; a few MiB of words at most sizes
+_SPARE_WORDS = 64
+
+
+@dataclass(frozen=True)
+class RandomizedChunk:
+    """Reports of consecutive transactions, and what only the device may know of them.
+
+    Attributes:
+        packed: the reports, uint8 of shape (n, report_bytes).
+        raw_fitted: the M items (dummies included) that each transaction was cut or padded to, int64 (n, M).
+    """
+
+    packed: NDArray[np.uint8]
+    raw_fitted: NDArray[np.int64] = field(repr=False)
+
+
+class BulkRandomizer:
+    """Tables of one plan in the kernel's form; built once for any number of chunks."""
+
+    def __init__(self, plan: Plan) -> None:
+        operator = plan.operator
+        subsets = kept_subsets(operator)
+        n_words = -(-operator.weight_bits // WORD_BITS)
+        cumulative = np.array(
+            [
+                [total >> (WORD_BITS * i) & 0xFFFFFFFFFFFFFFFF for i in range(n_words)]
+                # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
+                for total in subsets.cumulative
+            ],
+            dtype=np.uint64,
+        )
+        self.plan = plan
+        self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
+        items = np.arange(plan.padded_items, dtype=np.int64)
+        self._columns = (
+            np.empty((0, 1, 1), dtype=np.uint64)
+            if plan.generator.kind == "none"
+            else item_columns(plan.generator, operator.insert_bits, items)
+        )
+        self._shape = np.array(
+            [
+                plan.n_items,
+                plan.transaction_size,
+                operator.insert_num,
+                operator.insert_bits,
+                operator.weight_bits,
+                plan.report_bits,
+            ],
+            dtype=np.int64,
+        )
+
+    def words_needed(self, baskets: Baskets) -> int:
+        """Return how many words these transactions use when no draw is rejected."""
+        plan, operator = self.plan, self.plan.operator
+        report_words = -(-plan.report_bits // WORD_BITS)
+        each = -(-operator.weight_bits // WORD_BITS)
+        if plan.generator.kind == "none":
+            each += report_words * operator.insert_bits
+        else:
+            each += report_words + plan.transaction_size * int(operator.insert_bits > 1)
+        sampled = int((baskets.sizes > plan.transaction_size).sum())
+        return len(baskets) * each + sampled * plan.transaction_size
+
+    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
+        """Randomize transactions with the words given first, then with further words of ``entropy``."""
+        from assocpriv.core.kernels import OUT_OF_WORDS, randomize_transactions
+
+        n_words = -(-self.plan.report_bits // WORD_BITS)
+        reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
+        fitted = np.zeros((len(baskets), self.plan.transaction_size), dtype=np.int64)
+        done = 0
+        while True:
+            more, used, status = randomize_transactions(
+                baskets.offsets[done:],
+                baskets.items,
+                words,
+                self._subsets,
+                self._columns,
+                self._shape,
+                fitted[done:],
+                reports[done:],
+            )
+            done += more
+            if status == 0:
+                break
+            assert status == OUT_OF_WORDS, "the plan's generator does not have the independence it states"
+            words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+        packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
+        return RandomizedChunk(np.ascontiguousarray(packed), fitted)
+
+
+def randomize_chunks(
+    baskets: Baskets, plan: Plan, *, entropy: WordEntropy, chunk: int = CHUNK
+) -> Iterator[RandomizedChunk]:
+    """Randomize all transactions, in order, on all cores.
+
+    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores.
+
+    Raises:
+        BasketError: the baskets do not use the plan's catalogue.
+    """
+    if baskets.catalogue != plan.catalogue:
+        raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
+    randomizer = BulkRandomizer(plan)
+    workers = os.cpu_count() or 1
+    with ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[RandomizedChunk]] = deque()
+        for start in range(0, len(baskets), chunk):
+            part = baskets[start : start + chunk]
+            words = entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
+            waiting.append(pool.submit(randomizer.randomize, part, words, entropy))
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -1,0 +1,110 @@
+"""Select-a-size on the device: one transaction → one report.
+
+This module sees raw items. The steps, each an exact draw (see core/entropy.py):
+
+1. the transaction becomes exactly M items: padded with dummies, or M of a longer one sampled uniformly;
+2. one draw of ``weight_bits`` bits picks which of the M items are kept, every subset of j items with
+   probability v_j / 2^weight_bits;
+3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
+   bit by bit without a generator (every other item present with probability ρ), by its seed with one.
+
+Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from assocpriv.client.seeded import draw_seed
+from assocpriv.core.codes import Field
+from assocpriv.core.entropy import Entropy
+from assocpriv.core.errors import BasketError
+from assocpriv.core.plan import Operator, Plan
+from assocpriv.core.wire import encode_report
+
+
+@dataclass(frozen=True)
+class KeptSubsets:
+    """All subsets of m positions, by size and then as integers, with cumulative weights.
+
+    ``masks[i]`` has bit p set where position p is kept; ``cumulative`` ends in 2^weight_bits.
+    """
+
+    masks: tuple[int, ...]
+    cumulative: tuple[int, ...]
+
+
+def kept_subsets(operator: Operator) -> KeptSubsets:
+    """Tabulate the subsets that step 2 picks from."""
+    masks = tuple(sorted(range(1 << operator.size), key=lambda mask: (mask.bit_count(), mask)))
+    weights = (operator.keep_weights[mask.bit_count()] for mask in masks)
+    return KeptSubsets(masks, tuple(accumulate(weights)))
+
+
+class Randomizer:
+    """A device's side of one plan; keep one for many transactions."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.subsets = kept_subsets(plan.operator)
+
+    def __repr__(self) -> str:
+        return f"Randomizer({self.plan!r})"
+
+    @cached_property
+    def field(self) -> Field:
+        """Power and logarithm tables of the generator's field."""
+        return Field(self.plan.generator.field_bits, self.plan.generator.field_polynomial)
+
+    def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
+        """Return the report of one transaction.
+
+        Args:
+            transaction: distinct item ids in 0..n_items − 1, any number of them, none included.
+            entropy: source of every draw.
+
+        Returns:
+            ``plan.report_bytes`` bytes (docs/formats.md), distributed as the plan says.
+
+        Raises:
+            BasketError: an id outside the catalogue, or a repeated one.
+        """
+        items = fit_transaction(check_transaction(transaction, self.plan), self.plan, entropy)
+        mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
+        kept = [bool(mask >> position & 1) for position in range(len(items))]
+        if self.plan.generator.kind == "none":
+            return encode_report(_draw_bits(items, kept, self.plan, entropy), self.plan)
+        return encode_report(draw_seed(items, kept, self.plan, self.field, entropy), self.plan)
+
+
+def check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
+    """Return the item ids in increasing order; positions, never items, are named in errors."""
+    items = sorted(transaction)
+    if items and not (items[0] >= 0 and items[-1] < plan.n_items):
+        raise BasketError(f"the basket holds an item id outside the plan's catalogue, 0..{plan.n_items - 1}")
+    if len(set(items)) != len(items):
+        raise BasketError("the basket repeats an item; a basket is a set")
+    return items
+
+
+def fit_transaction(items: Sequence[int], plan: Plan, entropy: Entropy) -> list[int]:
+    """Pad with dummies n_items, n_items + 1, … to exactly M items, or sample M of them uniformly.
+
+    The sample is the first M places of a Fisher–Yates shuffle.
+    """
+    fitted, size = list(items), plan.transaction_size
+    if len(fitted) <= size:
+        return fitted + list(range(plan.n_items, plan.n_items + size - len(fitted)))
+    for place in range(size):
+        other = place + entropy.below(len(fitted) - place)
+        fitted[place], fitted[other] = fitted[other], fitted[place]
+    return fitted[:size]
+
+
+def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: Entropy) -> int:
+    operator = plan.operator
+    bits = entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits)
+    for item, keep in zip(items, kept, strict=True):
+        bits = bits | 1 << item if keep else bits & ~(1 << item)
+    return bits

@@ -1,0 +1,1 @@
+"""Shared mathematics and shapes: no raw data, no files, no sockets, no clock."""

@@ -1,0 +1,33 @@
+"""Every exception this package raises on purpose.
+
+A message says what is wrong, the rule, the value and the remedy. It never contains an item, a value or a
+transaction of a person: only names of fields, positions and counts.
+"""
+
+
+class AssocprivError(Exception):
+    """Anything this package refuses; the command line prints its text as one line."""
+
+
+class PlanError(AssocprivError, ValueError):
+    """A plan, or a request for one, that breaks a rule."""
+
+
+class PrivacyLimitError(PlanError):
+    """A plan whose operator breaks the promise it states."""
+
+
+class WireError(AssocprivError, ValueError):
+    """Report bytes or a report file that do not fit their plan."""
+
+
+class BasketError(AssocprivError, ValueError):
+    """Raw baskets that cannot be read or do not fit the plan."""
+
+
+class EstimateError(AssocprivError, ValueError):
+    """A question the reports cannot answer."""
+
+
+class FileError(AssocprivError, ValueError):
+    """A file that cannot be read or written, other than baskets, plans and reports."""

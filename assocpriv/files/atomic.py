@@ -1,0 +1,63 @@
+"""Files that appear whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from assocpriv.core.errors import FileError
+
+
+def check_writable(path: str | Path, *, force: bool) -> Path:
+    """Refuse an output path that cannot be written, before any work is done for it.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, it is a folder, or its folder is missing.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise FileError(f"{target} is a folder; name a file to write")
+    if target.exists() and not force:
+        raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
+    if not target.parent.is_dir():
+        raise FileError(f"the folder {target.parent} does not exist; make it first")
+    return target
+
+
+@contextmanager
+def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[BinaryIO]:
+    """Open a file that takes its final name only when everything in it is on disk.
+
+    Whatever goes wrong before (a full disk, an interrupt, an error in the block), the final name keeps what it
+    had and the unfinished file is removed.
+
+    Raises:
+        FileError: as :func:`check_writable`, or the disk refuses.
+    """
+    target = check_writable(path, force=force)
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            with open(unfinished, "xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            _publish(unfinished, target, force=force)
+        finally:
+            unfinished.unlink(missing_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}; nothing was left there") from error
+
+
+def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
+    if force:
+        os.replace(unfinished, target)
+        return
+    try:
+        os.link(unfinished, target)  # unlike a rename, fails if somebody wrote the name meanwhile
+    except FileExistsError:
+        raise FileError(f"{target} appeared while it was being written; nothing was replaced") from None
+    except OSError:  # a file system without hard links
+        os.replace(unfinished, target)

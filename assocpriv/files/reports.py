@@ -1,0 +1,187 @@
+"""Reports at rest: Parquet files that carry their plan, read and written batch by batch.
+
+One column ``report`` of fixed-size binary, ``plan.report_bytes`` a row; the plan's canonical JSON under the
+metadata key ``assocpriv.plan``. Seeds are random bits: they are neither compressed nor dictionary-encoded.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import WireError
+from assocpriv.core.plan import Plan
+from assocpriv.core.wire import check_unused_bits, pack_reports
+from assocpriv.files.atomic import atomic_output
+
+PLAN_KEY = b"assocpriv.plan"
+COLUMN = "report"
+_ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True)
+class Reports:
+    """A collection of reports of one plan: in memory, or in files that are read batch by batch.
+
+    Attributes:
+        plan: the plan all of them were made with.
+        packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
+        paths: the files, if they are in files.
+        file_reports: number of reports in the files.
+    """
+
+    plan: Plan
+    packed: NDArray[np.uint8]
+    paths: tuple[Path, ...] = ()
+    file_reports: int = 0
+
+    @classmethod
+    def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
+        """Collect single reports.
+
+        Raises:
+            WireError: a report that does not fit the plan; its position is named.
+        """
+        return cls(plan, pack_reports(reports, plan))
+
+    def __len__(self) -> int:
+        return len(self.packed) + self.file_reports
+
+    def __repr__(self) -> str:
+        return f"Reports({len(self):,} of {self.plan!r})"
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes).
+
+        Raises:
+            WireError: a file that is damaged or whose reports do not fit the plan.
+        """
+        for start in range(0, len(self.packed), size):
+            yield self.packed[start : start + size]
+        first = 0
+        for path in self.paths:
+            for batch in _file_batches(path, self.plan, size):
+                check_unused_bits(batch, self.plan, first)
+                first += len(batch)
+                yield batch
+
+    def write(self, path: str | Path, *, force: bool = False) -> None:
+        """Write all reports to one Parquet file.
+
+        Raises:
+            FileError: the file exists and ``force`` is not set, or cannot be written.
+        """
+        write_reports(self.batches(_ROW_GROUP), self.plan, path, force=force)
+
+
+def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | Path, *, force: bool = False) -> int:
+    """Write batches of packed reports to a Parquet file and return their number.
+
+    Args:
+        batches: uint8 arrays of shape (n, report_bytes).
+        plan: the plan they were made with.
+        path: file to write.
+        force: replace an existing file.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
+    schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii")})
+    written = 0
+    with (
+        atomic_output(path, force=force) as stream,
+        pq.ParquetWriter(stream, schema, compression="none", use_dictionary=False, write_statistics=False) as writer,
+    ):
+        for packed in batches:
+            data = pa.py_buffer(np.ascontiguousarray(packed))
+            array = pa.FixedSizeBinaryArray.from_buffers(column.type, len(packed), [None, data])
+            writer.write_batch(pa.record_batch([array], schema=schema), row_group_size=_ROW_GROUP)
+            written += len(packed)
+    return written
+
+
+def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
+    """Open report files, or folders of them, as one collection; the reports stay on disk.
+
+    Raises:
+        WireError: no file, a damaged one, one without a plan, or files of different plans.
+        PlanError: a plan that is itself invalid.
+    """
+    listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
+    files = [file for path in listed for file in _expand(path)]
+    if not files:
+        raise WireError("there are no report files (*.parquet) to read")
+    plan, total = _open(files[0])
+    for file in files[1:]:
+        other, count = _open(file)
+        if other.plan_id != plan.plan_id:
+            raise WireError(
+                f"{file} was made with plan {other.plan_id[:12]}, {files[0]} with plan {plan.plan_id[:12]}; "
+                "reports of different plans cannot be mixed: mine them one by one"
+            )
+        total += count
+    return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
+
+
+def _expand(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(p for p in path.glob("*.parquet") if not p.name.startswith("."))
+    return [path]
+
+
+def _parquet_errors() -> tuple[type[BaseException], ...]:
+    import pyarrow as pa
+
+    return (pa.ArrowException, OSError)
+
+
+def _open(path: Path) -> tuple[Plan, int]:
+    """Return a file's plan and number of reports, having checked its shape."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not path.is_file():
+        raise WireError(f"there is no report file {path}")
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except _parquet_errors() as error:
+        raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}") from None
+    text = (schema.metadata or {}).get(PLAN_KEY)
+    if text is None:
+        raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
+    plan = Plan.parse(text.decode("utf-8", errors="replace"))
+    expected = pa.binary(plan.report_bytes)
+    if schema.names != [COLUMN] or schema.field(0).type != expected:
+        raise WireError(f"{path} must have one column {COLUMN!r} of {expected}, as its plan says")
+    return plan, rows
+
+
+def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint8]]:
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=size):
+                yield _as_packed(batch.column(0), plan, path)
+    except _parquet_errors() as error:
+        raise WireError(f"{path} is damaged: {_first_line(error)}") from None
+
+
+def _as_packed(column: Any, plan: Plan, path: Path) -> NDArray[np.uint8]:
+    if column.null_count:
+        raise WireError(f"{path} holds {column.null_count} missing reports; every row must be a report")
+    data = np.frombuffer(column.buffers()[1], dtype=np.uint8)
+    start = column.offset * plan.report_bytes
+    return data[start : start + len(column) * plan.report_bytes].reshape(len(column), plan.report_bytes)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,1 @@
+"""Offline tools that hold both sides: planning, synthetic data, simulation, exact enumeration."""

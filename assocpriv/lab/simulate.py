@@ -1,0 +1,223 @@
+"""Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets import Baskets
+from assocpriv.client.bulk import RandomizedChunk, randomize_chunks
+from assocpriv.core.bitmap import count_row_supersets, transaction_rows
+from assocpriv.core.entropy import SystemEntropy, WordEntropy
+from assocpriv.core.plan import Catalogue, Plan
+from assocpriv.core.transition import SupportModel
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded import SeededEntropy
+from assocpriv.server.apriori import mine_levels
+from assocpriv.server.counting import DEFAULT_MEMORY, batch_size, sum_over_batches
+from assocpriv.server.itemsets import check_max_itemset, check_min_support, mine, mining_facts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress = Callable[[str, int, int], None]
+
+
+class PlainCounter:
+    """Counts itemsets over transactions that were not randomized (a counting backend for truths).
+
+    Args:
+        offsets: int64 (n + 1,).
+        items: flat item ids, int64; transaction t is items[offsets[t] : offsets[t+1]].
+        n_items: number of ids.
+    """
+
+    def __init__(self, offsets: NDArray[np.int64], items: NDArray[np.int64], n_items: int) -> None:
+        self._offsets, self._items, self._n_items = offsets, items, n_items
+
+    @property
+    def n_reports(self) -> int:
+        """Number of transactions."""
+        return len(self._offsets) - 1
+
+    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of transactions holding all items of each itemset, int64 (candidates,)."""
+        items, places = np.unique(itemsets, return_inverse=True)
+        numbered = places.reshape(itemsets.shape).astype(np.int64)
+
+        def count_batch(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+            rows = transaction_rows(offsets, self._items, self._n_items, items)
+            return count_row_supersets(rows, numbered)
+
+        size = batch_size(len(items), DEFAULT_MEMORY)
+        batches = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))
+        return sum_over_batches(batches, count_batch, len(itemsets))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Supports as they were before randomization.
+
+    Attributes:
+        catalogue: names of the items.
+        fitted: counts over the at most M items of each basket that were randomized (what is estimated).
+        raw: counts over the whole baskets.
+    """
+
+    catalogue: Catalogue
+    fitted: PlainCounter
+    raw: PlainCounter
+
+    def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
+        """Return the true support of each itemset of names, float64 (itemsets,)."""
+        counter = self.raw if raw else self.fitted
+        listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
+        supports = np.zeros(len(listed))
+        for k in {len(row) for row in listed} - {0}:
+            places = [place for place, row in enumerate(listed) if len(row) == k]
+            rows = np.array([listed[place] for place in places], dtype=np.int64)
+            order = np.lexsort(rows.T[::-1])
+            supports[np.array(places)[order]] = counter.count(rows[order]) / counter.n_reports
+        return supports
+
+    def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
+        """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
+        model = SupportModel.plain(max_itemset)
+        found, _ = mine_levels(self.fitted, len(self.catalogue), model, min_support, max_itemset)
+        names = self.catalogue
+        return {frozenset(names[item] for item in row) for level in found for row in level.itemsets.tolist()}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What a plan finds on given baskets, beside the truth.
+
+    Attributes:
+        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (within at most M sampled items, what
+            is estimated) and ``raw_support`` (in the whole baskets).
+        missed: truly frequent itemsets that were not found, with both true supports.
+        reports: the reports that were made.
+        truth: counters over the raw data.
+        sampled_baskets: baskets longer than M.
+        seconds: time of each stage.
+    """
+
+    itemsets: "pd.DataFrame"
+    missed: "pd.DataFrame"
+    reports: Reports
+    truth: Truth
+    sampled_baskets: int
+    seconds: dict[str, float]
+
+    @property
+    def found_count(self) -> int:
+        """Truly frequent itemsets that were found."""
+        return int((self.itemsets["frequent"] & self._truly).sum())
+
+    @property
+    def false_count(self) -> int:
+        """Itemsets reported as frequent whose true support is below the minimum."""
+        return int((self.itemsets["frequent"] & ~self._truly).sum())
+
+    @property
+    def missed_count(self) -> int:
+        """Truly frequent itemsets that were not found."""
+        return len(self.missed)
+
+    @property
+    def _truly(self) -> "pd.Series[bool]":
+        least = float(mining_facts(self.itemsets)["min_support"])
+        return self.itemsets["true_support"] >= least
+
+
+def simulate(
+    baskets: Baskets,
+    plan: Plan,
+    min_support: "float | str",
+    *,
+    max_itemset: int | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Simulation:
+    """Randomize baskets, mine the reports and compare with the truth.
+
+    Args:
+        baskets: raw baskets; they must use the plan's catalogue (:meth:`Baskets.aligned`).
+        plan: the plan to try.
+        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with (stage, done, total).
+
+    Raises:
+        BasketError: the baskets use another catalogue.
+        EstimateError: no baskets, or sizes that the plan cannot answer.
+    """
+    largest = check_max_itemset(plan, max_itemset)
+    threshold = check_min_support(min_support)
+    entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
+    clock = [perf_counter()]
+    chunks = list(_told(randomize_chunks(baskets, plan, entropy=entropy), len(baskets), progress))
+    reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
+    fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
+    clock.append(perf_counter())
+    itemsets = mine(reports, min_support, max_itemset=largest, progress=progress)
+    clock.append(perf_counter())
+    truth = Truth(
+        plan.catalogue,
+        PlainCounter(
+            np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size,
+            fitted.ravel(),
+            plan.padded_items,
+        ),
+        PlainCounter(baskets.offsets, baskets.items, plan.n_items),
+    )
+    itemsets, missed = _compare(itemsets, truth, threshold, largest)
+    clock.append(perf_counter())
+    stages = ["randomize", "mine", "truth"]
+    return Simulation(
+        itemsets,
+        missed,
+        reports,
+        truth,
+        int((baskets.sizes > plan.transaction_size).sum()),
+        {stage: end - start for stage, start, end in zip(stages, clock, clock[1:], strict=False)},
+    )
+
+
+def _told(chunks: Iterable[RandomizedChunk], total: int, progress: Progress | None) -> Iterable[RandomizedChunk]:
+    done = 0
+    for chunk in chunks:
+        yield chunk
+        done += len(chunk.packed)
+        if progress:
+            progress("randomizing", done, total)
+
+
+def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty((0, width), dtype=np.uint8)
+
+
+def _compare(
+    itemsets: "pd.DataFrame", truth: Truth, min_support: float, largest: int
+) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    import pandas as pd
+
+    with_truth = itemsets.assign(
+        true_support=truth.supports(itemsets["itemsets"], raw=False),
+        raw_support=truth.supports(itemsets["itemsets"], raw=True),
+    )
+    with_truth.attrs = itemsets.attrs
+    found = set(itemsets.loc[itemsets["frequent"], "itemsets"])
+    lost = sorted(truth.frequent(min_support, largest) - found, key=lambda s: (len(s), sorted(s)))
+    missed = pd.DataFrame(
+        {
+            "itemsets": lost,
+            "true_support": truth.supports(lost, raw=False),
+            "raw_support": truth.supports(lost, raw=True),
+        }
+    )
+    return with_truth, missed

@@ -1,0 +1,1 @@
+"""The side that sees reports, never baskets: counting, estimation, mining, rules."""

@@ -1,0 +1,237 @@
+"""Level-wise mining on estimates: which itemsets are frequent, and which questions the reports cannot decide.
+
+Counting is a backend's business (counting.py); this module decides. With s_min the minimum support, a candidate
+goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new count: the sums C_j over
+its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times.
+
+A level is undecidable when s_min < 2σ_k(s_min): an itemset that nobody has would then pass with more than 2%.
+Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
+
+Source: ESAG02, section 5.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.transition import SupportModel
+from assocpriv.server.counting import CountingBackend
+from assocpriv.server.estimate import SupportEstimates, estimate_supports
+
+UNDECIDABLE_BELOW = 2.0  # standard errors
+MOST_CANDIDATES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What happened at one itemset size.
+
+    Attributes:
+        size: k.
+        candidates: itemsets counted.
+        kept: candidates with ŝ ≥ s_min − σ̂, which the next size is built from.
+        frequent: itemsets with ŝ ≥ s_min.
+        std_error: σ_k at the minimum support, as a share of transactions.
+        lowest_discoverable_support: LDS_k at this number of reports.
+        status: ``decided`` (s_min ≥ LDS_k), ``uncertain`` (s_min below LDS_k: expect false ones) or
+            ``undecidable``.
+    """
+
+    size: int
+    candidates: int
+    kept: int
+    frequent: int
+    std_error: float
+    lowest_discoverable_support: float
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItemsets:
+    """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
+
+    ``itemsets`` is int64 (found, k); ``counts`` int64 (found,), reports showing the itemset; ``estimates`` and
+    ``frequent`` have shape (found,).
+    """
+
+    itemsets: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    estimates: SupportEstimates
+    frequent: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Candidates of one size that the next size is built from, with the sums C_0 … C_k."""
+
+    itemsets: NDArray[np.int64]
+    sums: NDArray[np.int64]
+
+    def among(self, chosen: NDArray[Any]) -> "_Kept":
+        return _Kept(self.itemsets[chosen], self.sums[chosen])
+
+
+def mine_levels(
+    counter: CountingBackend,
+    n_items: int,
+    model: SupportModel,
+    min_support: float,
+    max_itemset: int,
+) -> tuple[list[FoundItemsets], list[Level]]:
+    """Find frequent itemsets of 1 … max_itemset items.
+
+    Args:
+        counter: counts itemsets over the reports.
+        n_items: items 0 … n_items − 1 are mined (dummies have higher ids).
+        model: of the operator the reports were made with.
+        min_support: s_min in (0, 1].
+        max_itemset: largest size.
+
+    Returns:
+        The itemsets found, closed under taking subsets, and an account of every size.
+
+    Raises:
+        EstimateError: no reports, or more candidates than can be counted.
+    """
+    n_reports = counter.n_reports
+    if n_reports < 1:
+        raise EstimateError("there are no reports to mine; collect some first")
+    levels: list[Level] = []
+    all_kept: list[_Kept] = []
+    frequent: list[NDArray[np.bool_]] = []
+    previous = _Kept(np.empty((1, 0), dtype=np.int64), np.array([[n_reports]], dtype=np.int64))
+    statuses = [_status(model, k, min_support, n_reports) for k in range(1, max_itemset + 1)]
+    while len(levels) < max_itemset:
+        k = len(levels) + 1
+        if all(status == "undecidable" for status in statuses[k - 1 :]):
+            levels += [_account(model, size, min_support, n_reports, 0, 0, 0) for size in range(k, max_itemset + 1)]
+            break
+        candidates = join_candidates(previous.itemsets, n_items)
+        sums = _sums_of(candidates, previous, counter.count(candidates) if len(candidates) else candidates[:, 0])
+        kept, is_frequent = _decide(_Kept(candidates, sums), n_reports, model, min_support, statuses[k - 1])
+        levels.append(
+            _account(model, k, min_support, n_reports, len(candidates), len(kept.itemsets), int(is_frequent.sum()))
+        )
+        all_kept.append(kept)
+        frequent.append(is_frequent)
+        previous = kept
+    return _close(all_kept, frequent, n_reports, model), levels
+
+
+def _status(model: SupportModel, k: int, min_support: float, n_reports: int) -> str:
+    if min_support < UNDECIDABLE_BELOW * model.std_error(k, min_support, n_reports):
+        return "undecidable"
+    return "decided" if min_support >= model.lowest_discoverable_support(k, n_reports) else "uncertain"
+
+
+def _account(
+    model: SupportModel, k: int, min_support: float, n_reports: int, candidates: int, kept: int, frequent: int
+) -> Level:
+    return Level(
+        size=k,
+        candidates=candidates,
+        kept=kept,
+        frequent=frequent,
+        std_error=model.std_error(k, min_support, n_reports),
+        lowest_discoverable_support=model.lowest_discoverable_support(k, n_reports),
+        status=_status(model, k, min_support, n_reports),
+    )
+
+
+def _decide(
+    counted: _Kept, n_reports: int, model: SupportModel, min_support: float, status: str
+) -> tuple[_Kept, NDArray[np.bool_]]:
+    """Return what goes on to the next size, and which of it is frequent."""
+    if status == "undecidable":
+        return counted, np.zeros(len(counted.itemsets), dtype=np.bool_)
+    estimates = estimate_supports(counted.sums, n_reports, model)
+    going_on = estimates.support >= min_support - estimates.std_error(population=False)
+    return counted.among(going_on), estimates.support[going_on] >= min_support
+
+
+def join_candidates(itemsets: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
+    """Return the itemsets one larger all of whose subsets one smaller are given (the apriori join and prune).
+
+    Args:
+        itemsets: int64 (sets, k) in lexicographic order, each row increasing; (1, 0) gives the single items.
+        n_items: number of items.
+
+    Raises:
+        EstimateError: more candidates than can be counted.
+    """
+    n_sets, k = itemsets.shape
+    if k == 0:
+        return np.arange(n_items, dtype=np.int64)[:, None]
+    fresh = np.ones(n_sets, dtype=np.bool_)
+    fresh[1:] = (itemsets[1:, :-1] != itemsets[:-1, :-1]).any(axis=1)
+    group_end = np.append(np.flatnonzero(fresh)[1:], n_sets)[np.cumsum(fresh) - 1]
+    partners = group_end - np.arange(n_sets) - 1  # sets after this one that share all but the last item
+    total = int(partners.sum())
+    if total > MOST_CANDIDATES:
+        raise EstimateError(
+            f"{total:,} candidates of {k + 1} items would have to be counted (at most {MOST_CANDIDATES:,}); "
+            "raise the minimum support or lower the largest itemset size"
+        )
+    left = np.repeat(np.arange(n_sets), partners)
+    within = np.arange(total) - np.repeat(np.cumsum(partners) - partners, partners)
+    candidates = np.column_stack([itemsets[left], itemsets[left + 1 + within, -1]])
+    alive = np.ones(total, dtype=np.bool_)
+    for dropped in range(k - 1):
+        alive &= find_itemsets(itemsets, np.delete(candidates, dropped, axis=1)) >= 0
+    return candidates[alive]
+
+
+def find_itemsets(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the position of each wanted itemset among the known ones, −1 where it is not there.
+
+    Args:
+        known: int64 (sets, k) in lexicographic order.
+        wanted: int64 (wanted, k).
+    """
+    if not len(known) or not len(wanted):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    base = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
+    wide = base ** known.shape[1] >= 2**63
+    keys, sought = (_number(sets.astype(object) if wide else sets, base) for sets in (known, wanted))
+    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1).astype(np.int64)
+    return np.where(keys[places] == sought, places, -1)
+
+
+def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
+    """Read each row as the digits of a number; the order is the lexicographic one."""
+    numbers = np.zeros(len(itemsets), dtype=itemsets.dtype)
+    for column in itemsets.T:
+        numbers = numbers * base + column
+    return numbers
+
+
+def _sums_of(candidates: NDArray[np.int64], smaller: _Kept, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return C_0 … C_k of candidates from the sums of their (k−1)-subsets and their own counts."""
+    k = candidates.shape[1]
+    sums = np.zeros((len(candidates), k + 1), dtype=np.int64)
+    for dropped in range(k):
+        sums[:, :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(candidates, dropped, axis=1))]
+    sums[:, :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
+    sums[:, k] = counts
+    return sums
+
+
+def _close(
+    kept: list[_Kept], frequent: list[NDArray[np.bool_]], n_reports: int, model: SupportModel
+) -> list[FoundItemsets]:
+    """Leave the frequent itemsets and all subsets of frequent ones."""
+    found: list[FoundItemsets] = []
+    larger = np.empty((0, len(kept) + 1), dtype=np.int64)
+    for level, is_frequent in zip(reversed(kept), reversed(frequent), strict=True):
+        wanted = is_frequent.copy()
+        for dropped in range(larger.shape[1]):
+            wanted[find_itemsets(level.itemsets, np.delete(larger, dropped, axis=1))] = True
+        chosen = level.among(wanted)
+        larger = chosen.itemsets
+        if len(larger):
+            estimates = estimate_supports(chosen.sums, n_reports, model)
+            found.append(FoundItemsets(larger, chosen.sums[:, -1], estimates, is_frequent[wanted]))
+    return found[::-1]

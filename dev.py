@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Run the package from a fresh clone: makes .venv on first use, needs only Python's standard library.
+
+    python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
+    python3 dev.py check          install with the developer tools, then run everything the project gates on
+    python3 dev.py bench [...]    install with the developer tools, then run the benches
+    python3 dev.py format         sort imports and format the code
+
+This file must parse on Python 3.6, so that an old Python gets a message and not a syntax error.
+"""
+
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(ROOT, ".venv")
+STAMP = os.path.join(VENV, "dev-stamp")
+OLDEST = (3, 11)
+TASKS = ("demo", "check", "bench", "format")
+PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
+FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
+# inside a virtual environment, its base: a broken .venv must not make its own successor
+PYTHON = getattr(sys, "_base_executable", None) or sys.executable
+
+
+class StepError(Exception):
+    """A step that ended with a status other than 0."""
+
+    def __init__(self, name, status):
+        Exception.__init__(self, f"{name} failed with status {status}")
+        self.status = status
+
+
+def say(text):
+    """Print a line before anything a later subprocess prints."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def clean_environment(**changes):
+    """Return our environment without what would lead pip or Python out of .venv."""
+    environment = {name: value for name, value in os.environ.items() if name not in FOREIGN}
+    environment.update(PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0")
+    environment.update(changes)
+    return environment
+
+
+def venv_program(name, folder=VENV):
+    """Return the path of a program of a virtual environment, on Windows or elsewhere."""
+    if os.name == "nt":
+        return os.path.join(folder, "Scripts", name + ".exe")
+    return os.path.join(folder, "bin", name)
+
+
+def run_step(name, command, tell_time=True, **changes):
+    """Run one command from the repository's root; print its name first and its time after."""
+    say("== " + name)
+    start = time.time()
+    status = subprocess.call(command, cwd=ROOT, env=clean_environment(**changes))
+    if status:
+        raise StepError(name, status if status > 0 else 128 - status)  # a signal, as shells count it
+    if tell_time:
+        say(f"== {name}: {time.time() - start:.1f} s")
+
+
+def succeeds(command, quiet=True, **changes):
+    """Tell whether a command can be started and ends with status 0."""
+    output = subprocess.DEVNULL if quiet else None
+    try:
+        environment = clean_environment(**changes)
+        return subprocess.call(command, cwd=ROOT, env=environment, stdout=output, stderr=output) == 0
+    except OSError:
+        return False
+
+
+def venv_works():
+    """Tell whether .venv has a Python that is new enough and a pip."""
+    test = f"import sys, pip; sys.exit(sys.version_info < {OLDEST!r})"
+    return succeeds([venv_program("python"), "-c", test])
+
+
+def make_venv():
+    """Make .venv with the standard library, else with a virtualenv that pip puts in a temporary folder."""
+    say(f"making .venv with Python {sys.version.split()[0]}")
+    if os.path.islink(VENV):
+        os.unlink(VENV)
+    elif os.path.exists(VENV):
+        shutil.rmtree(VENV)
+    # Debian has venv without ensurepip: making the environment then fails half-way
+    has_venv = succeeds([PYTHON, "-c", "import ensurepip, venv"])
+    if has_venv and succeeds([PYTHON, "-m", "venv", VENV]) and venv_works():
+        return
+    shutil.rmtree(VENV, ignore_errors=True)
+    if succeeds([PYTHON, "-m", "pip", "--version"]) and make_venv_by_virtualenv():
+        return
+    shutil.rmtree(VENV, ignore_errors=True)
+    sys.exit(
+        f"dev.py: {PYTHON} cannot make a virtual environment:\n"
+        "it lacks ensurepip, and pip is missing or could not fetch virtualenv.\n"
+        "Install one of them, for example:\n"
+        "    Debian, Ubuntu:  sudo apt install python3-venv\n"
+        "    elsewhere:       the installer of python.org, or your system's package of pip"
+    )
+
+
+def make_venv_by_virtualenv():
+    """Make .venv with a virtualenv that pip puts into a temporary folder; tell whether that worked."""
+    say("this Python lacks ensurepip; using virtualenv instead")
+    folder = tempfile.mkdtemp(prefix="assocpriv-virtualenv-")
+    try:
+        # a target folder is no system-wide install, so PEP 668 does not forbid it
+        fetch = [PYTHON, *PIP, "install", "--target", folder, "virtualenv"]
+        make = [PYTHON, "-m", "virtualenv", "-q", VENV]
+        made = succeeds(fetch, quiet=False) and succeeds(make, quiet=False, PYTHONPATH=folder)
+        return made and venv_works()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def wanted_stamp(extra):
+    """Return what the stamp file holds after an install: a hash of pyproject.toml and folder, the extra."""
+    with open(os.path.join(ROOT, "pyproject.toml"), "rb") as project:
+        digest = hashlib.sha256(project.read() + os.fsencode(ROOT)).hexdigest()
+    return digest + "\n" + extra + "\n"
+
+
+def installed_stamp():
+    """Return what the stamp file holds, empty when there is none."""
+    try:
+        with open(STAMP) as stamp:
+            return stamp.read()
+    except OSError:
+        return ""
+
+
+def install(extra):
+    """Make .venv hold this package and, with extra "dev", the developer tools; do nothing when it does."""
+    # an environment with the developer tools serves the demo as well
+    current = installed_stamp() in (wanted_stamp(extra), wanted_stamp("dev"))
+    if not venv_works():
+        make_venv()
+    elif current:
+        return
+    if os.path.exists(STAMP):
+        os.remove(STAMP)
+    target = "." + (f"[{extra}]" if extra else "")
+    name = f"install assocpriv{target[1:]} into .venv (the first time takes minutes)"
+    run_step(name, [venv_program("python"), *PIP, "install", "--editable", target])
+    with open(STAMP, "w") as stamp:
+        stamp.write(wanted_stamp(extra))
+
+
+def demo(arguments):
+    """Run the demo."""
+    install("")
+    return subprocess.call(
+        [venv_program("assocpriv"), "demo", "--force", *arguments], env=clean_environment()
+    )
+
+
+def check(arguments):
+    """Run every check the project has; stop at the first that fails."""
+    if arguments:
+        sys.exit("dev.py: check takes no arguments")
+    install("dev")
+    python = venv_program("python")
+    run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
+    run_step("ruff check", [python, "-m", "ruff", "check"])
+    run_step("mypy", [python, "-m", "mypy"])
+    kernels = [python, "-m", "pytest", os.path.join("tests", "test_kernels.py")]
+    for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
+        # code compiled with other settings must not be found by later runs
+        cache = tempfile.mkdtemp(prefix="assocpriv-numba-")
+        try:
+            run_step(f"{setting}=1 kernel tests", kernels, **{setting: "1", "NUMBA_CACHE_DIR": cache})
+        finally:
+            shutil.rmtree(cache, ignore_errors=True)
+    for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
+        name = os.path.relpath(example, ROOT)
+        run_step(name, [python, name])
+    # last, and without a time of ours, so that the closing line is the last one
+    run_step("pytest", [python, "-m", "pytest"], tell_time=False)
+    return 0
+
+
+def bench(arguments):
+    """Run the benches."""
+    install("dev")
+    return subprocess.call(
+        [venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment()
+    )
+
+
+def format_code(arguments):
+    """Sort imports and format."""
+    if arguments:
+        sys.exit("dev.py: format takes no arguments")
+    install("dev")
+    python = venv_program("python")
+    run_step("ruff check --select I --fix", [python, "-m", "ruff", "check", "--select", "I", "--fix"])
+    run_step("ruff format", [python, "-m", "ruff", "format"])
+    return 0
+
+
+def main(arguments):
+    """Run the task that the first argument names and return an exit status."""
+    if sys.version_info < OLDEST:
+        sys.stderr.write(
+            f"dev.py: assocpriv needs Python {OLDEST[0]}.{OLDEST[1]} or later, and {sys.executable} is "
+            f"Python {sys.version.split()[0]}.\n"
+            "Start dev.py with a newer one, for example: python3.12 dev.py demo\n"
+        )
+        return 1
+    if not arguments or arguments[0] in ("-h", "--help") or arguments[0] not in TASKS:
+        asked = arguments[:1] in (["-h"], ["--help"])
+        (sys.stdout if asked else sys.stderr).write(__doc__)
+        return 0 if asked else 2
+    task = {"demo": demo, "check": check, "bench": bench, "format": format_code}[arguments[0]]
+    try:
+        return task(arguments[1:])
+    except StepError as failure:
+        sys.stdout.flush()
+        sys.stderr.write(f"dev.py: {failure}\n")
+        return failure.status
+    except KeyboardInterrupt:
+        sys.stderr.write("dev.py: interrupted\n")
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
