@@ -159,9 +159,7 @@ def install(extra):
 def demo(arguments):
     """Run the demo."""
     install("")
-    return subprocess.call(
-        [venv_program("assocpriv"), "demo", "--force", *arguments], env=clean_environment()
-    )
+    return subprocess.call([venv_program("assocpriv"), "demo", "--force", *arguments], env=clean_environment())
 
 
 def check(arguments):
@@ -192,9 +190,7 @@ def check(arguments):
 def bench(arguments):
     """Run the benches."""
     install("dev")
-    return subprocess.call(
-        [venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment()
-    )
+    return subprocess.call([venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment())
 
 
 def format_code(arguments):

@@ -98,7 +98,7 @@ def test_counts(tmp_path: Path) -> None:
     """The report counts what was dropped, merged and kept, and a basket emptied by dropping is no error."""
     path = written(tmp_path, "x.dat.gz", b"1 1 1 9\n\n9 9\n0\n")
     options = {"repeats": "merge", "unknown": "drop", "empty": "keep"}
-    baskets, counts = read_baskets_report(path, catalogue=Catalogue.numbered(2), **options)  # type: ignore[arg-type]
+    baskets, counts = read_baskets_report(path, catalogue=Catalogue.numbered(2), **options)
     assert list(baskets) == [{1}, set(), set(), {0}]
     assert counts == ReadCounts(baskets=4, unknown_dropped=3, repeats_merged=2, empty_kept=1)
 

@@ -241,9 +241,7 @@ def test_written_baskets_read_back(chunk, monkeypatch):
     rows = list(csv.reader(io.StringIO(_written(baskets, "basket"), newline="")))
     assert [[baskets.catalogue.index_of[name] for name in row] for row in rows] == _listed(baskets)
     part = baskets[70:75]  # a slice's first offset is not 0
-    assert [[int(item) for item in line.split()] for line in _written(part, "dat").splitlines()] == _listed(
-        part
-    )
+    assert [[int(item) for item in line.split()] for line in _written(part, "dat").splitlines()] == _listed(part)
 
 
 @pytest.mark.parametrize("lists", [[], [[]], [[], [0, 2], [], [], [1], [0, 1, 2, 3], []]])

@@ -73,7 +73,7 @@ class BulkRandomizer:
         )
 
     def words_needed(self, baskets: Baskets) -> int:
-        """Return how many words these transactions use when no draw is rejected."""
+        """Return how many words these transactions use at most when no draw is rejected."""
         plan, operator = self.plan, self.plan.operator
         report_words = -(-plan.report_bits // WORD_BITS)
         each = -(-operator.weight_bits // WORD_BITS)
@@ -117,7 +117,9 @@ def randomize_chunks(
 ) -> Iterator[RandomizedChunk]:
     """Randomize all transactions, in order, on all cores.
 
-    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores.
+    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
+    one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
+    would threads draw for themselves).
 
     Raises:
         BasketError: the baskets do not use the plan's catalogue.

@@ -188,16 +188,21 @@ class SupportModel:
         )
         return (rho * (1 - rho)) ** (k - held) * inside / self.contrast(k) ** 2
 
-    def std_error(self, k: int, support: float, n_reports: int) -> float:
-        """Return σ_k(s), the standard error at support s when no other transaction holds an item of A.
+    def known_variance(self, k: int, support: Any) -> Any:
+        """Return N·σ_k²(s) at support s when no other transaction holds an item of A; arrays work elementwise.
 
-        Infinite where nothing can be learned about itemsets of k items.
+        Raises:
+            EstimateError: nothing can be learned about itemsets of k items.
         """
+        outside, inside = self.second_moment(k, 0), self.second_moment(k, k) - 1
+        return (1 - support) * float(outside) + support * float(inside)
+
+    def std_error(self, k: int, support: float, n_reports: int) -> float:
+        """Return σ_k(s); infinite where nothing can be learned about itemsets of k items."""
         try:
-            outside, inside = self.second_moment(k, 0), self.second_moment(k, k) - 1
+            return math.sqrt(self.known_variance(k, support) / n_reports)
         except EstimateError:
             return math.inf
-        return math.sqrt(((1 - support) * float(outside) + support * float(inside)) / n_reports)
 
     def lowest_discoverable_support(self, k: int, n_reports: int) -> float:
         """Return LDS_k: the support s with s = 4σ_k(s).

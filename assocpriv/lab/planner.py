@@ -48,7 +48,7 @@ _WITHIN = 1.02  # designs this near the least error compete on report length
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
 # designs whose μ_k is smaller for some k up to the largest target are left out: mining needs every size on the
 # way, and a contrast that drowns in rounding would turn into a spuriously small LDS
-_LEAST_CONTRAST = 1e-4
+_LEAST_CONTRAST = 1e-7
 _CODES = ("auto", "bch", "reed-solomon", "none")
 _NAMED_TARGETS = {"singles": 1, "pairs": 2, "triples": 3}
 Progress = Callable[[int, int], None]

@@ -32,7 +32,7 @@ class Level:
     Attributes:
         size: k.
         candidates: itemsets counted.
-        kept: candidates with ŝ ≥ s_min − σ̂, which the next size is built from.
+        kept: candidates that the next size is built from: those with ŝ ≥ s_min − σ̂, all of an undecidable size.
         frequent: itemsets with ŝ ≥ s_min.
         std_error: σ_k at the minimum support, as a share of transactions.
         lowest_discoverable_support: LDS_k at this number of reports.
@@ -232,6 +232,15 @@ def _close(
         chosen = level.among(wanted)
         larger = chosen.itemsets
         if len(larger):
-            estimates = estimate_supports(chosen.sums, n_reports, model)
+            estimates = _estimate_if_possible(chosen.sums, n_reports, model)
             found.append(FoundItemsets(larger, chosen.sums[:, -1], estimates, is_frequent[wanted]))
     return found[::-1]
+
+
+def _estimate_if_possible(sums: NDArray[np.int64], n_reports: int, model: SupportModel) -> SupportEstimates:
+    """Estimate supports; of a size that the operator says nothing about (μ_k = 0) they are NaN, their errors infinite."""
+    try:
+        return estimate_supports(sums, n_reports, model)
+    except EstimateError:
+        unknown, wide = np.full(len(sums), np.nan), np.full(len(sums), np.inf)
+        return SupportEstimates(unknown, wide, wide, wide, n_reports)

@@ -28,22 +28,29 @@ from assocpriv.core.transition import SupportModel
 
 @dataclass(frozen=True, slots=True)
 class SupportEstimates:
-    """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,)."""
+    """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,).
+
+    ``variance`` and ``population_variance`` are the unbiased estimates; ``known_variance`` is what the plan alone
+    says of a support of this size when no other transaction holds an item of A (EGS03, section 5).
+    """
 
     support: NDArray[Any]
     variance: NDArray[Any]
     population_variance: NDArray[Any]
+    known_variance: NDArray[np.float64]
+    n_reports: int
 
     def std_error(self, *, population: bool) -> NDArray[np.float64]:
         """Return standard errors, for the transactions at hand or for the population they were drawn from.
 
-        An estimated variance at hand that noise makes 0 or negative is replaced by the larger population one.
+        Where few reports show the itemset, the unbiased estimate misses noise that is rare but large, and
+        intervals would be too short; the variance known from the plan is its lower bound here.
         """
-        variance = self.population_variance
-        if not population:
-            variance = np.where(self.variance > 0, self.variance, variance)
-        errors: NDArray[np.float64] = np.sqrt(np.maximum(variance.astype(np.float64), 0.0))
-        return errors
+        variance, known = self.variance, self.known_variance
+        if population:
+            share = np.clip(self.support.astype(np.float64), 0.0, 1.0)
+            variance, known = self.population_variance, known + share * (1 - share) / self.n_reports
+        return np.sqrt(np.maximum(variance.astype(np.float64), known))
 
 
 def estimate_supports(
@@ -77,7 +84,11 @@ def estimate_supports(
     others = n_reports - 1
     spread = square - support * support
     return SupportEstimates(
-        support, (square - support) / n_reports, spread / others if others else np.full(len(sums), np.inf)
+        support,
+        (square - support) / n_reports,
+        spread / others if others else np.full(len(sums), np.inf),
+        model.known_variance(k, np.clip(support.astype(np.float64), 0.0, 1.0)) / n_reports,
+        n_reports,
     )
 
 

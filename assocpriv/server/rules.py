@@ -11,7 +11,7 @@ makes them strongly dependent. Every count V needs is that of a subset of B, whi
 """
 
 import json
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -146,18 +146,17 @@ def _std_errors(
     ]
 
     def variances(population: bool) -> list[Floats]:
-        cov = [
-            [covariance(counts, n_reports, model, left, right, population=population) for right in members]
-            for left in members
-        ]
-        return [np.sum([g[i] * g[j] * cov[i][j] for i in range(3) for j in range(3)], axis=0) for g in gradients]
+        cov: dict[tuple[int, int], Floats] = {}
+        for i, j in combinations_with_replacement(range(3), 2):
+            shared = covariance(counts, n_reports, model, members[i], members[j], population=population)
+            cov[i, j] = cov[j, i] = shared
+        return [np.sum([g[i] * g[j] * cov[i, j] for i, j in cov], axis=0) for g in gradients]
 
-    wide = variances(True)
-    if population:
-        return [np.sqrt(np.maximum(v, 0)) for v in wide]
-    # as for supports: where noise leaves no positive estimate at hand, the population's is the honest one
-    pairs = zip(variances(False), wide, strict=True)
-    return [np.sqrt(np.maximum(np.where(v > 0, v, w), 0)) for v, w in pairs]
+    chosen = variances(population)
+    if not population and any((v <= 0).any() for v in chosen):
+        # as for supports: where noise leaves no positive estimate at hand, the population's is the honest one
+        chosen = [np.where(v > 0, v, wide) for v, wide in zip(chosen, variances(True), strict=True)]
+    return [np.sqrt(np.maximum(v, 0)) for v in chosen]
 
 
 def _frame(

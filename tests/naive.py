@@ -1,0 +1,161 @@
+"""Short, obvious twins of the package's fast code, and small plans made by hand to run both on.
+
+The twins of core/kernels.py return what the kernel writes. Nothing here is tuned; where a line is shorter or
+slower than the package's it is meant to be.
+"""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+from assocpriv.client.itemset import Randomizer, fit_transaction
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.privacy import Breach
+
+# primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
+PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}
+# γ below 10^30: small plans made for tests promise nothing worth having
+NO_PROMISE = Breach(Fraction(1, 10**15), 1 - Fraction(1, 10**15))
+
+
+class ReplayEntropy(WordEntropy):
+    """Yields given words in order, counts them, and raises IndexError when they run out."""
+
+    def __init__(self, words: Iterable[int]) -> None:
+        self.given = np.array(list(words), dtype=np.uint64)
+        self.used = 0
+
+    def words(self, count):
+        """Return the next ``count`` of the given words."""
+        if self.used + count > len(self.given):
+            raise IndexError("no words left to replay")
+        self.used += count
+        return self.given[self.used - count : self.used]
+
+
+def small_plan(
+    code: str,
+    n_items: int,
+    m: int,
+    k: int,
+    *,
+    insert: tuple[int, int] = (1, 1),
+    weight_bits: int = 64,
+    shares: Sequence[int] | None = None,
+) -> Plan:
+    """Make a plan without searching: kept subsets of j items have weights in proportion to ``shares[j]``.
+
+    Args:
+        code: ``none``, ``bch`` or ``reed-solomon``.
+        n_items: real items.
+        m: transaction size M.
+        k: itemset size K.
+        insert: a and r of ρ = a/2^r.
+        weight_bits: b.
+        shares: m + 1 numbers, 1 … m + 1 by default.
+    """
+    shares = list(shares or range(1, m + 2))
+    total = sum(comb(m, j) * share for j, share in enumerate(shares))
+    weights = [(share << weight_bits) // total for share in shares]
+    weights[m] += (1 << weight_bits) - sum(comb(m, j) * weight for j, weight in enumerate(weights))
+    operator = Operator(m, *insert, weight_bits, tuple(weights))
+    generator = small_generator(code, n_items + m, insert[1], m + k)
+    return Plan(Catalogue.numbered(n_items), m, k, (operator,), generator, NO_PROMISE)
+
+
+def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:
+    """Make the generator that lab.planner would, from the polynomials above."""
+    if code == "none":
+        return Generator()
+    if code == "bch":
+        width = max(2, (n_items * r).bit_length())
+        columns = independent * r
+        return Generator("bch", width, PRIMITIVE[width], max(1, columns // 2), columns > 1 and columns % 2 == 1)
+    width = max(2, r, (n_items - 1).bit_length())
+    return Generator("reed-solomon", width, PRIMITIVE[width], independent)
+
+
+def bits_of(words):
+    """Return uint64 words, (n, w), as bits, uint8 (n, 64·w): bit b is bit b mod 64 of word b div 64."""
+    octets = np.frombuffer(np.ascontiguousarray(words, dtype="<u8").tobytes(), dtype=np.uint8)
+    return np.unpackbits(octets, bitorder="little").reshape(len(words), 64 * words.shape[1])
+
+
+def words_of(bits):
+    """Return bits, (n, b), as uint64 words, (n, ⌈b/64⌉), filled up with zeros."""
+    n_words = -(-bits.shape[1] // 64)
+    padded = np.zeros((len(bits), 64 * n_words), dtype=np.uint8)
+    padded[:, : bits.shape[1]] = bits
+    octets = np.packbits(padded.ravel(), bitorder="little").tobytes()
+    return np.frombuffer(octets, dtype="<u8").astype(np.uint64).reshape(len(bits), n_words)
+
+
+def transpose_reports(reports):
+    """Twin: reports (n, w) -> planes (64·w, ⌈n/64⌉)."""
+    return words_of(bits_of(reports).T)
+
+
+def expand_items(planes, columns, num, n_reports):
+    """Twin: planes (64·w, b), columns (items, r, w) -> rows (items, b)."""
+    seeds = bits_of(planes)
+    present = np.zeros((len(columns), seeds.shape[1]), dtype=np.uint8)
+    for item, item_columns in enumerate(columns):
+        digits = bits_of(item_columns).astype(np.int64) @ seeds % 2  # one row a digit, most significant first
+        values = sum(digit << place for place, digit in enumerate(digits[::-1]))
+        present[item] = values < num
+    present[:, n_reports:] = 0
+    return words_of(present)
+
+
+def fill_rows(transactions, row_of_item, n_rows):
+    """Twin: transactions as sequences of ids -> rows (n_rows, ⌈n/64⌉)."""
+    bits = np.zeros((n_rows, len(transactions)), dtype=np.uint8)
+    for t, transaction in enumerate(transactions):
+        for item in transaction:
+            if row_of_item[item] >= 0:
+                bits[row_of_item[item], t] = 1
+    return words_of(bits)
+
+
+def count_supersets(rows, itemsets):
+    """Twin: rows (items, b), itemsets (candidates, k) -> counts (candidates,)."""
+    bits = bits_of(rows)
+    return np.array([bits[itemset].all(axis=0).sum() for itemset in itemsets.tolist()], dtype=np.int64)
+
+
+def randomize_transactions(transactions, plan, words):
+    """Twin: randomize by the one-report client as many transactions as the words suffice for.
+
+    Returns:
+        The reports (bytes), the M items that each transaction was fitted to, and the words that these used.
+    """
+    randomizer, reports, fitted, used = Randomizer(plan), [], [], 0
+    for transaction in transactions:
+        entropy = ReplayEntropy(words[used:])
+        try:
+            reports.append(randomizer.randomize(transaction, entropy=entropy))
+        except IndexError:
+            break
+        fitted.append(fit_transaction(sorted(transaction), plan, ReplayEntropy(words[used:])))
+        used += entropy.used
+    return reports, fitted, used
+
+
+def count_itemset(transactions, itemset):
+    """Count the transactions that hold all items of an itemset."""
+    return sum(set(itemset) <= set(transaction) for transaction in transactions)
+
+
+def frequent_itemsets(transactions, n_items, min_support, largest):
+    """Try every itemset of 1 … ``largest`` items; return the counts of those with support ≥ min_support."""
+    found = {}
+    for k in range(1, largest + 1):
+        for itemset in combinations(range(n_items), k):
+            count = count_itemset(transactions, itemset)
+            if count / len(transactions) >= min_support:
+                found[itemset] = count
+    return found

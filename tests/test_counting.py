@@ -1,0 +1,129 @@
+"""The local backend counts what looking at the reports one by one counts, however they are cut and stored."""
+
+from itertools import combinations
+
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.core.wire import report_items
+from assocpriv.files.reports import Reports, read_reports, write_reports
+from assocpriv.server import counting
+from assocpriv.server.counting import LocalCounter, batch_size, sum_over_batches
+
+LEAST = 64 * 64  # reports in the smallest batch
+PLANS = {
+    "none": naive.small_plan("none", 7, 3, 2, insert=(3, 2)),
+    "none, 70 items": naive.small_plan("none", 66, 4, 2),
+    "bch": naive.small_plan("bch", 7, 3, 2, insert=(5, 3)),
+    "bch, r=8": naive.small_plan("bch", 7, 3, 3, insert=(101, 8)),
+    "reed-solomon": naive.small_plan("reed-solomon", 7, 2, 2, insert=(3, 2)),
+}
+
+
+@pytest.fixture(params=PLANS)
+def plan(request):
+    """Every kind of plan."""
+    return PLANS[request.param]
+
+
+def random_reports(rng, plan, count):
+    """Return packed reports, 60 distinct ones at most, so that each need be read only once."""
+    bits = [int.from_bytes(rng.bytes(plan.report_bytes), "little") for _ in range(60)]
+    known = [(b & ((1 << plan.report_bits) - 1)).to_bytes(plan.report_bytes, "little") for b in bits]
+    return np.frombuffer(b"".join(known), dtype=np.uint8).reshape(60, -1)[rng.integers(0, 60, count)]
+
+
+def some_itemsets(plan, k):
+    """Return sets of k of some items, the first, the last and dummies among them, in lexicographic order."""
+    items = sorted({0, 1, 3, plan.n_items - 1, plan.padded_items - 1})
+    return np.array(list(combinations(items, k)), dtype=np.int64)
+
+
+def count_one_by_one(packed, plan, itemsets):
+    """Count by reading each report alone."""
+    kinds, often = np.unique(packed, axis=0, return_counts=True)
+    shown = [report_items(row.tobytes(), plan) for row in kinds]
+    return [sum(n for s, n in zip(shown, often.tolist(), strict=True) if s >= set(i)) for i in itemsets.tolist()]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_counts_equal_those_of_single_reports(rng, plan, k):
+    """All itemsets are counted as by report_items, in batches of the least size and in one."""
+    packed, itemsets = random_reports(rng, plan, 2 * LEAST + 70), some_itemsets(plan, k)
+    wanted = count_one_by_one(packed, plan, itemsets)
+    assert max(wanted) > 0
+    for memory_bytes in (1, 1 << 28):
+        counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
+        counts = counter.count(itemsets)
+        assert counts.dtype == np.int64
+        assert counts.tolist() == wanted
+        assert counter.n_reports == len(packed)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, LEAST - 1, LEAST, LEAST + 1])
+def test_any_number_of_reports(rng, plan, count):
+    """No reports, one, and numbers around a word and a batch are counted whole."""
+    packed, itemsets = random_reports(rng, plan, count), some_itemsets(plan, 2)
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=1)
+    assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_files_give_the_same_counts(rng, plan, tmp_path):
+    """Reports in one file, in several, one of them empty, and in memory give equal integers."""
+    packed, itemsets = random_reports(rng, plan, LEAST + 1000), some_itemsets(plan, 2)
+    Reports(plan, packed).write(tmp_path / "all.parquet")
+    paths = []
+    for number, part in enumerate(np.split(packed, [10, 10, 3000])):
+        paths.append(tmp_path / f"part{number}.parquet")
+        write_reports([part[:5], part[5:]], plan, paths[-1])
+    wanted = count_one_by_one(packed, plan, itemsets)
+    for stored in (read_reports(tmp_path / "all.parquet"), read_reports(paths)):
+        assert len(stored) == len(packed)
+        for memory_bytes in (1, 1 << 28):
+            assert LocalCounter(stored, memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
+
+
+def test_the_order_of_reports_does_not_matter(rng, plan):
+    """Shuffled reports give the same counts."""
+    packed, itemsets = random_reports(rng, plan, 1000), some_itemsets(plan, 3)
+    one, other = (LocalCounter(Reports(plan, p)).count(itemsets) for p in (packed, rng.permutation(packed)))
+    assert np.array_equal(one, other)
+
+
+def test_progress_is_told_after_every_batch(rng):
+    """Progress goes up batch by batch to the number of reports."""
+    plan, told = PLANS["bch"], []
+    reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
+    LocalCounter(reports, memory_bytes=1, progress=lambda *what: told.append(what)).count(some_itemsets(plan, 2))
+    total = len(reports)
+    assert told == [("counting itemsets of 2", done, total) for done in (LEAST, 2 * LEAST, total)]
+
+
+def test_batches_keep_to_the_memory(monkeypatch):
+    """Bitmaps of all batches in flight, two a core, stay within the memory, from the least batch up."""
+    for cores in (1, 3, 64):
+        monkeypatch.setattr(counting.os, "cpu_count", lambda cores=cores: cores)
+        for n_rows, memory_bytes in [(1, 1 << 20), (1000, 1 << 28), (70, 1 << 24)]:
+            size = batch_size(n_rows, memory_bytes)
+            assert size % 64 == 0
+            assert size == LEAST or 2 * cores * n_rows * size // 8 <= memory_bytes
+    assert batch_size(10**6, 1) == LEAST
+    assert batch_size(0, 1 << 20) >= LEAST
+
+
+def test_sums_over_no_and_many_batches():
+    """Batches add up, also when there are none, or many more than cores."""
+    assert sum_over_batches([], lambda batch: batch, 3).tolist() == [0, 0, 0]
+    batches = (np.array([i, 1]) for i in range(100))
+    assert sum_over_batches(batches, lambda batch: batch, 2).tolist() == [4950, 100]
+
+
+def test_an_error_in_a_batch_is_not_swallowed():
+    """What goes wrong while counting one batch is raised by the sum."""
+
+    def count(batch):
+        raise OverflowError(f"batch {batch}")
+
+    with pytest.raises(OverflowError, match="batch 0"):
+        sum_over_batches(range(5), count, 1)

@@ -1,0 +1,173 @@
+"""The golden vectors, and a second implementation of docs/formats.md that must agree with the package."""
+
+import importlib.util
+import json
+import random
+from math import comb
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from assocpriv.client.itemset import Randomizer
+from assocpriv.core.codes import Field, bch_generator, reed_solomon_generator
+from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.privacy import Breach, format_fraction
+from assocpriv.core.wire import decode_report, pack_reports, report_items
+
+FOLDER = Path(__file__).with_name("vectors")
+LARGEST_FILE = 60_000
+
+
+def load(name: str) -> ModuleType:
+    """Load a script of the vectors' folder."""
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+decoder, maker = load("decoder"), load("make_vectors")
+PLANS = json.loads((FOLDER / "plans.json").read_text(encoding="ascii"))
+REPORTS = json.loads((FOLDER / "reports.json").read_text(encoding="ascii"))
+PLAN_OF = {entry["name"]: entry["plan"] for entry in PLANS["plans"]}
+
+
+def label(entry: dict[str, Any]) -> str:
+    """Name a vector in pytest's output."""
+    return " ".join(str(entry[key]) for key in ("name", "plan", "case", "breaks") if isinstance(entry.get(key), str))
+
+
+def use(plan: Plan) -> None:
+    """Do what a client does first with a plan: build its field."""
+    if plan.generator.kind != "none":
+        Field(plan.generator.field_bits, plan.generator.field_polynomial)
+
+
+def test_vectors_are_what_the_package_makes() -> None:
+    """Running the maker again gives the stored files, byte for byte."""
+    for name, text in maker.make_all().items():
+        assert (FOLDER / name).read_bytes() == text.encode("ascii"), f"run tests/vectors/make_vectors.py: {name}"
+        assert len(text) < LARGEST_FILE
+
+
+def test_second_implementation_takes_nothing_of_the_package() -> None:
+    """The decoder imports neither the package nor anything outside the standard library."""
+    text = (FOLDER / "decoder.py").read_text(encoding="utf-8")
+    imported = {line.split()[1] for line in text.splitlines() if line.startswith(("import ", "from "))}
+    assert imported == {"hashlib", "json", "collections.abc", "fractions", "itertools", "math", "typing"}
+    assert "assocpriv" not in text.replace('"assocpriv-plan"', "")
+
+
+@pytest.mark.parametrize("entry", PLANS["plans"], ids=label)
+def test_second_implementation_agrees_on_plans(entry: dict[str, Any]) -> None:
+    """Id, amplification and report length of every plan are computed alike."""
+    plan = decoder.load_plan(json.dumps(entry["plan"]))
+    assert decoder.plan_id(plan) == entry["id"]
+    assert format_fraction(decoder.amplification(plan)) == entry["amplification"]
+    assert decoder.report_bits(plan) == entry["report_bits"]
+    assert decoder.canonical(plan) == Plan.from_json(entry["plan"]).canonical_json
+
+
+@pytest.mark.parametrize("entry", PLANS["other_texts"], ids=["numbers as names", "indented, not ASCII"])
+def test_second_implementation_agrees_on_other_layouts(entry: dict[str, Any]) -> None:
+    """The id of a plan written otherwise is that of its canonical form."""
+    assert decoder.plan_id(decoder.load_plan(entry["text"])) == entry["id"]
+    assert entry["id"] in {known["id"] for known in PLANS["plans"]}
+
+
+@pytest.mark.parametrize("entry", PLANS["refused"], ids=label)
+def test_bad_plan_is_refused_by_both(entry: dict[str, Any]) -> None:
+    """Package and second implementation refuse every bad plan, at the latest when its field is built."""
+    text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
+    with pytest.raises(decoder.RefusedError):
+        decoder.load_plan(text)
+    with pytest.raises(PlanError):
+        use(Plan.parse(text))
+
+
+@pytest.mark.parametrize("entry", REPORTS["reports"], ids=label)
+def test_second_implementation_agrees_on_reports(entry: dict[str, Any]) -> None:
+    """From the same words both make the same report over the same steps, and show the same items."""
+    plan = PLAN_OF[entry["plan"]]
+    words = decoder.Words(int(word, 16) for word in entry["words"])
+    report, steps = decoder.make_report(plan, entry["transaction"], words)
+    assert report.hex() == entry["report"]
+    for name in ("coins", "first_seed"):
+        if name in steps:
+            steps[name] = f"{steps[name]:x}"
+    assert steps == {name: entry[name] for name in steps}
+    assert decoder.shown_items(plan, report) == entry["shows"]
+
+
+def test_vectors_show_kept_items_and_hide_dropped_ones() -> None:
+    """Every vector's report shows its kept items and none of its dropped ones."""
+    for entry in REPORTS["reports"]:
+        for place, item in enumerate(entry["fitted"]):
+            assert (item in entry["shows"]) == bool(entry["kept_mask"] >> place & 1), label(entry)
+
+
+@pytest.mark.parametrize("entry", REPORTS["refused"], ids=label)
+def test_bad_report_is_refused_by_both(entry: dict[str, Any]) -> None:
+    """Package and second implementation refuse every bad report."""
+    report, plan = bytes.fromhex(entry["report"]), Plan.from_json(PLAN_OF[entry["plan"]])
+    with pytest.raises(decoder.RefusedError):
+        decoder.read_report(PLAN_OF[entry["plan"]], report)
+    with pytest.raises(WireError):
+        decode_report(report, plan)
+    with pytest.raises(WireError, match="report 0"):
+        pack_reports([report], plan)
+
+
+def random_plan(rng: random.Random) -> Plan:
+    """Return a small plan of random shape; its promise is as weak as its operator needs."""
+    m, r = rng.randint(1, 4), rng.randint(1, 4)
+    k, n = rng.randint(1, m), rng.randint(1, 40)
+    a = rng.randrange(1, 1 << r, 2)
+    b = rng.choice([8, 10, 33, 64, 65, 128, 200])
+    weights = [rng.randint(1, (1 << b) // ((m + 1) * comb(m, j))) for j in range(m + 1)]
+    weights[m] += (1 << b) - sum(comb(m, j) * v for j, v in enumerate(weights))
+    operator = Operator(m, a, r, b, tuple(weights))
+    limit = operator.amplification + 1
+    kind = rng.choice(["none", "bch", "reed-solomon"])
+    maker_of = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
+    generator = maker_of[kind](n + m, r, m + k) if kind in maker_of else Generator()
+    names = (
+        Catalogue.numbered(n)
+        if rng.random() < 0.5
+        else Catalogue(f"x{chr(rng.randint(161, 9000))}{i}" for i in range(n))
+    )
+    # with prior 1/2 the limit is posterior / (1 − posterior); keep both numbers short
+    posterior = (int(limit) + 2, int(limit) + 3)
+    return Plan(names, m, k, (operator,), generator, Breach("1/2", f"{posterior[0]}/{posterior[1]}"))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_second_implementation_agrees_on_random_plans(seed: int) -> None:
+    """For random plans, transactions and words both make the same report from equally many words."""
+    rng = random.Random(seed)
+    plan = random_plan(rng)
+    other = decoder.load_plan(plan.canonical_json)
+    assert decoder.plan_id(other) == plan.plan_id
+    assert decoder.amplification(other) == plan.amplification
+    for _ in range(3):
+        transaction = rng.sample(range(plan.n_items), rng.randint(0, min(plan.n_items, plan.transaction_size + 3)))
+        # zero words are what a draw from a number of values that is no power of two rejects
+        words = [rng.getrandbits(64) if rng.random() < 0.9 else 0 for _ in range(100)]
+        entropy, tape = maker.GivenWords(words), decoder.Words(words)
+        report = Randomizer(plan).randomize(transaction, entropy=entropy)
+        assert decoder.make_report(other, transaction, tape)[0] == report
+        assert tape.used == entropy.used
+        assert decoder.shown_items(other, report) == sorted(report_items(report, plan))
+    noise = rng.randbytes(plan.report_bytes + rng.choice([-1, 0, 0, 0, 1]))
+    try:
+        expected = sorted(report_items(noise, plan))
+    except WireError:
+        with pytest.raises(decoder.RefusedError):
+            decoder.shown_items(other, noise)
+    else:
+        assert decoder.shown_items(other, noise) == expected
