@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assocpriv.client.baskets import Baskets
 from assocpriv.core.errors import EstimateError
-from assocpriv.core.plan import Operator
+from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.files.reports import Reports
-from assocpriv.lab.planner import round_design, search_designs
-from assocpriv.lab.simulate import PlainCounter
+from assocpriv.lab.planner import Design, round_design, search_designs
+from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.server import apriori
 from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
 from assocpriv.server.counting import LocalCounter
+from assocpriv.server.rules import association_rules
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 LIMIT = Fraction(19)
@@ -277,3 +280,17 @@ def test_more_candidates_than_can_be_counted_are_refused(monkeypatch):
     monkeypatch.setattr(apriori, "MOST_CANDIDATES", 9)
     with pytest.raises(EstimateError, match="10 candidates of 2 items"):
         join_candidates(singles, 5)
+
+
+def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:
+    """With μ_1 = 0 pairs are still found; their items stand in the table without a support, not as frequent."""
+    operator = round_design(Design(1, 1, "100001", 0.0), 5, Fraction(19))
+    plan = Plan(Catalogue.numbered(8), 5, 2, (operator,), Generator(), Breach("5%", "50%"))
+    baskets = Baskets.from_sets([[0, 1, 5, 6, 7]] * 30_000 + [[2, 3, 4]] * 70_000, plan.catalogue)
+    frame = simulate(baskets, plan, 0.2, seed=1).itemsets
+    singles, pairs = (frame[frame["length"] == k] for k in (1, 2))
+    assert {frozenset("01"), frozenset("23")} <= set(pairs.loc[pairs["frequent"], "itemsets"])
+    assert singles["support"].isna().all()
+    assert not singles["frequent"].any()
+    rules = association_rules(frame)
+    assert len(rules) == 0

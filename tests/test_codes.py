@@ -37,7 +37,7 @@ def test_larger_fields_close() -> None:
 def test_polynomials_that_are_not_primitive_are_refused(bits: int, polynomial: int) -> None:
     """Irreducible but not primitive, reducible, and x^6 are all refused."""
     with pytest.raises(PlanError, match="not a primitive polynomial"):
-        Field(bits, polynomial)
+        Generator("bch", bits, polynomial, 1)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 import json
 import sys
 from collections.abc import Callable, Iterable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,13 +28,24 @@ from assocpriv.core.errors import AssocprivError
 
 
 class _Group(click.Group):
-    """Turns what the package refuses into one line and exit status 1."""
+    """Turns what the package or the system refuses into one line and exit status 1."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")
+        return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except AssocprivError as error:
             raise click.ClickException(" ".join(str(error).split())) from None
+        except BrokenPipeError:  # the reader has left; click ends in silence
+            raise
+        except OSError as error:  # a name too long for the system, a full disk behind standard output
+            where = f"{error.filename}: " if error.filename is not None else ""
+            raise click.ClickException(f"{where}{error.strerror or 'the system refused'}") from None
         except MemoryError:
             raise click.ClickException("out of memory; take fewer baskets, or a higher minimum support") from None
 
@@ -62,7 +74,7 @@ def _say(lines: Iterable[str]) -> None:
 
 def _show(as_json: bool, record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
     if as_json:
-        click.echo(json.dumps(record(), ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps(record(), allow_nan=False))
     else:
         click.echo("\n".join(lines()))
 
@@ -468,7 +480,7 @@ def demo(as_json: bool, **options: Any) -> None:
 
 
 def _emit(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(record, ensure_ascii=False, allow_nan=False))
+    click.echo(json.dumps(record, allow_nan=False))
 
 
 if __name__ == "__main__":

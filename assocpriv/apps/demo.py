@@ -12,13 +12,13 @@ from assocpriv.client.basket_files import read_baskets
 from assocpriv.client.baskets import Baskets
 from assocpriv.core.errors import FileError
 from assocpriv.core.plan import Plan
-from assocpriv.core.privacy import Breach
+from assocpriv.core.privacy import Breach, parse_probability
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.server.itemsets import describe_undecided, mining_facts, write_itemsets
+from assocpriv.server.itemsets import check_min_support, describe_undecided, mining_facts, write_itemsets
 from assocpriv.server.rules import association_rules, rule_records, write_rules
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def run_demo(
         AssocprivError: bad input, or files that exist already without ``force``.
     """
     promise = Breach(prior, posterior)
+    check_min_support(min_support)
+    parse_probability(min_confidence, "the minimum confidence")
     paths = _prepare(output, force)
     progress, seconds = Progress(), {}
     start = perf_counter()

@@ -36,6 +36,8 @@ def inspect_path(path: Path, reports: int) -> Description:
             continue
         if description is not None:
             return description
+    if not reasons:
+        raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files")
     raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
 
 

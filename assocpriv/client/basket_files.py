@@ -6,9 +6,9 @@ and a count, and no parser's own message is passed on, because those quote the d
 
 import csv
 import gzip
+import itertools
 import os
 import zlib
-from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,19 +17,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import (
-    Baskets,
-    Cells,
-    assemble,
-    cells_of,
-    check_choices,
-    is_list_type,
-    list_cells,
-    long_cells,
-    long_columns,
-    resolve,
-    without_unknown,
-)
+from assocpriv.client.basket_frames import is_list_type, list_cells, long_cells, long_columns
+from assocpriv.client.baskets import Baskets, assemble
+from assocpriv.client.cells import Cells, cells_of, cells_of_names, check_choices, resolve, without_unknown
 from assocpriv.core.errors import BasketError
 from assocpriv.core.plan import Catalogue
 
@@ -125,7 +115,7 @@ def read_baskets_report(
         cells = _read_cells(path, format)
         empty_count = _check_empty(cells, empty)
         found, ids = resolve(cells, catalogue, numbered=False)
-        rows, ids = without_unknown(cells.rows, ids, unknown, cells.place)
+        rows, ids = without_unknown(cells, ids, unknown)
         baskets = assemble(rows, ids, cells.n_rows, found, repeats, cells.place)
     except BasketError as error:
         problem = str(error)
@@ -265,24 +255,23 @@ def _check_dat_bytes(text: NDArray[np.uint8], digit: NDArray[np.bool_], newline:
 
 
 def _read_names(path: Path) -> Cells:
-    sizes, codes = array("q"), array("q")
-    index: dict[str, int] = {}
+    return cells_of_names(_names_by_line(path), _line_place)
+
+
+def _names_by_line(path: Path) -> Iterator[list[str]]:
     reader = csv.reader(_text_lines(path), strict=True, skipinitialspace=True)
-    while True:
+    for number in itertools.count(1):
         try:
             cells = next(reader, None)
         except csv.Error:
             cells, broken = [], True  # its text may quote the line
         else:
-            broken = cells is not None and reader.line_num != len(sizes) + 1
+            broken = cells is not None and reader.line_num != number
         if broken:
-            raise BasketError(f"line {len(sizes) + 1} is not CSV: quotes are not closed on the line; correct it")
+            raise BasketError(f"line {number} is not CSV: quotes are not closed on the line; correct it")
         if cells is None:
-            break
-        names = [name for cell in cells if (name := cell.strip())]
-        sizes.append(len(names))
-        codes.extend([index.setdefault(name, len(index)) for name in names])
-    return cells_of(np.array(sizes), np.array(codes), list(index), _line_place)
+            return
+        yield [name for cell in cells if (name := cell.strip())]
 
 
 # ---- long: a line of transaction and item for each item

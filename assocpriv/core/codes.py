@@ -20,7 +20,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.core.plan import Generator
 
 WORD_BITS = 64
@@ -73,9 +72,7 @@ class Field:
     """Powers and logarithms of α = x in GF(2^w).
 
     ``powers`` is int64 of shape (2^w − 1,); ``logs`` int64 of shape (2^w,), −1 at 0.
-
-    Raises:
-        PlanError: the polynomial is not primitive.
+    The polynomial must be primitive, which a Generator has checked.
     """
 
     def __init__(self, field_bits: int, polynomial: int) -> None:
@@ -89,8 +86,7 @@ class Field:
             step = int(_multiply(np.array([step]), step, field_bits, polynomial)[0])
         self.logs = np.full(self.order + 1, -1, dtype=np.int64)
         self.logs[powers[:-1]] = np.arange(self.order)
-        if powers[-1] != 1 or (self.logs[1:] < 0).any():
-            raise PlanError("plan field field_polynomial is not a primitive polynomial of degree field_bits")
+        assert powers[-1] == 1
         self.powers = powers[:-1]
 
 

@@ -26,14 +26,17 @@ MAX_INSERT_BITS = 16
 MAX_WEIGHT_BITS = 1024
 MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+GENERATORS = ("none", "bch", "reed-solomon")
+GENERATOR_NAMES = "none, bch or reed-solomon"
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, halves of surrogate pairs
 
 
 def _integer(value: object, name: str, low: int, high: int) -> int:
     if type(value) is not int:
         raise PlanError(f"plan field {name} must be an integer, got a {type(value).__name__}")
     if not low <= value <= high:
-        raise PlanError(f"plan field {name} must be in {low}..{high}, got {str(value)[:40]}")
+        got = str(value) if abs(value) < 10**18 else "a number of more than 18 digits"
+        raise PlanError(f"plan field {name} must be in {low}..{high}, got {got}")
     return value
 
 
@@ -122,7 +125,7 @@ def _check_names(names: tuple[str, ...]) -> None:
     for position, name in enumerate(names):
         if type(name) is not str:
             raise PlanError(f"catalogue entry {position + 1} must be text, got a {type(name).__name__}")
-        if not name or name != name.strip() or _CONTROL.search(name):
+        if not name or name != name.strip() or _NO_TEXT.search(name):
             raise PlanError(
                 f"catalogue entry {position + 1} must be a name without control characters or blanks around it"
             )
@@ -237,8 +240,8 @@ class Generator:
     ones_row: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in ("none", "bch", "reed-solomon"):
-            raise PlanError("plan field generator must be none, bch or reed-solomon; a newer release may know it")
+        if self.kind not in GENERATORS:
+            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
         if self.kind == "none":
             if (self.field_bits, self.field_polynomial, self.blocks, self.ones_row) != (0, 0, 0, False):
                 raise PlanError("generator none takes no other fields")
@@ -250,6 +253,8 @@ class Generator:
         if type(self.ones_row) is not bool or (self.ones_row and self.kind != "bch"):
             raise PlanError("plan field ones_row must be true or false, and true only for bch")
         _integer(self.seed_bits, "seed_bits", 1, MAX_SEED_BITS)
+        if not is_primitive(self.field_polynomial, self.field_bits):
+            raise PlanError("plan field field_polynomial is not a primitive polynomial of degree field_bits")
 
     @property
     def seed_bits(self) -> int:
@@ -284,12 +289,64 @@ class Generator:
     def from_json(cls, content: object) -> "Generator":
         """Read what :meth:`to_json` wrote."""
         kind = content.get("kind") if isinstance(content, dict) else None
+        if kind not in GENERATORS:
+            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
         names = {"kind"}
         if kind != "none":
             names |= {"field_bits", "field_polynomial", "blocks"}
         if kind == "bch":
             names |= {"ones_row"}
         return cls(**_fields(content, "generator", names))
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise PlanError("a field of the plan is given twice; two readers might take different ones")
+    return fields
+
+
+def _about(ratio: Fraction) -> str:
+    try:
+        return f"{float(ratio):.6g}"
+    except OverflowError:
+        return "beyond 1e308"
+
+
+def is_primitive(polynomial: int, degree: int) -> bool:
+    """Tell whether x has order 2^degree − 1 modulo a polynomial over GF(2), bit i the coefficient of x^i.
+
+    >>> is_primitive(0b10011, 4), is_primitive(0b11111, 4)
+    (True, False)
+    """
+    order = (1 << degree) - 1
+    powers = [_power_of_x(order // p, polynomial, degree) for p in _prime_factors(order)]
+    return _power_of_x(order, polynomial, degree) == 1 and 1 not in powers
+
+
+def _prime_factors(number: int) -> set[int]:
+    factors, p = set(), 2
+    while p * p <= number:
+        if number % p == 0:
+            factors.add(p)
+            number //= p
+        else:
+            p += 1
+    return factors | {number}
+
+
+def _power_of_x(exponent: int, polynomial: int, degree: int) -> int:
+    result = 1
+    for bit in bin(exponent)[2:]:
+        product = 0
+        for place in range(degree):  # the square has every coefficient at twice its place
+            product ^= (result >> place & 1) << 2 * place
+        product <<= int(bit)
+        for place in range(2 * degree, degree - 1, -1):
+            if product >> place & 1:
+                product ^= polynomial << place - degree
+        result = product
+    return result
 
 
 def _fields(content: object, where: str, names: set[str]) -> dict[str, Any]:
@@ -327,8 +384,8 @@ class Plan:
             raise PlanError("a plan with hidden sizes needs one operator, of size transaction_size")
         if self.amplification >= self.promise.amplification_limit:
             raise PrivacyLimitError(
-                f"the plan's amplification {float(self.amplification):.6g} breaks its promise, "
-                f"which needs less than {float(self.promise.amplification_limit):.6g}; do not use this plan"
+                f"the plan's amplification {_about(self.amplification)} breaks its promise, "
+                f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
             )
         self._check_generator()
 
@@ -416,7 +473,8 @@ class Plan:
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise PlanError(f"not a plan: it does not say format {FORMAT!r}")
-        if content.get("version") != VERSION or content.get("kind") != "select-a-size":
+        version = content.get("version")
+        if type(version) is not int or version != VERSION or content.get("kind") != "select-a-size":
             raise PlanError("this plan's version or kind is unknown here; a newer release of assocpriv may read it")
         names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size"}
         fields = _fields(content, "the top level", names | {"operators", "generator", "promise"})
@@ -441,7 +499,9 @@ class Plan:
             PlanError: not JSON, or not a plan.
         """
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_without_doubles)
+        except PlanError:
+            raise
         except (ValueError, RecursionError):
             raise PlanError("not a plan: the text is not valid JSON") from None
         return cls.from_json(content)

@@ -16,10 +16,13 @@ PODS 2003, sections 3 and 4.
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from assocpriv.core.errors import PlanError
 
+_LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
+_LOG_DIGITS = 400
 _PLAIN_NUMBER = re.compile(r"-?[0-9./]{1,60}(e-?[0-9]{1,2})?", re.ASCII)
 
 
@@ -34,13 +37,16 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     >>> parse_probability("5%", "prior"), parse_probability(0.05, "prior")
     (Fraction(1, 20), Fraction(1, 20))
     """
-    text = str(value).strip()
+    # the digits of a very long int would take longer to write than they are worth
+    text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number beyond"
     digits = text.removesuffix("%")
     try:
         # a long exponent would ask for a number of a billion digits
         number = Fraction(digits if _PLAIN_NUMBER.fullmatch(digits) else "") / (100 if digits != text else 1)
     except (ValueError, ZeroDivisionError):
         raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {text[:40]!r}") from None
+    if number.denominator > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
     if not 0 <= number <= 1:
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
     return number
@@ -110,5 +116,9 @@ def epsilon(amplification: Fraction) -> float:
     >>> round(epsilon(Fraction(19)), 6)
     2.944439
     """
-    exact = math.log(amplification.numerator) - math.log(amplification.denominator)
-    return math.nextafter(exact * (1 + 1e-15), math.inf)
+    with localcontext(prec=_LOG_DIGITS) as context:
+        # each logarithm is right to its last digit, so the digits that cancel cannot reach the first seventeen
+        exact = context.subtract(Decimal(amplification.numerator).ln(), Decimal(amplification.denominator).ln())
+        exact += Decimal(1).scaleb(10 - _LOG_DIGITS)
+    nearest = float(exact)
+    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)

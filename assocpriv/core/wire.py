@@ -73,18 +73,19 @@ def pack_reports(reports: Iterable[bytes], plan: Plan) -> NDArray[np.uint8]:
     return packed
 
 
-def check_unused_bits(packed: NDArray[np.uint8], plan: Plan, first: int = 0) -> None:
+def check_unused_bits(packed: NDArray[np.uint8], plan: Plan, source: str = "", first: int = 0) -> None:
     """Refuse packed reports, uint8 of shape (reports, report_bytes), with a bit set beyond report_bits.
 
     Raises:
-        WireError: naming the first such report, counted from ``first``.
+        WireError: naming ``source`` and the first such report, counted from ``first``.
     """
     used = plan.report_bits % 8
     wrong = packed[:, -1] >> used if used else np.zeros(len(packed), dtype=np.uint8)
     if wrong.any():
         position = first + int(np.flatnonzero(wrong)[0])
         raise WireError(
-            f"report {position} has a bit set beyond the plan's {plan.report_bits}; was it made with another plan?"
+            f"{source}report {position} has a bit set beyond the plan's {plan.report_bits}; "
+            "was it made with another plan?"
         )
 
 

@@ -17,12 +17,17 @@ def check_writable(path: str | Path, *, force: bool) -> Path:
         FileError: the file exists and ``force`` is not set, it is a folder, or its folder is missing.
     """
     target = Path(path)
-    if target.is_dir():
-        raise FileError(f"{target} is a folder; name a file to write")
-    if target.exists() and not force:
-        raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
-    if not target.parent.is_dir():
-        raise FileError(f"the folder {target.parent} does not exist; make it first")
+    try:
+        if target.is_dir():
+            raise FileError(f"{target} is a folder; name a file to write")
+        if target.exists() and not target.is_file():
+            raise FileError(f"{target} is a device or a pipe; name a regular file to write")
+        if target.exists() and not force:
+            raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
+        if not target.parent.is_dir():
+            raise FileError(f"the folder {target.parent} does not exist; make it first")
+    except OSError as error:
+        raise FileError(f"cannot write {target}: {error.strerror or error}") from None
     return target
 
 

@@ -30,7 +30,7 @@ def read_plan(path: str | Path) -> Plan:
     try:
         if source.stat().st_size > _LARGEST_FILE:
             raise PlanError(f"{source} is not a plan: it is larger than {_LARGEST_FILE >> 20} MiB")
-        text = source.read_text(encoding="utf-8")
+        text = source.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise PlanError(f"cannot read the plan {source}: {error.strerror or error}") from None
     except UnicodeDecodeError:

@@ -20,6 +20,12 @@ from assocpriv.files.atomic import atomic_output
 PLAN_KEY = b"assocpriv.plan"
 COLUMN = "report"
 _ROW_GROUP = 1 << 20
+_WRITER: dict[str, Any] = {
+    "compression": "none",
+    "use_dictionary": False,
+    "write_statistics": False,
+    "write_page_checksum": True,  # a flipped bit would pass for another report
+}
 
 
 @dataclass(frozen=True)
@@ -61,12 +67,8 @@ class Reports:
         """
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
-        first = 0
         for path in self.paths:
-            for batch in _file_batches(path, self.plan, size):
-                check_unused_bits(batch, self.plan, first)
-                first += len(batch)
-                yield batch
+            yield from _file_batches(path, self.plan, size)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write all reports to one Parquet file.
@@ -88,6 +90,7 @@ def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | 
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
+        WireError: rows of another length than the plan's reports.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -97,9 +100,11 @@ def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | 
     written = 0
     with (
         atomic_output(path, force=force) as stream,
-        pq.ParquetWriter(stream, schema, compression="none", use_dictionary=False, write_statistics=False) as writer,
+        pq.ParquetWriter(stream, schema, **_WRITER) as writer,
     ):
         for packed in batches:
+            if packed.dtype != np.uint8 or packed.shape[1:] != (plan.report_bytes,):
+                raise WireError(f"reports of this plan are rows of {plan.report_bytes} bytes, got {packed.shape[1:]}")
             data = pa.py_buffer(np.ascontiguousarray(packed))
             array = pa.FixedSizeBinaryArray.from_buffers(column.type, len(packed), [None, data])
             writer.write_batch(pa.record_batch([array], schema=schema), row_group_size=_ROW_GROUP)
@@ -118,6 +123,8 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     files = [file for path in listed for file in _expand(path)]
     if not files:
         raise WireError("there are no report files (*.parquet) to read")
+    if len({file.resolve() for file in files}) != len(files):
+        raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0])
     for file in files[1:]:
         other, count = _open(file)
@@ -139,7 +146,7 @@ def _expand(path: Path) -> list[Path]:
 def _parquet_errors() -> tuple[type[BaseException], ...]:
     import pyarrow as pa
 
-    return (pa.ArrowException, OSError)
+    return (pa.ArrowException, OSError, ValueError)  # ValueError: names in the footer that are not UTF-8
 
 
 def _open(path: Path) -> tuple[Plan, int]:
@@ -167,12 +174,21 @@ def _open(path: Path) -> tuple[Plan, int]:
 def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint8]]:
     import pyarrow.parquet as pq
 
+    done = 0
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            promised = file.metadata.num_rows
             for batch in file.iter_batches(batch_size=size):
-                yield _as_packed(batch.column(0), plan, path)
+                packed = _as_packed(batch.column(0), plan, path)
+                check_unused_bits(packed, plan, f"{path}: ", done)
+                yield packed
+                done += len(packed)
+    except WireError:
+        raise
     except _parquet_errors() as error:
         raise WireError(f"{path} is damaged: {_first_line(error)}") from None
+    if done != promised:
+        raise WireError(f"{path} is damaged: it says it holds {promised:,} reports, but {done:,} can be read")
 
 
 def _as_packed(column: Any, plan: Plan, path: Path) -> NDArray[np.uint8]:

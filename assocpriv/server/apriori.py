@@ -238,7 +238,7 @@ def _close(
 
 
 def _estimate_if_possible(sums: NDArray[np.int64], n_reports: int, model: SupportModel) -> SupportEstimates:
-    """Estimate supports; of a size that the operator says nothing about (μ_k = 0) they are NaN, their errors infinite."""
+    """Estimate supports; NaN, with infinite errors, for a size that the operator says nothing about."""
     try:
         return estimate_supports(sums, n_reports, model)
     except EstimateError:

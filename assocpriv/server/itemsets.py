@@ -9,6 +9,7 @@ metadata, JSON as fields, CSV in a first line that starts with ``# assocpriv-ite
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -90,9 +91,15 @@ def mine(
         "min_support": threshold,
         "confidence_level": confidence_level,
         "population": population,
-        "levels": [asdict(level) for level in levels],
+        "levels": [_level_record(level) for level in levels],
     }
     return to_frame(found, plan.catalogue, facts)
+
+
+def _level_record(level: Level) -> dict[str, Any]:
+    """Return a level as JSON content, which has no infinity: null where nothing can be learned."""
+    fields = asdict(level).items()
+    return {name: None if isinstance(value, float) and math.isinf(value) else value for name, value in fields}
 
 
 def check_min_support(min_support: "float | str") -> float:
@@ -177,7 +184,7 @@ def mining_facts(frame: "pd.DataFrame") -> dict[str, Any]:
     """
     facts = frame.attrs.get(ATTRIBUTE)
     missing = [name for name in COLUMNS if name not in frame.columns]
-    if not isinstance(facts, dict) or facts.get("format") != FORMAT or missing:
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("version") != VERSION or missing:
         raise EstimateError(
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
@@ -318,12 +325,13 @@ def describe_undecided(facts: dict[str, Any]) -> list[str]:
     """Say, a line each, what these reports cannot decide at this minimum support."""
     consequence = {"undecidable": "none are reported", "uncertain": "expect false ones among them"}
     lines = []
-    for level in (Level(**entry) for entry in facts["levels"]):
-        if level.status in consequence:
-            lds = level.lowest_discoverable_support
-            reach = f"{lds:.2%} is the lowest discoverable" if lds < 1 else "nothing below 100% is discoverable"
+    for level in facts["levels"]:
+        if level["status"] in consequence:
+            error, lds = level["std_error"], level["lowest_discoverable_support"]
+            reach = "nothing below 100% is" if lds is None or lds >= 1 else f"{lds:.2%} is the lowest"
+            spread = "" if error is None else f"standard error {error:.2%}; "
             lines.append(
-                f"itemsets of {level.size}: {level.status} at {facts['min_support']:.4g} from {facts['reports']:,} "
-                f"reports (standard error {level.std_error:.2%}; {reach}); {consequence[level.status]}"
+                f"itemsets of {level['size']}: {level['status']} at {facts['min_support']:.4g} from "
+                f"{facts['reports']:,} reports ({spread}{reach} discoverable); {consequence[level['status']]}"
             )
     return lines

@@ -115,6 +115,8 @@ def _rules_of_size(
             b, a, c = (supports[rows[:, m]] for m in ((1 << k) - 1, mask, (1 << k) - 1 - mask))
             # an estimate of 0 or less says nothing about a share of it
             good = np.flatnonzero((a > 0) & (c > 0) & (b >= threshold * a))
+            if not len(good):
+                continue
             errors = _std_errors(
                 subset_counts[good],
                 n_reports,
@@ -124,7 +126,7 @@ def _rules_of_size(
                 facts["population"],
             )
             parts.append(_frame(sets, inside, good, (b[good], a[good], c[good]), errors))
-    return [part for part in parts if len(part)]
+    return parts
 
 
 def _std_errors(
