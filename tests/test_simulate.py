@@ -129,7 +129,7 @@ def test_a_seed_repeats_a_simulation() -> None:
 def test_bad_requests_are_refused() -> None:
     """Another catalogue, no baskets, a support outside (0, 1] and a size beyond the plan are refused."""
     baskets = Baskets.from_sets([["a"], ["b"]])
-    plan = make_plan(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, pattern="threshold")
+    plan = make_plan(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, pattern="threshold", code="bch")
     with pytest.raises(BasketError, match="catalogue"):
         simulate(Baskets.from_sets([["c"]]), plan, 0.5)
     with pytest.raises(EstimateError, match="no reports"):

@@ -85,7 +85,7 @@ def make_plan(
         promise: the breach that no report may cause.
         itemset_size: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
         reports: number of reports N that the planner counts on.
-        code: ``auto`` (the shorter seed), ``bch``, ``reed-solomon`` or ``none`` (one bit an item).
+        code: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest report.
         pattern: ``any`` two-level pattern, or ``threshold`` as in the paper.
         target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default.
         largest_insert_bits: r is at most this, 1..8.
@@ -222,7 +222,11 @@ def _worst_supports(
 
 def _shortest(designs: Sequence[Design], code: str, n_items: int, independent: int) -> Design:
     """Among designs within 2% of the least error take the shortest report, then the least error."""
-    fitting = [d for d in designs if code == "none" or _seed_bits(code, n_items, d, independent) <= MAX_SEED_BITS]
+
+    def bits(design: Design) -> int:
+        return report_bits(code, n_items, design.insert_bits, independent)
+
+    fitting = [d for d in designs if code in ("none", "auto") or bits(d) <= MAX_SEED_BITS]
     least = min((d.worst_support for d in fitting), default=math.inf)
     if not math.isfinite(least):
         raise PlanError(
@@ -230,19 +234,21 @@ def _shortest(designs: Sequence[Design], code: str, n_items: int, independent: i
             "the promise"
         )
     near = [d for d in fitting if d.worst_support <= least * _WITHIN]
-    if code == "none":
-        return min(near, key=lambda d: d.worst_support)
-    return min(near, key=lambda d: (_seed_bits(code, n_items, d, independent), d.worst_support))
+    return min(near, key=lambda d: (bits(d), d.worst_support))
 
 
-def _seed_bits(code: str, n_items: int, design: Design, independent: int) -> int:
-    bch = bch_seed_bits(n_items, design.insert_bits, independent)
-    solomon = reed_solomon_seed_bits(n_items, design.insert_bits, independent)
-    return {"auto": min(bch, solomon), "bch": bch, "reed-solomon": solomon}[code]
+def report_bits(code: str, n_items: int, insert_bits: int, independent: int) -> int:
+    """Return the length of a report under a code; ``auto`` is the shortest of all."""
+    lengths = {
+        "bch": bch_seed_bits(n_items, insert_bits, independent),
+        "reed-solomon": reed_solomon_seed_bits(n_items, insert_bits, independent),
+        "none": n_items,
+    }
+    return lengths[code] if code in lengths else min(lengths.values())
 
 
 def choose_generator(code: str, n_items: int, insert_bits: int, independent: int) -> Generator:
-    """Return the generator asked for; ``auto`` takes the shorter seed, BCH where they tie.
+    """Return the generator asked for; ``auto`` takes the one with the shortest report, BCH where seeds tie.
 
     Args:
         code: ``auto``, ``bch``, ``reed-solomon`` or ``none``.
@@ -250,14 +256,13 @@ def choose_generator(code: str, n_items: int, insert_bits: int, independent: int
         insert_bits: r.
         independent: items whose bits must be independent, m + k.
     """
+    if code == "auto":
+        order = ("none", "bch", "reed-solomon")  # without a code K is not limited, so it wins a tie
+        code = min(order, key=lambda kind: report_bits(kind, n_items, insert_bits, independent))
     if code == "none":
         return Generator()
-    bch = bch_seed_bits(n_items, insert_bits, independent)
-    solomon = reed_solomon_seed_bits(n_items, insert_bits, independent)
-    if code == "bch" or (code == "auto" and bch <= solomon):
-        generator = bch_generator(n_items, insert_bits, independent)
-    else:
-        generator = reed_solomon_generator(n_items, insert_bits, independent)
+    build = bch_generator if code == "bch" else reed_solomon_generator
+    generator = build(n_items, insert_bits, independent)
     # the theorem holds for every item; trying some of what was really built guards against a slip here
     sample = np.unique(np.linspace(0, n_items - 1, 24).astype(np.int64))
     built = item_columns(generator, insert_bits, sample)
