@@ -273,8 +273,9 @@ def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: p
     path.mkdir()
     with pytest.raises(BasketError, match="folder"):
         read_baskets(str(path))
+    path.rmdir()
 
-    def refuse(path: Path) -> None:
+    def refuse(path: Path, progress: object) -> None:
         raise PermissionError(13, SECRET)
 
     monkeypatch.setattr(basket_files, "_opened", refuse)  # root may read everything, so mode bits would not do
@@ -309,3 +310,24 @@ def test_large_compressed() -> None:
     baskets = read_baskets(real("T5N1D1800.dat.gz"))
     assert len(baskets) == 1_800_000
     assert len(np.unique(baskets.items)) == 965
+
+
+@pytest.mark.parametrize("ending", [".dat", ".csv", ".dat.gz", ".parquet"])
+def test_reading_tells_how_far_it_is(tmp_path: Path, ending: str) -> None:
+    """The bytes told never fall in a text file, end at the file's size, and change nothing of what is read."""
+    path = tmp_path / f"x{ending}"
+    text = b"1 2 3\n4 5\n" * 50_000
+    if ending == ".parquet":
+        pq.write_table(pa.table({"items": [["a", "b"], ["c"]] * 50_000}), path)
+    elif ending == ".dat.gz":
+        path.write_bytes(gzip.compress(text))
+    else:
+        path.write_bytes(text)
+    told: list[tuple[int, int]] = []
+    with_progress = read_baskets(path, progress=lambda done, total: told.append((done, total)))
+    plain = read_baskets(path)
+    assert (with_progress.items == plain.items).all()
+    assert (with_progress.offsets == plain.offsets).all()
+    assert {total for _, total in told} == {path.stat().st_size}
+    assert max(done for done, _ in told) == path.stat().st_size
+    assert ending == ".parquet" or told == sorted(told)

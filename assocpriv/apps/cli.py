@@ -24,6 +24,7 @@ from assocpriv.apps.options import (
     plan_option,
     top_option,
 )
+from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
 
 
@@ -40,6 +41,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except AssocprivError as error:
+            Progress.clear_terminal()
             raise click.ClickException(" ".join(str(error).split())) from None
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
@@ -133,7 +135,6 @@ def plan(
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
     """
     from assocpriv.apps import show
-    from assocpriv.apps.progress import Progress
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_catalogue, write_plan
@@ -166,7 +167,8 @@ def _sample_lines(path: Path, format_: str | None, size: int, largest: int) -> l
     from assocpriv.apps.show import loss_lines
     from assocpriv.client.basket_files import read_baskets
 
-    sample = read_baskets(path, format=format_, repeats="merge", empty="keep")
+    progress = Progress().stage("reading")
+    sample = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
     sampled = int((sample.sizes > size).sum())
     return loss_lines(sampling_loss(sample, size, largest), sampled, len(sample), size)
 
@@ -176,7 +178,13 @@ def _read(path: Path, format_: str | None, catalogue: Any, unknown: str, repeats
     from assocpriv.client.basket_files import read_baskets_report
 
     baskets, counts = read_baskets_report(
-        path, format=format_, catalogue=catalogue, unknown=unknown, repeats=repeats, empty=empty
+        path,
+        format=format_,
+        catalogue=catalogue,
+        unknown=unknown,
+        repeats=repeats,
+        empty=empty,
+        progress=Progress().stage("reading"),
     )
     done = [
         (counts.unknown_dropped, "items outside the catalogue dropped"),
@@ -212,7 +220,6 @@ def randomize(
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     from assocpriv.apps.api import sampling_loss
-    from assocpriv.apps.progress import Progress
     from assocpriv.apps.show import loss_lines
     from assocpriv.client.bulk import randomize_chunks
     from assocpriv.core.entropy import SystemEntropy
@@ -221,7 +228,7 @@ def randomize(
     from assocpriv.files.reports import write_reports
 
     made = read_plan(plan_path)
-    check_writable(output, force=force)
+    check_writable(output, force=force, inputs=[baskets, plan_path])
     raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
     size = made.transaction_size
     sampled = int((raw.sizes > size).sum())
@@ -278,11 +285,10 @@ def mine(
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
     """
     from assocpriv.apps import show
-    from assocpriv.apps.progress import Progress
     from assocpriv.files.reports import read_reports
     from assocpriv.server import itemsets as mined
 
-    _check_output(output, force)
+    _check_output(output, force, reports)
     frame = mined.mine(
         read_reports(reports),
         min_support,
@@ -298,17 +304,17 @@ def mine(
     _show(
         as_json,
         lambda: facts | {"itemsets": mined.itemset_records(frame)},
-        lambda: show.itemset_lines(frame, top),
+        lambda: [show.meaning_line(facts), *show.itemset_lines(frame, top)],
     )
 
 
-def _check_output(output: Path | None, force: bool) -> None:
+def _check_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     from assocpriv.files.atomic import check_writable
     from assocpriv.server.itemsets import output_format
 
     if output is not None:
         output_format(output)
-        check_writable(output, force=force)
+        check_writable(output, force=force, inputs=inputs)
 
 
 @main.command()
@@ -329,13 +335,18 @@ def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, fo
     from assocpriv.server.itemsets import mining_facts, read_itemsets
     from assocpriv.server.rules import association_rules, rule_records, write_rules
 
-    _check_output(output, force)
+    _check_output(output, force, [itemsets])
     frame = read_itemsets(itemsets)
     found = association_rules(frame, min_confidence)
     if output is not None:
         write_rules(found, output, force=force)
-    facts = {name: mining_facts(frame)[name] for name in ("plan_id", "reports", "min_support")}
-    _show(as_json, lambda: facts | {"rules": rule_records(found)}, lambda: show.rule_lines(found, top))
+    facts = mining_facts(frame)
+    told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
+    _show(
+        as_json,
+        lambda: told | {"rules": rule_records(found)},
+        lambda: [show.meaning_line(facts), *show.rule_lines(found, top)],
+    )
 
 
 @main.command()
@@ -383,13 +394,14 @@ def simulate(
     Example:
       assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
     """
-    from assocpriv.apps.progress import Progress
     from assocpriv.apps.simulation import loss_lines_of, simulation_lines, simulation_record
     from assocpriv.files.plans import read_plan
     from assocpriv.lab.simulate import simulate as run
-    from assocpriv.server.itemsets import describe_undecided, mining_facts
+    from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
 
     made = read_plan(plan_path)
+    check_min_support(min_support)
+    check_max_itemset(made, max_itemset)
     raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
     _say(loss_lines_of(raw, made))
     result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
@@ -416,6 +428,7 @@ def generate() -> None:
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same baskets.")
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
 @force_option
+@json_option
 def quest(
     baskets: int,
     items: int,
@@ -425,6 +438,7 @@ def quest(
     seed: int,
     output: Path,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
 
@@ -432,7 +446,6 @@ def quest(
     Example:
       assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
     """
-    from assocpriv.apps.progress import Progress
     from assocpriv.files.atomic import atomic_output, check_writable
     from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
 
@@ -446,17 +459,23 @@ def quest(
     made = generate_quest(settings, progress=Progress().stage("generating"))
     with atomic_output(output, force=force) as stream:
         write_baskets(made, stream, kinds[output.suffix])
-    click.echo(f"{len(made):,} baskets over {items:,} items written to {output}")
+    _show(
+        as_json,
+        lambda: {"baskets": len(made), "items": items, "seed": seed, "output": str(output)},
+        lambda: [f"{len(made):,} baskets over {items:,} items written to {output}"],
+    )
 
 
 @main.command()
 @click.option("--baskets", type=PATH, help="Your own baskets instead of generated ones.")
 @click.option("--size", type=int, default=1_000_000, show_default=True, help="Number of baskets to generate.")
 @click.option("--items", type=int, default=1_000, show_default=True, help="Number of items to generate.")
-@click.option("--transaction-size", type=int, default=5, show_default=True, help="M, as for assocpriv plan.")
+@click.option(
+    "--transaction-size", type=click.IntRange(1, 15), default=5, show_default=True, help="M, as for assocpriv plan."
+)
 @click.option("--prior", default="5%", show_default=True, help="As for assocpriv plan.")
 @click.option("--posterior", default="50%", show_default=True, help="As for assocpriv plan.")
-@min_support_option(required=False, default="2%")
+@min_support_option(default="2%")
 @click.option("--min-confidence", default="60%", show_default=True, help="Least confidence of a rule.")
 @click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
 @format_option

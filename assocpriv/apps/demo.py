@@ -96,7 +96,8 @@ def _baskets(
     path: Path | None, format_: str | None, size: int, items: int, seed: int | None, progress: Progress
 ) -> Baskets:
     if path is not None:
-        return read_baskets(path, format=format_, repeats="merge", empty="keep")
+        told = progress.stage("reading")
+        return read_baskets(path, format=format_, repeats="merge", empty="keep", progress=told)
     settings = QuestSettings(n_baskets=size, n_items=items, seed=seed or 0)
     return generate_quest(settings, progress=progress.stage("generating"))
 

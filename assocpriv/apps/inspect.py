@@ -32,6 +32,8 @@ def inspect_path(path: Path, reports: int) -> Description:
         try:
             description = attempt(path, reports)
         except (PlanError, WireError, EstimateError, FileError) as error:
+            if isinstance(error, PlanError) and "not a plan" not in str(error):
+                raise  # it says that it is a plan, so what is wrong with it is all there is to say
             reasons.append(str(error))
             continue
         if description is not None:
@@ -81,8 +83,9 @@ def _itemsets(path: Path, _reports_planned: int) -> Description | None:
 
     def lines() -> list[str]:
         return [
-            f"{len(frame):,} itemsets from {facts['reports']:,} reports of plan {facts['plan_id'][:16]}…, "
-            f"minimum support {facts['min_support']:.4g}",
+            f"{len(frame):,} itemsets mined with plan {facts['plan_id'][:16]}…, minimum support "
+            f"{facts['min_support']:.4g}",
+            show.meaning_line(facts),
             *show.itemset_lines(frame, 20),
         ]
 

@@ -58,12 +58,12 @@ basket_options = joined(
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
 
 
-def min_support_option(required: bool = True, default: str | None = None) -> Callable[[_F], _F]:
-    """Return the option --min-support."""
+def min_support_option(default: str | None = None) -> Callable[[_F], _F]:
+    """Return the option --min-support, required unless it has a default."""
+    # click takes default=None for a value: the option would not be required
+    given: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": True}
     return click.option(
         "--min-support",
-        required=required,
-        default=default,
-        show_default=True,
         help="Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items.",
+        **given,
     )

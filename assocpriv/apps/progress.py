@@ -42,6 +42,12 @@ class Progress:
     def clear(self) -> None:
         """Take the line away."""
         if self._visible:
+            self.clear_terminal()
+            self._visible = False
+
+    @staticmethod
+    def clear_terminal() -> None:
+        """Empty the terminal's last line, for a message that comes while a bar may stand there."""
+        if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
-            self._visible = False

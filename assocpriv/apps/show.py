@@ -97,11 +97,9 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show itemsets, frequent ones only, with the truth where the table holds it."""
     shown = frame[frame["frequent"]]
     truth = "true_support" in frame.columns
-    header = f"{'support':>9} {'± error':>9}  {'95% interval':>17}" + (f" {'true':>8} {'raw':>8}" if truth else "")
+    interval = f"{100 * frame.attrs['assocpriv']['confidence_level']:.4g}% interval"
+    header = f"{'support':>9} {'± error':>9}  {interval:>17}" + (f" {'true':>8} {'raw':>8}" if truth else "")
     lines = [header + "  itemset"]
-    if "ci_low" in frame.columns and len(frame):
-        level = frame.attrs["assocpriv"]["confidence_level"]
-        lines = [lines[0].replace("95%", f"{level:.0%}")]
     for row in shown.head(top).to_dict("records"):
         # shown clipped to what a support can be; the data are not
         low, high = max(row["ci_low"], 0.0), min(row["ci_high"], 1.0)
@@ -110,6 +108,14 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
             line += f" {row['true_support']:8.3%} {row['raw_support']:8.3%}"
         lines.append(f"{line}  {', '.join(sorted(row['itemsets']))}")
     return lines + _rest(len(shown), top)
+
+
+def meaning_line(facts: dict[str, Any]) -> str:
+    """Say what the supports of a table of itemsets are shares of."""
+    return (
+        f"from {facts['reports']:,} reports; supports are those within at most {facts['transaction_size']} sampled "
+        "items a basket"
+    )
 
 
 def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:

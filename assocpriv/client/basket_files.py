@@ -6,11 +6,13 @@ and a count, and no parser's own message is passed on, because those quote the d
 
 import csv
 import gzip
+import io
 import itertools
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -23,6 +25,8 @@ from assocpriv.client.cells import Cells, cells_of, cells_of_names, check_choice
 from assocpriv.core.errors import BasketError
 from assocpriv.core.plan import Catalogue
 
+Progress = Callable[[int, int], None]
+_Opener = Callable[[], BinaryIO]
 CHUNK_BYTES = 1 << 22  # text parsed at once; its arrays, a hundred MiB, are the parser's working memory
 MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
 _NO_BASKETS = "the file holds no baskets; check that it is the right one"
@@ -68,6 +72,7 @@ def read_baskets(
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
+    progress: Progress | None = None,
 ) -> Baskets:
     """Read a file of baskets.
 
@@ -82,6 +87,7 @@ def read_baskets(
         unknown: "error", or "drop" to leave out items that are not in the catalogue.
         repeats: "error", or "merge" to count an item that a basket repeats once.
         empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        progress: called with (bytes read, bytes of the file).
 
     Returns:
         The baskets in the order of the file; those of the long layout by first appearance.
@@ -90,9 +96,8 @@ def read_baskets(
         BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
             unusable items; empty baskets.
     """
-    return read_baskets_report(path, format=format, catalogue=catalogue, unknown=unknown, repeats=repeats, empty=empty)[
-        0
-    ]
+    choices = {"unknown": unknown, "repeats": repeats, "empty": empty}
+    return read_baskets_report(path, format=format, catalogue=catalogue, progress=progress, **choices)[0]
 
 
 def read_baskets_report(
@@ -103,6 +108,7 @@ def read_baskets_report(
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
+    progress: Progress | None = None,
 ) -> tuple[Baskets, ReadCounts]:
     """Read a file as :func:`read_baskets` does, and count what was dropped, merged and kept.
 
@@ -112,7 +118,9 @@ def read_baskets_report(
     check_choices(unknown=unknown, repeats=repeats, empty=empty)
     path = Path(path)
     try:
-        cells = _read_cells(path, format)
+        if path.is_dir():
+            raise IsADirectoryError
+        cells = _read_cells(path, format, progress)
         empty_count = _check_empty(cells, empty)
         found, ids = resolve(cells, catalogue, numbered=False)
         rows, ids = without_unknown(cells, ids, unknown)
@@ -132,7 +140,7 @@ def _line_place(row: int) -> str:
     return f"line {row + 1}"
 
 
-def _read_cells(path: Path, chosen: str | None) -> Cells:
+def _read_cells(path: Path, chosen: str | None, progress: Progress | None) -> Cells:
     if chosen is None:
         named = (name for name, endings in _ENDINGS.items() if path.name.lower().endswith(endings))
         chosen = next(named, None)
@@ -141,7 +149,7 @@ def _read_cells(path: Path, chosen: str | None) -> Cells:
         raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
     if chosen not in _READERS:
         raise BasketError(f"format must be one of {', '.join(_READERS)}")
-    return _READERS[chosen](path)
+    return _READERS[chosen](partial(_opened, path, progress))
 
 
 def _check_empty(cells: Cells, empty: str) -> int:
@@ -160,10 +168,26 @@ def _check_empty(cells: Cells, empty: str) -> int:
 # ---- opening
 
 
-def _opened(path: Path) -> BinaryIO:
-    if path.is_dir():
-        raise IsADirectoryError
-    return cast(BinaryIO, gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
+class _ToldFile(io.FileIO):
+    """A file that tells how far it has been read."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self._progress, self._size = progress, path.stat().st_size
+
+    def readinto(self, buffer: Any) -> int | None:
+        read = super().readinto(buffer)
+        self._progress(self.tell(), self._size)
+        return read
+
+
+def _opened(path: Path, progress: Progress | None) -> BinaryIO:
+    raw = io.BufferedReader(_ToldFile(path, progress), CHUNK_BYTES) if progress else path.open("rb")
+    if not path.name.lower().endswith(".gz"):
+        return raw
+    unpacked = gzip.GzipFile(fileobj=raw)
+    unpacked.myfileobj = cast(Any, raw)  # closed together
+    return cast(BinaryIO, unpacked)
 
 
 def _decoded(line: bytes, number: int) -> str:
@@ -176,8 +200,8 @@ def _decoded(line: bytes, number: int) -> str:
     raise BasketError(f"line {number} is not UTF-8 text; convert the file to UTF-8")
 
 
-def _text_lines(path: Path) -> Iterator[str]:
-    with _opened(path) as file:
+def _text_lines(opened: _Opener) -> Iterator[str]:
+    with opened() as file:
         for number, line in enumerate(file, 1):
             yield _decoded(line.removeprefix(_BOM) if number == 1 else line, number)
 
@@ -185,11 +209,11 @@ def _text_lines(path: Path) -> Iterator[str]:
 # ---- dat: a line of numbers a basket
 
 
-def _read_dat(path: Path) -> Cells:
+def _read_dat(opened: _Opener) -> Cells:
     ids: list[NDArray[np.int32]] = []
     sizes: list[NDArray[np.int64]] = []
     lines = 0
-    with _opened(path) as file:
+    with opened() as file:
         for chunk in _line_chunks(file):
             chunk_ids, chunk_sizes = _parse_dat(np.frombuffer(chunk, dtype=np.uint8), lines)
             ids.append(chunk_ids)
@@ -254,12 +278,12 @@ def _check_dat_bytes(text: NDArray[np.uint8], digit: NDArray[np.bool_], newline:
 # ---- basket: a line of names a basket
 
 
-def _read_names(path: Path) -> Cells:
-    return cells_of_names(_names_by_line(path), _line_place)
+def _read_names(opened: _Opener) -> Cells:
+    return cells_of_names(_names_by_line(opened), _line_place)
 
 
-def _names_by_line(path: Path) -> Iterator[list[str]]:
-    reader = csv.reader(_text_lines(path), strict=True, skipinitialspace=True)
+def _names_by_line(opened: _Opener) -> Iterator[list[str]]:
+    reader = csv.reader(_text_lines(opened), strict=True, skipinitialspace=True)
     for number in itertools.count(1):
         try:
             cells = next(reader, None)
@@ -277,11 +301,11 @@ def _names_by_line(path: Path) -> Iterator[list[str]]:
 # ---- long: a line of transaction and item for each item
 
 
-def _read_long(path: Path) -> Cells:
+def _read_long(opened: _Opener) -> Cells:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    with _opened(path) as file:
+    with opened() as file:
         data = file.read().removeprefix(_BOM)
     _check_text(data)
     head, _, body = data.partition(b"\n")
@@ -347,11 +371,11 @@ def _parse_long(data: bytes, n_columns: int, chosen: tuple[int, int]) -> Any:
 # ---- parquet: long, or a column of lists
 
 
-def _read_parquet(path: Path) -> Cells:
+def _read_parquet(opened: _Opener) -> Cells:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with _opened(path) as file:
+    with opened() as file:
         if not file.read(1):
             raise BasketError(_NO_BASKETS)
         file.seek(0)
@@ -380,7 +404,7 @@ def _parquet_columns(schema: Any) -> list[str]:
     return lists or [schema.names[position] for position in long_columns(schema.names)]
 
 
-_READERS: dict[str, Callable[[Path], Cells]] = {
+_READERS: dict[str, Callable[[_Opener], Cells]] = {
     "dat": _read_dat,
     "basket": _read_names,
     "long": _read_long,

@@ -160,9 +160,11 @@ def _columns_of(frame: Any) -> list[Any]:
     try:
         return list(nw.from_native(frame, eager_only=True).iter_columns())
     except TypeError:
-        kind = type(frame).__name__
+        kind: str | None = type(frame).__name__
     except nw.exceptions.NarwhalsError:
-        raise BasketError("the columns of a table of baskets must have different names") from None
+        kind = None  # its text names columns, which may be items
+    if kind is None:
+        raise BasketError("the columns of a table of baskets must have different names")
     raise TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
 
 

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -10,14 +10,17 @@ from typing import BinaryIO
 from assocpriv.core.errors import FileError
 
 
-def check_writable(path: str | Path, *, force: bool) -> Path:
+def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()) -> Path:
     """Refuse an output path that cannot be written, before any work is done for it.
 
     Raises:
-        FileError: the file exists and ``force`` is not set, it is a folder, or its folder is missing.
+        FileError: the file exists and ``force`` is not set, it is one of the inputs or a folder, or its folder is
+            missing.
     """
     target = Path(path)
     try:
+        if target.exists() and any(source.exists() and target.samefile(source) for source in inputs):
+            raise FileError(f"{target} is an input; write to another file")
         if target.is_dir():
             raise FileError(f"{target} is a folder; name a file to write")
         if target.exists() and not target.is_file():

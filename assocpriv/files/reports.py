@@ -18,6 +18,7 @@ from assocpriv.core.wire import check_unused_bits, pack_reports
 from assocpriv.files.atomic import atomic_output
 
 PLAN_KEY = b"assocpriv.plan"
+ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _WRITER: dict[str, Any] = {
@@ -139,8 +140,18 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
 
 def _expand(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(p for p in path.glob("*.parquet") if not p.name.startswith("."))
+        return sorted(p for p in path.glob("*.parquet") if not p.name.startswith(".") and not _is_mined(p))
     return [path]
+
+
+def _is_mined(path: Path) -> bool:
+    """Tell whether a file says that it holds mined itemsets, which may lie beside the reports they came from."""
+    import pyarrow.parquet as pq
+
+    try:
+        return ITEMSETS_KEY in (pq.read_schema(path).metadata or {})
+    except _parquet_errors():
+        return False  # damaged: to be told when it is opened
 
 
 def _parquet_errors() -> tuple[type[BaseException], ...]:

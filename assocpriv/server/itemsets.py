@@ -22,7 +22,7 @@ from assocpriv.core.plan import Operator, Plan
 from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.reports import Reports
+from assocpriv.files.reports import ITEMSETS_KEY, Reports
 from assocpriv.server.apriori import FoundItemsets, Level, mine_levels
 from assocpriv.server.counting import DEFAULT_MEMORY, CountingBackend, LocalCounter, Progress
 from assocpriv.server.estimate import normal_quantile
@@ -31,11 +31,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ATTRIBUTE = "assocpriv"
-FORMAT = "assocpriv-itemsets"
+FORMAT = ITEMSETS_KEY.decode()
 VERSION = 1
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 _CSV_MARK = f"# {FORMAT} "
+_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high"), np.float64)
+_TYPES: dict[str, Any] = _NUMBERS | {"length": np.int64, "frequent": np.bool_, "count": np.int64}
+_FACTS: dict[str, Any] = {
+    "plan_id": str,
+    "transaction_size": int,
+    "itemset_size": int,
+    "reports": int,
+    "min_support": float,
+    "confidence_level": float,
+    "population": bool,
+    "levels": list,
+}
 
 
 def mine(
@@ -85,6 +97,7 @@ def mine(
         "format": FORMAT,
         "version": VERSION,
         "plan_id": plan.plan_id,
+        "transaction_size": plan.transaction_size,
         "operator": plan.operator.to_json(),
         "itemset_size": plan.itemset_size,
         "reports": backend.n_reports,
@@ -171,9 +184,7 @@ def to_frame(found: list[FoundItemsets], names: Any, facts: dict[str, Any]) -> "
 def _empty_frame() -> "pd.DataFrame":
     import pandas as pd
 
-    frame = pd.DataFrame({name: pd.Series(dtype=np.float64) for name in COLUMNS})
-    kinds = {"itemsets": object, "length": np.int64, "frequent": np.bool_, "count": np.int64}
-    return frame.astype(kinds)
+    return pd.DataFrame({name: pd.Series(dtype=object) for name in COLUMNS}).astype(_TYPES)
 
 
 def mining_facts(frame: "pd.DataFrame") -> dict[str, Any]:
@@ -238,7 +249,7 @@ def _write_parquet(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryI
     plain = pa.Table.from_pandas(frame.drop(columns="itemsets"), preserve_index=False)
     lists = pa.array([sorted(itemset) for itemset in frame["itemsets"]], pa.list_(pa.string()))
     table = plain.add_column(1, "itemsets", lists)
-    pq.write_table(table.replace_schema_metadata({FORMAT: json.dumps(facts)}), stream)
+    pq.write_table(table.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
 
 
 def _write_csv(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
@@ -272,22 +283,39 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
     reader = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}[kind]
     try:
         frame, facts = reader(source)
-        frame = frame[COLUMNS].astype({"length": np.int64, "frequent": np.bool_, "count": np.int64})
+        frame = frame[COLUMNS].astype(_TYPES)
         frame.attrs[ATTRIBUTE] = facts
-        model_of(mining_facts(frame))
+        _check_table(frame, mining_facts(frame))
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else "it is damaged or not mined here"
         raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
     return frame
+
+
+def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
+    """Refuse a table that no mining could have written."""
+    for name, kind in _FACTS.items():
+        if not isinstance(facts.get(name), kind) or (kind is int and isinstance(facts[name], bool)):
+            raise EstimateError(f"it lacks the fact {name}, or has another kind of it")
+    if not (facts["reports"] >= 1 and 0 < facts["min_support"] <= 1 and 0 < facts["confidence_level"] < 1):
+        raise EstimateError("a number of reports, a minimum support or a confidence level is out of range")
+    model_of(facts)
+    itemsets = frame["itemsets"].tolist()
+    named = all(itemset and all(isinstance(name, str) for name in itemset) for itemset in itemsets)
+    sizes = [len(itemset) for itemset in itemsets]
+    if not named or sizes != frame["length"].tolist() or len(set(itemsets)) != len(itemsets):
+        raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
+    if not frame["count"].between(0, facts["reports"]).all() or (frame["std_error"] < 0).any():
+        raise EstimateError("a count or a standard error is out of range")
 
 
 def _read_parquet(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
     import pyarrow.parquet as pq
 
     table = pq.read_table(source)
-    facts = json.loads((table.schema.metadata or {})[FORMAT.encode()])
+    facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
     frame = table.to_pandas()
     return _with_itemsets(frame, map(frozenset, frame["itemsets"])), facts
 
