@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         to_baskets,
     )
     from assocpriv.client.baskets import Baskets
+    from assocpriv.core.catalogue import Catalogue
     from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.plan import Catalogue, Plan
+    from assocpriv.core.plan import Plan
     from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
@@ -40,7 +41,8 @@ _HOMES = {
     ),
     "assocpriv.client.baskets": ("Baskets",),
     "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.core.plan": ("Catalogue", "Plan"),
+    "assocpriv.core.catalogue": ("Catalogue",),
+    "assocpriv.core.plan": ("Plan",),
     "assocpriv.core.privacy": ("Breach",),
     "assocpriv.files.plans": ("read_plan", "write_plan"),
     "assocpriv.files.reports": ("Reports", "read_reports"),

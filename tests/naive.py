@@ -12,8 +12,11 @@ from math import comb
 import numpy as np
 
 from assocpriv.client.itemset import Randomizer, fit_transaction
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.generator import Generator
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from assocpriv.client import basket_files
 from assocpriv.client.basket_files import ReadCounts, read_baskets, read_baskets_report
 from assocpriv.client.baskets import Baskets, to_baskets
+from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import MAX_ITEMS, Catalogue
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ABC = Catalogue(["a", "b", "c"])

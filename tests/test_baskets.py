@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.client.baskets import Baskets, assemble, to_baskets
+from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import MAX_ITEMS, Catalogue
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)

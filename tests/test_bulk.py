@@ -13,9 +13,9 @@ from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.bitmap import report_rows
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import item_columns
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import Catalogue
 from assocpriv.lab.seeded import SeededEntropy
 
 N_ITEMS = 12
@@ -233,3 +233,16 @@ def test_long_baskets_are_sampled_uniformly(rng):
     first[0] = 1.0
     assert fit.rejects(observed, first)
     assert fit.rejects(200_000 * first, uniform)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "items"),
+    [([0, 1], [11]), ([0, 1], [-1]), ([0, 2], [3, 3]), ([0, 2], [4, 3]), ([0, 2, 1, 3], [1, 2, 3])],
+    ids=["beyond the catalogue", "negative", "repeated", "falling", "offsets falling"],
+)
+def test_arrays_that_are_no_baskets_are_refused(offsets, items):
+    """Ids that compiled code would use as places beyond its tables never reach it, whoever made the arrays."""
+    plan = naive.small_plan("none", 11, 3, 1)
+    arrays = (np.array(offsets, dtype=np.int64), np.array(items, dtype=np.int64))
+    with pytest.raises(BasketError, match="must lie in the catalogue and rise"):
+        list(randomize_chunks(Baskets(plan.catalogue, *arrays), plan, entropy=SeededEntropy(1)))

@@ -23,9 +23,10 @@ from assocpriv.client.basket_files import read_baskets
 from assocpriv.client.baskets import Baskets, to_baskets
 from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.itemset import Randomizer
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
-from assocpriv.core.plan import Catalogue, Plan
+from assocpriv.core.plan import Plan
 from assocpriv.files.plans import write_plan
 
 ENTROPY = SystemEntropy()

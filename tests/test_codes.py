@@ -13,7 +13,7 @@ from assocpriv.core.codes import (
     reed_solomon_generator,
 )
 from assocpriv.core.errors import PlanError
-from assocpriv.core.plan import Generator
+from assocpriv.core.generator import Generator
 
 
 @pytest.mark.parametrize("field_bits", [2, 3, 4, 8, 10])

@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from assocpriv.client.itemset import Randomizer
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import bch_generator, reed_solomon_generator
 from assocpriv.core.errors import PrivacyLimitError
-from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.generator import Generator
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.core.wire import report_items

@@ -12,8 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
 
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import FileError, PlanError, PrivacyLimitError, WireError
-from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.generator import Generator
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.files import atomic
 from assocpriv.files.atomic import atomic_output, check_writable

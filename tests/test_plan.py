@@ -12,8 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import PlanError, PrivacyLimitError
-from assocpriv.core.plan import MAX_ITEMS, Catalogue, Generator, Operator, Plan
+from assocpriv.core.generator import Generator
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))

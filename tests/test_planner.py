@@ -172,3 +172,9 @@ def test_hopeless_promises_are_stated() -> None:
     plan = make_plan(10, 10, Breach("49%", "50%"), reports=1_000, pattern="threshold")
     model = SupportModel.of(plan.operator)
     assert all(model.lowest_discoverable_support(k, 1_000) > 1 for k in (1, 2, 3))
+
+
+def test_targets_over_many_items_keep_mining_possible() -> None:
+    """With more items than can be paired, a plan for pairs must let mining leave single items out."""
+    plan = make_plan(20_000, 5, Breach("5%", "50%"), target="pairs", reports=N)
+    assert SupportModel.of(plan.operator).lowest_discoverable_support(1, N) < 0.01

@@ -10,14 +10,17 @@ import pytest
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 
 from assocpriv.client.baskets import Baskets
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel
+from assocpriv.files.reports import Reports
 from assocpriv.lab.planner import make_plan
+from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.server.estimate import covariance
-from assocpriv.server.itemsets import mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.itemsets import mine, mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.rules import METRICS, association_rules, write_rules
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
@@ -171,3 +174,31 @@ def test_every_split_of_a_frequent_itemset_is_a_rule(itemsets: pd.DataFrame) -> 
         for size in range(1, len(itemset)):
             for left in combinations(sorted(itemset), size):
                 assert (frozenset(left), itemset - set(left)) in splits
+
+
+def test_rules_know_no_less_error_than_their_itemsets(baskets: Baskets) -> None:
+    """With a small ρ and few reports a rule's support has exactly its itemset's standard error, bounded below."""
+    plan = make_plan(NAMES, 3, Breach("1%", "50%"), target=2, code="none")
+    small = Baskets(plan.catalogue, baskets.offsets[:3_001], baskets.items)
+    for seed in range(5):
+        for population in (False, True):
+            chunks = randomize_chunks(small, plan, entropy=SeededEntropy(seed))
+            reports = Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+            itemsets = mine(reports, 0.1, population=population)
+            stated = dict(zip(itemsets["itemsets"], itemsets["std_error"], strict=True))
+            for rule in association_rules(itemsets).to_dict("records"):
+                union = rule["antecedents"] | rule["consequents"]
+                assert rule["support_std_error"] == pytest.approx(stated[union], rel=1e-9)
+                assert rule["confidence_std_error"] > 0
+                assert rule["lift_std_error"] > 0
+
+
+def test_sides_that_are_noise_give_no_rule(itemsets: pd.DataFrame) -> None:
+    """A side supported by less than two standard errors gives no rule."""
+    noisy = itemsets.copy()
+    noisy.attrs = itemsets.attrs
+    weak = noisy["itemsets"] == frozenset([NAMES[0]])
+    noisy.loc[weak, "std_error"] = noisy.loc[weak, "support"] * 0.51
+    rules = association_rules(noisy)
+    assert frozenset([NAMES[0]]) not in {*rules["antecedents"], *rules["consequents"]}
+    assert len(rules) > 0

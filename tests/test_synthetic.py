@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import chi2, poisson
 
 from assocpriv.client.baskets import Baskets
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import Catalogue
 from assocpriv.lab import synthetic
 from assocpriv.lab.synthetic import QuestSettings, generate_quest, product_names, write_baskets
 

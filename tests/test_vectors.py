@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from assocpriv.client.itemset import Randomizer
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import Field, bch_generator, reed_solomon_generator
 from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.plan import Catalogue, Generator, Operator, Plan
+from assocpriv.core.generator import Generator
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, format_fraction
 from assocpriv.core.wire import decode_report, pack_reports, report_items
 

@@ -48,9 +48,9 @@ def plan_lines(plan: Plan, reports: int) -> list[str]:
     lines = [
         f"plan        {plan.plan_id[:16]}…  {plan.n_items:,} items, at most {plan.transaction_size} a transaction "
         "(its size is hidden)",
-        f"promise     no report lifts a belief from {prior:.4g} to {posterior:.4g}, whatever the data: "
-        f"{prior:.4g} becomes at most {_up(worst)}",
-        f"            γ < {float(promise.amplification_limit):.6g}, ε = ln γ ≤ {_up(epsilon(plan.amplification))}",
+        f"promise     no report lifts a belief from {prior:.10g} to {posterior:.10g}, whatever the data: "
+        f"{prior:.10g} becomes at most {_up(worst)}",
+        f"            γ < {_up(float(promise.amplification_limit))}, ε = ln γ ≤ {_up(epsilon(plan.amplification))}",
         f"report      {plan.report_bytes:,} bytes ({plan.report_bits:,} bits, {_CODE_NAMES[plan.generator.kind]}); "
         f"the basket as {plan.n_items:,} bits would take {original:,} bytes",
         f"operator    default probability {format_fraction(plan.operator.default_probability)}, "
@@ -67,7 +67,7 @@ def plan_lines(plan: Plan, reports: int) -> list[str]:
 
 
 def _up(value: float) -> str:
-    """Write a figure of privacy with six digits, rounded up."""
+    """Write a figure of privacy with at least six digits, rounded up."""
     digits = 6 - math.floor(math.log10(value)) - 1
     return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from assocpriv.client.basket_frames import is_list_type, list_cells, long_cells, long_columns
 from assocpriv.client.baskets import Baskets, assemble
 from assocpriv.client.cells import Cells, cells_of, cells_of_names, check_choices, resolve, without_unknown
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import Catalogue
 
 Progress = Callable[[int, int], None]
 _Opener = Callable[[], BinaryIO]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.cells import Cells, basket_place, cells_of, item_place
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError, PlanError
-from assocpriv.core.plan import Catalogue
 
 
 def is_list_type(kind: Any) -> bool:

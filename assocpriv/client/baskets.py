@@ -22,8 +22,8 @@ from assocpriv.client.cells import (
     resolve,
     without_unknown,
 )
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import Catalogue
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)

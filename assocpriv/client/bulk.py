@@ -17,7 +17,7 @@ from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import kept_subsets
 from assocpriv.core.codes import WORD_BITS, item_columns
 from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.errors import BasketError
+from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.core.plan import Plan
 
 CHUNK = 1 << 15  # transactions a task randomizes; a few MiB of words at most sizes
@@ -106,10 +106,23 @@ class BulkRandomizer:
             done += more
             if status == 0:
                 break
-            assert status == OUT_OF_WORDS, "the plan's generator does not have the independence it states"
+            if status != OUT_OF_WORDS:
+                raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
         return RandomizedChunk(np.ascontiguousarray(packed), fitted)
+
+
+def _check_ids(baskets: Baskets) -> None:
+    """Refuse arrays that no constructor of baskets makes: compiled code would read beyond its tables."""
+    offsets = baskets.offsets - baskets.offsets[0]
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    rising = np.diff(items) > 0
+    starts = offsets[1:-1]
+    rising[starts[(starts > 0) & (starts < len(items))] - 1] = True
+    in_range = not len(items) or (items.min() >= 0 and items.max() < len(baskets.catalogue))
+    if (np.diff(offsets) < 0).any() or not in_range or not rising.all():
+        raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
 
 
 def randomize_chunks(
@@ -122,10 +135,11 @@ def randomize_chunks(
     would threads draw for themselves).
 
     Raises:
-        BasketError: the baskets do not use the plan's catalogue.
+        BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
     if baskets.catalogue != plan.catalogue:
         raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
+    _check_ids(baskets)
     randomizer = BulkRandomizer(plan)
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:

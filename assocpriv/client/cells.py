@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import MAX_ITEMS, Catalogue
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits

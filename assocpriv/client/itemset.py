@@ -15,12 +15,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
+from operator import index
 
 from assocpriv.client.seeded import draw_seed
 from assocpriv.core.codes import Field
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import Operator, Plan
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.wire import encode_report
 
 
@@ -69,6 +71,7 @@ class Randomizer:
 
         Raises:
             BasketError: an id outside the catalogue, or a repeated one.
+            TypeError: an id that is no integer.
         """
         items = fit_transaction(check_transaction(transaction, self.plan), self.plan, entropy)
         mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
@@ -80,7 +83,7 @@ class Randomizer:
 
 def check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:
     """Return the item ids in increasing order; positions, never items, are named in errors."""
-    items = sorted(transaction)
+    items = sorted(map(index, transaction))
     if items and not (items[0] >= 0 and items[-1] < plan.n_items):
         raise BasketError(f"the basket holds an item id outside the plan's catalogue, 0..{plan.n_items - 1}")
     if len(set(items)) != len(items):

@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.plan import Generator
+from assocpriv.core.generator import Generator
 
 WORD_BITS = 64
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.errors import EstimateError
 
 if TYPE_CHECKING:
-    from assocpriv.core.plan import Operator
+    from assocpriv.core.operator import Operator
 
 # below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate
 SMALLEST_CONTRAST = Fraction(1, 10**9)
@@ -188,21 +188,28 @@ class SupportModel:
         )
         return (rho * (1 - rho)) ** (k - held) * inside / self.contrast(k) ** 2
 
-    def known_variance(self, k: int, support: Any) -> Any:
-        """Return N·σ_k²(s) at support s when no other transaction holds an item of A; arrays work elementwise.
+    def least_variance(self, k: int, support: Any) -> Any:
+        """Return a lower bound of N·Var ŝ at support s, whatever else the transactions hold; arrays work elementwise.
+
+        A transaction without A holds some l < k of its items: (1−s)·min_l E[Z²|l] + s·(E[Z²|k] − 1).
 
         Raises:
             EstimateError: nothing can be learned about itemsets of k items.
         """
-        outside, inside = self.second_moment(k, 0), self.second_moment(k, k) - 1
-        return (1 - support) * float(outside) + support * float(inside)
+        without = min(self.second_moment(k, held) for held in range(k))
+        return (1 - support) * float(without) + support * float(self.second_moment(k, k) - 1)
 
     def std_error(self, k: int, support: float, n_reports: int) -> float:
-        """Return σ_k(s); infinite where nothing can be learned about itemsets of k items."""
+        """Return σ_k(s), the standard error at support s when no other transaction holds an item of A.
+
+        This is the best case: who holds some of the items adds to it where ρ < 1/2. Infinite where nothing can be
+        learned about itemsets of k items.
+        """
         try:
-            return math.sqrt(self.known_variance(k, support) / n_reports)
+            outside, inside = self.second_moment(k, 0), self.second_moment(k, k) - 1
         except EstimateError:
             return math.inf
+        return math.sqrt(((1 - support) * float(outside) + support * float(inside)) / n_reports)
 
     def lowest_discoverable_support(self, k: int, n_reports: int) -> float:
         """Return LDS_k: the support s with s = 4σ_k(s).

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError
-from assocpriv.core.plan import Catalogue, Plan
+from assocpriv.core.plan import Plan
 from assocpriv.files.atomic import atomic_output
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is not a plan

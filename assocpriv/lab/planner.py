@@ -21,6 +21,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import (
     bch_generator,
     bch_seed_bits,
@@ -30,17 +31,12 @@ from assocpriv.core.codes import (
     reed_solomon_seed_bits,
 )
 from assocpriv.core.errors import PlanError
-from assocpriv.core.plan import (
-    MAX_SEED_BITS,
-    MAX_TRANSACTION_SIZE,
-    MAX_WEIGHT_BITS,
-    Catalogue,
-    Generator,
-    Operator,
-    Plan,
-)
+from assocpriv.core.generator import MAX_SEED_BITS, Generator
+from assocpriv.core.operator import MAX_TRANSACTION_SIZE, MAX_WEIGHT_BITS, Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import lowest_support
+from assocpriv.server.apriori import MOST_CANDIDATES
 
 DEFAULT_REPORTS = 1_000_000
 LARGEST_INSERT_BITS = 8
@@ -87,7 +83,8 @@ def make_plan(
         reports: number of reports N that the planner counts on.
         code: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest report.
         pattern: ``any`` two-level pattern, or ``threshold`` as in the paper.
-        target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default.
+        target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than could all
+            be paired, the sizes below count too: mining must leave most items out on the way.
         largest_insert_bits: r is at most this, 1..8.
         progress: called with (done, total) steps.
 
@@ -102,10 +99,14 @@ def make_plan(
     _check_range("largest_insert_bits", largest_insert_bits, 1, LARGEST_INSERT_BITS)
     if code not in _CODES:
         raise PlanError(f"code must be one of {', '.join(_CODES)}, got {code!r}")
+    sizes = _target_sizes(target, largest)
+    if comb(len(catalogue), 2) > MOST_CANDIDATES:
+        # with so many items mining must be able to leave most of them out before it comes to larger sizes
+        sizes = list(range(1, max(sizes) + 1))
     designs = search_designs(
         transaction_size,
         promise.amplification_limit,
-        _target_sizes(target, largest),
+        sizes,
         reports,
         thresholds_only=_thresholds_only(pattern),
         largest_insert_bits=largest_insert_bits,

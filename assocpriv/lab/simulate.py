@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import RandomizedChunk, randomize_chunks
 from assocpriv.core.bitmap import count_row_supersets, transaction_rows
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
-from assocpriv.core.plan import Catalogue, Plan
+from assocpriv.core.plan import Plan
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded import SeededEntropy

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Baskets
+from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.plan import MAX_ITEMS, Catalogue
 
 CHUNK_BASKETS = 1 << 17
 MAX_BASKETS = 1 << 31

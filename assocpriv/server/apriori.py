@@ -4,13 +4,15 @@ Counting is a backend's business (counting.py); this module decides. With s_min 
 goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new count: the sums C_j over
 its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times.
 
-A level is undecidable when s_min < 2σ_k(s_min): an itemset that nobody has would then pass with more than 2%.
-Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
+A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
+than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
+Where other transactions hold some of the items, errors can be larger than any plan foresees. So a level counts as
+decided only if s_min is also at least four of the standard errors measured on the candidates near s_min.
 
 Source: ESAG02, section 5.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from assocpriv.server.counting import CountingBackend
 from assocpriv.server.estimate import SupportEstimates, estimate_supports
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
+DECIDED_FROM = 4.0  # standard errors, as for the lowest discoverable support
 MOST_CANDIDATES = 20_000_000
 
 
@@ -34,9 +37,10 @@ class Level:
         candidates: itemsets counted.
         kept: candidates that the next size is built from: those with ŝ ≥ s_min − σ̂, all of an undecidable size.
         frequent: itemsets with ŝ ≥ s_min.
-        std_error: σ_k at the minimum support, as a share of transactions.
-        lowest_discoverable_support: LDS_k at this number of reports.
-        status: ``decided`` (s_min ≥ LDS_k), ``uncertain`` (s_min below LDS_k: expect false ones) or
+        std_error: σ_k(s_min), a share of transactions: the largest measured on candidates near s_min, or where
+            there are none what the plan alone implies.
+        lowest_discoverable_support: LDS_k at this number of reports, by the plan alone.
+        status: ``decided`` (s_min ≥ LDS_k and ≥ 4 std_error), ``uncertain`` (below: expect false ones) or
             ``undecidable``.
     """
 
@@ -103,53 +107,68 @@ def mine_levels(
     all_kept: list[_Kept] = []
     frequent: list[NDArray[np.bool_]] = []
     previous = _Kept(np.empty((1, 0), dtype=np.int64), np.array([[n_reports]], dtype=np.int64))
-    statuses = [_status(model, k, min_support, n_reports) for k in range(1, max_itemset + 1)]
-    while len(levels) < max_itemset:
-        k = len(levels) + 1
-        if all(status == "undecidable" for status in statuses[k - 1 :]):
-            levels += [_account(model, size, min_support, n_reports, 0, 0, 0) for size in range(k, max_itemset + 1)]
+    outlook = [_foresee(model, k, min_support, n_reports) for k in range(1, max_itemset + 1)]
+    for level in outlook:
+        if all(later.status == "undecidable" for later in outlook[level.size - 1 :]):
+            levels += outlook[level.size - 1 :]
             break
-        candidates = join_candidates(previous.itemsets, n_items)
-        sums = _sums_of(candidates, previous, counter.count(candidates) if len(candidates) else candidates[:, 0])
-        kept, is_frequent = _decide(_Kept(candidates, sums), n_reports, model, min_support, statuses[k - 1])
-        levels.append(
-            _account(model, k, min_support, n_reports, len(candidates), len(kept.itemsets), int(is_frequent.sum()))
-        )
-        all_kept.append(kept)
+        candidates = _join(previous.itemsets, n_items, levels)
+        counts = counter.count(candidates) if len(candidates) else np.empty(0, dtype=np.int64)
+        counted = _Kept(candidates, _sums_of(candidates, previous, counts))
+        previous, is_frequent, decided = _decide(counted, n_reports, model, min_support, level)
+        levels.append(decided)
+        all_kept.append(previous)
         frequent.append(is_frequent)
-        previous = kept
     return _close(all_kept, frequent, n_reports, model), levels
 
 
-def _status(model: SupportModel, k: int, min_support: float, n_reports: int) -> str:
-    if min_support < UNDECIDABLE_BELOW * model.std_error(k, min_support, n_reports):
-        return "undecidable"
-    return "decided" if min_support >= model.lowest_discoverable_support(k, n_reports) else "uncertain"
+def _foresee(model: SupportModel, k: int, min_support: float, n_reports: int) -> Level:
+    """Say what the plan alone implies for one size, before anything is counted."""
+    lds = model.lowest_discoverable_support(k, n_reports)
+    if min_support < UNDECIDABLE_BELOW * model.std_error(k, 0.0, n_reports):
+        status = "undecidable"
+    else:
+        status = "decided" if min_support >= lds else "uncertain"
+    return Level(k, 0, 0, 0, model.std_error(k, min_support, n_reports), lds, status)
 
 
-def _account(
-    model: SupportModel, k: int, min_support: float, n_reports: int, candidates: int, kept: int, frequent: int
-) -> Level:
-    return Level(
-        size=k,
-        candidates=candidates,
-        kept=kept,
-        frequent=frequent,
-        std_error=model.std_error(k, min_support, n_reports),
-        lowest_discoverable_support=model.lowest_discoverable_support(k, n_reports),
-        status=_status(model, k, min_support, n_reports),
-    )
+def _join(itemsets: NDArray[np.int64], n_items: int, levels: list[Level]) -> NDArray[np.int64]:
+    try:
+        return join_candidates(itemsets, n_items)
+    except EstimateError as error:
+        uncut = [level.size for level in levels if level.status == "undecidable"]
+        if not uncut:
+            raise
+        raise EstimateError(
+            f"{error}; these reports cannot decide about itemsets of {uncut[-1]} items at this support, so none of "
+            "them could be left out"
+        ) from None
 
 
 def _decide(
-    counted: _Kept, n_reports: int, model: SupportModel, min_support: float, status: str
-) -> tuple[_Kept, NDArray[np.bool_]]:
-    """Return what goes on to the next size, and which of it is frequent."""
-    if status == "undecidable":
-        return counted, np.zeros(len(counted.itemsets), dtype=np.bool_)
+    counted: _Kept, n_reports: int, model: SupportModel, min_support: float, level: Level
+) -> tuple[_Kept, NDArray[np.bool_], Level]:
+    """Return what goes on to the next size, which of it is frequent, and the level's account."""
+    n_counted = len(counted.itemsets)
+    if level.status == "undecidable":
+        account = replace(level, candidates=n_counted, kept=n_counted)
+        return counted, np.zeros(n_counted, dtype=np.bool_), account
     estimates = estimate_supports(counted.sums, n_reports, model)
-    going_on = estimates.support >= min_support - estimates.std_error(population=False)
-    return counted.among(going_on), estimates.support[going_on] >= min_support
+    errors = estimates.std_error(population=False)
+    going_on = estimates.support >= min_support - errors
+    is_frequent = estimates.support[going_on] >= min_support
+    near = going_on & (estimates.support < min_support + UNDECIDABLE_BELOW * errors)
+    measured = float(errors[near].max(initial=0.0)) or level.std_error
+    settled = level.status == "decided" and min_support >= DECIDED_FROM * measured
+    account = replace(
+        level,
+        candidates=n_counted,
+        kept=int(going_on.sum()),
+        frequent=int(is_frequent.sum()),
+        std_error=measured,
+        status="decided" if settled else "uncertain",
+    )
+    return counted.among(going_on), is_frequent, account
 
 
 def join_candidates(itemsets: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:

@@ -30,27 +30,32 @@ from assocpriv.core.transition import SupportModel
 class SupportEstimates:
     """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,).
 
-    ``variance`` and ``population_variance`` are the unbiased estimates; ``known_variance`` is what the plan alone
-    says of a support of this size when no other transaction holds an item of A (EGS03, section 5).
+    ``variance`` and ``population_variance`` are the unbiased estimates; ``least_variance`` is what a support of this
+    size has at least by the plan alone, whatever the transactions hold.
     """
 
     support: NDArray[Any]
     variance: NDArray[Any]
     population_variance: NDArray[Any]
-    known_variance: NDArray[np.float64]
+    least_variance: NDArray[np.float64]
     n_reports: int
 
     def std_error(self, *, population: bool) -> NDArray[np.float64]:
         """Return standard errors, for the transactions at hand or for the population they were drawn from.
 
         Where few reports show the itemset, the unbiased estimate misses noise that is rare but large, and
-        intervals would be too short; the variance known from the plan is its lower bound here.
+        intervals would be too short; the least variance bounds it from below.
         """
-        variance, known = self.variance, self.known_variance
+        variance, least = self.variance, self.least_variance
         if population:
-            share = np.clip(self.support.astype(np.float64), 0.0, 1.0)
-            variance, known = self.population_variance, known + share * (1 - share) / self.n_reports
-        return np.sqrt(np.maximum(variance.astype(np.float64), known))
+            variance, least = self.population_variance, least + sampling_variance(self.support, self.n_reports)
+        return np.sqrt(np.maximum(variance.astype(np.float64), least))
+
+
+def sampling_variance(support: NDArray[Any], n_reports: int) -> NDArray[np.float64]:
+    """Return s(1−s)/N: what drawing the transactions from a population adds."""
+    share = np.clip(support.astype(np.float64), 0.0, 1.0)
+    return share * (1 - share) / n_reports
 
 
 def estimate_supports(
@@ -87,7 +92,7 @@ def estimate_supports(
         support,
         (square - support) / n_reports,
         spread / others if others else np.full(len(sums), np.inf),
-        model.known_variance(k, np.clip(support.astype(np.float64), 0.0, 1.0)) / n_reports,
+        model.least_variance(k, np.clip(support.astype(np.float64), 0.0, 1.0)) / n_reports,
         n_reports,
     )
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from assocpriv.core.errors import EstimateError, FileError, PlanError
-from assocpriv.core.plan import Operator, Plan
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import atomic_output

@@ -11,7 +11,7 @@ makes them strongly dependent. Every count V needs is that of a subset of B, whi
 """
 
 import json
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import atomic_output
-from assocpriv.server.estimate import covariance
+from assocpriv.server.estimate import covariance, sampling_variance
 from assocpriv.server.itemsets import join_names, mining_facts, model_of, output_format
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ METRICS = [
     "antecedent support", "consequent support", "support", "confidence", "lift", "representativity",
     "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
 ]  # fmt: skip
+LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
@@ -42,6 +43,8 @@ def association_rules(itemsets: "pd.DataFrame", min_confidence: "float | str" = 
     Args:
         itemsets: a table as :func:`assocpriv.mine` returns it.
         min_confidence: in [0, 1], as 0.6 or ``"60%"``.
+
+    A rule needs both its sides to be supported by at least two standard errors.
 
     Returns:
         mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
@@ -59,13 +62,14 @@ def association_rules(itemsets: "pd.DataFrame", min_confidence: "float | str" = 
     position = {itemset: row for row, itemset in enumerate(itemsets["itemsets"])}
     counts = itemsets["count"].to_numpy(np.int64)
     supports = itemsets["support"].to_numpy(np.float64)
+    told = supports >= LEAST_SUPPORT * itemsets["std_error"].to_numpy(np.float64)
     parts = []
     for k in range(2, int(itemsets["length"].max() if len(itemsets) else 0) + 1):
         chosen = itemsets.loc[(itemsets["length"] == k) & itemsets["frequent"], "itemsets"]
         sets = [tuple(sorted(itemset)) for itemset in chosen]
         if sets:
             rows = _subset_rows(sets, position)
-            parts += _rules_of_size(sets, rows, counts, supports, facts, model, threshold)
+            parts += _rules_of_size(sets, rows, (counts, supports, told), facts, model, threshold)
     if not parts:
         return pd.DataFrame({name: [] for name in ["antecedents", "consequents", *METRICS, *ERRORS]})
     rules = pd.concat(parts, ignore_index=True)
@@ -98,12 +102,12 @@ def _subset_rows(sets: list[tuple[str, ...]], position: dict[frozenset[str], int
 def _rules_of_size(
     sets: list[tuple[str, ...]],
     rows: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    supports: Floats,
+    columns: tuple[NDArray[np.int64], Floats, NDArray[np.bool_]],
     facts: dict[str, Any],
     model: SupportModel,
     threshold: float,
 ) -> "list[pd.DataFrame]":
+    counts, supports, told = columns
     k, n_reports = len(sets[0]), int(facts["reports"])
     subset_counts = counts[rows]
     subset_counts[:, 0] = n_reports
@@ -112,9 +116,9 @@ def _rules_of_size(
         for chosen in combinations(range(k), size):
             inside = [int(i in chosen) for i in range(k)]
             mask = sum(1 << i for i in chosen)
-            b, a, c = (supports[rows[:, m]] for m in ((1 << k) - 1, mask, (1 << k) - 1 - mask))
-            # an estimate of 0 or less says nothing about a share of it
-            good = np.flatnonzero((a > 0) & (c > 0) & (b >= threshold * a))
+            sides = mask, (1 << k) - 1 - mask
+            b, a, c = (supports[rows[:, m]] for m in ((1 << k) - 1, *sides))
+            good = np.flatnonzero(told[rows[:, sides[0]]] & told[rows[:, sides[1]]] & (b >= threshold * a))
             if not len(good):
                 continue
             errors = _std_errors(
@@ -147,18 +151,42 @@ def _std_errors(
         [1 / (a * c), -b / (a * a * c), -b / (a * c * c)],
     ]
 
-    def variances(population: bool) -> list[Floats]:
-        cov: dict[tuple[int, int], Floats] = {}
-        for i, j in combinations_with_replacement(range(3), 2):
-            shared = covariance(counts, n_reports, model, members[i], members[j], population=population)
-            cov[i, j] = cov[j, i] = shared
-        return [np.sum([g[i] * g[j] * cov[i, j] for i, j in cov], axis=0) for g in gradients]
+    cov = _joint_covariance(counts, n_reports, model, members, estimates, population=population)
+    errors = []
+    for g in gradients:
+        whole = np.sum([g[i] * g[j] * cov[i][j] for i in range(3) for j in range(3)], axis=0)
+        # noise can make a joint estimate contradict itself; then without the covariances
+        alone = np.sum([g[i] ** 2 * cov[i][i] for i in range(3)], axis=0)
+        errors.append(np.sqrt(np.where(whole > 0, whole, alone)))
+    return errors
 
-    chosen = variances(population)
-    if not population and any((v <= 0).any() for v in chosen):
-        # as for supports: where noise leaves no positive estimate at hand, the population's is the honest one
-        chosen = [np.where(v > 0, v, wide) for v, wide in zip(chosen, variances(True), strict=True)]
-    return [np.sqrt(np.maximum(v, 0)) for v in chosen]
+
+def _joint_covariance(
+    counts: NDArray[np.int64],
+    n_reports: int,
+    model: SupportModel,
+    members: list[list[int]],
+    estimates: tuple[Floats, ...],
+    *,
+    population: bool,
+) -> list[list[Floats]]:
+    """Estimate the covariance matrix, with the same lower bounds of its diagonal as itemsets have.
+
+    Raising a variance scales its covariances with it, so that correlations stay.
+    """
+    raw = [
+        [covariance(counts, n_reports, model, left, right, population=population) for right in members]
+        for left in members
+    ]
+    scales = []
+    for i, (member, support) in enumerate(zip(members, estimates, strict=True)):
+        least = model.least_variance(sum(member), np.clip(support, 0.0, 1.0)) / n_reports
+        if population:
+            least = least + sampling_variance(support, n_reports)
+        floored = np.maximum(raw[i][i], least)
+        scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
+        raw[i][i] = floored
+    return [[raw[i][j] * (1.0 if i == j else scales[i] * scales[j]) for j in range(3)] for i in range(3)]
 
 
 def _frame(
