@@ -50,11 +50,13 @@ ORDER = [
     "lab.simulate",
     "apps.options",
     "apps.progress",
+    "apps.console",
     "apps.show",
     "apps.api",
     "apps.simulation",
     "apps.inspect",
     "apps.demo",
+    "apps.cli_lab",
     "apps.cli",
 ]
 FOLDERS = ["core", "files", "client", "server", "lab", "apps"]
@@ -63,7 +65,7 @@ HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
 ONLY_HOME = {
     "numba": {"core.kernels"},
     "galois": {"core.codes"},
-    "click": {"apps.cli", "apps.options"},
+    "click": {"apps.cli", "apps.cli_lab", "apps.console", "apps.options"},
     "pyspark": set(),
 }
 

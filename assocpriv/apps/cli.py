@@ -4,16 +4,17 @@ Results go to standard output (text, or one JSON object with ``--json``), talk t
 done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 """
 
-import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from assocpriv import __version__
+from assocpriv.apps.cli_lab import demo, generate, simulate
+from assocpriv.apps.console import read_told, say, show_result
 from assocpriv.apps.options import (
     PATH,
     basket_options,
@@ -67,18 +68,6 @@ def main() -> None:
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
       assocpriv rules itemsets.parquet --min-confidence 60%
     """
-
-
-def _say(lines: Iterable[str]) -> None:
-    for line in lines:
-        click.echo(line, err=True)
-
-
-def _show(as_json: bool, record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
-    if as_json:
-        click.echo(json.dumps(record(), allow_nan=False))
-    else:
-        click.echo("\n".join(lines()))
 
 
 @main.command()
@@ -157,9 +146,9 @@ def plan(
         progress=Progress().stage("planning"),
     )
     if baskets is not None:
-        _say(_sample_lines(baskets, format_, transaction_size, made.itemset_size))
+        say(_sample_lines(baskets, format_, transaction_size, made.itemset_size))
     write_plan(made, output, force=force)
-    _show(as_json, lambda: show.plan_record(made, reports), lambda: show.plan_lines(made, reports))
+    show_result(as_json, lambda: show.plan_record(made, reports), lambda: show.plan_lines(made, reports))
 
 
 def _sample_lines(path: Path, format_: str | None, size: int, largest: int) -> list[str]:
@@ -171,28 +160,6 @@ def _sample_lines(path: Path, format_: str | None, size: int, largest: int) -> l
     sample = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
     sampled = int((sample.sizes > size).sum())
     return loss_lines(sampling_loss(sample, size, largest), sampled, len(sample), size)
-
-
-def _read(path: Path, format_: str | None, catalogue: Any, unknown: str, repeats: str, empty: str) -> Any:
-    """Read baskets into a plan's catalogue, telling what was left out or merged."""
-    from assocpriv.client.basket_files import read_baskets_report
-
-    baskets, counts = read_baskets_report(
-        path,
-        format=format_,
-        catalogue=catalogue,
-        unknown=unknown,
-        repeats=repeats,
-        empty=empty,
-        progress=Progress().stage("reading"),
-    )
-    done = [
-        (counts.unknown_dropped, "items outside the catalogue dropped"),
-        (counts.repeats_merged, "repeated items merged"),
-        (counts.empty_kept, "empty baskets kept"),
-    ]
-    _say(f"{number:,} {what}" for number, what in done if number)
-    return baskets
 
 
 @main.command()
@@ -229,11 +196,11 @@ def randomize(
 
     made = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
-    raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
+    raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
     size = made.transaction_size
     sampled = int((raw.sizes > size).sum())
     losses = sampling_loss(raw, size, made.itemset_size)
-    _say(loss_lines(losses, sampled, len(raw), size))
+    say(loss_lines(losses, sampled, len(raw), size))
     progress, done = Progress(), 0
 
     def packed() -> Iterable[Any]:
@@ -244,7 +211,7 @@ def randomize(
             progress("randomizing", done, len(raw))
 
     written = write_reports(packed(), made, output, force=force)
-    _show(
+    show_result(
         as_json,
         lambda: {
             "plan_id": made.plan_id,
@@ -298,10 +265,10 @@ def mine(
         progress=Progress(),
     )
     facts = mined.mining_facts(frame)
-    _say(f"warning: {line}" for line in mined.describe_undecided(facts))
+    say(f"warning: {line}" for line in mined.describe_undecided(facts))
     if output is not None:
         mined.write_itemsets(frame, output, force=force)
-    _show(
+    show_result(
         as_json,
         lambda: facts | {"itemsets": mined.itemset_records(frame)},
         lambda: [show.meaning_line(facts), *show.itemset_lines(frame, top)],
@@ -342,7 +309,7 @@ def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, fo
         write_rules(found, output, force=force)
     facts = mining_facts(frame)
     told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
-    _show(
+    show_result(
         as_json,
         lambda: told | {"rules": rule_records(found)},
         lambda: [show.meaning_line(facts), *show.rule_lines(found, top)],
@@ -363,143 +330,11 @@ def inspect(path: Path, reports: int, as_json: bool) -> None:
     from assocpriv.apps.inspect import inspect_path
 
     kind, record, lines = inspect_path(path, reports)
-    _show(as_json, lambda: {"kind": kind} | record(), lines)
+    show_result(as_json, lambda: {"kind": kind} | record(), lines)
 
 
-@main.command()
-@click.argument("baskets", type=PATH)
-@plan_option
-@min_support_option()
-@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
-@click.option("--seed", type=click.IntRange(0), help="Makes the simulation repeatable.")
-@basket_options
-@top_option
-@json_option
-def simulate(
-    baskets: Path,
-    plan_path: Path,
-    min_support: str,
-    max_itemset: int | None,
-    seed: int | None,
-    format_: str | None,
-    unknown: str,
-    repeats: str,
-    empty: str,
-    top: int,
-    as_json: bool,
-) -> None:
-    """Try a plan on BASKETS like yours: both sides, and the truth beside what was found.
-
-    \b
-    Example:
-      assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
-    """
-    from assocpriv.apps.simulation import loss_lines_of, simulation_lines, simulation_record
-    from assocpriv.files.plans import read_plan
-    from assocpriv.lab.simulate import simulate as run
-    from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
-
-    made = read_plan(plan_path)
-    check_min_support(min_support)
-    check_max_itemset(made, max_itemset)
-    raw = _read(baskets, format_, made.catalogue, unknown, repeats, empty)
-    _say(loss_lines_of(raw, made))
-    result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
-    _say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
-    _show(as_json, lambda: simulation_record(result), lambda: simulation_lines(result, top))
-
-
-@main.group()
-def generate() -> None:
-    """Make synthetic baskets.
-
-    \b
-    Example:
-      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
-    """
-
-
-@generate.command()
-@click.option("--baskets", type=int, default=1_000_000, show_default=True, help="Number of baskets.")
-@click.option("--items", type=int, default=1_000, show_default=True, help="Number of items.")
-@click.option("--mean-size", type=float, help="Mean size of a basket.")
-@click.option("--patterns", type=int, help="Number of patterns that baskets are made of.")
-@click.option("--mean-pattern-size", type=float, help="Mean size of a pattern.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same baskets.")
-@click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
-@force_option
-@json_option
-def quest(
-    baskets: int,
-    items: int,
-    mean_size: float | None,
-    patterns: int | None,
-    mean_pattern_size: float | None,
-    seed: int,
-    output: Path,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
-
-    \b
-    Example:
-      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
-    """
-    from assocpriv.files.atomic import atomic_output, check_writable
-    from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
-
-    kinds: dict[str, Literal["dat", "basket"]] = {".dat": "dat", ".csv": "basket"}
-    if output.suffix not in kinds:
-        raise click.UsageError("-o must end in .dat or .csv")
-    check_writable(output, force=force)
-    given = {"mean_size": mean_size, "n_patterns": patterns, "mean_pattern_size": mean_pattern_size}
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    settings = QuestSettings(n_baskets=baskets, n_items=items, seed=seed, **chosen)
-    made = generate_quest(settings, progress=Progress().stage("generating"))
-    with atomic_output(output, force=force) as stream:
-        write_baskets(made, stream, kinds[output.suffix])
-    _show(
-        as_json,
-        lambda: {"baskets": len(made), "items": items, "seed": seed, "output": str(output)},
-        lambda: [f"{len(made):,} baskets over {items:,} items written to {output}"],
-    )
-
-
-@main.command()
-@click.option("--baskets", type=PATH, help="Your own baskets instead of generated ones.")
-@click.option("--size", type=int, default=1_000_000, show_default=True, help="Number of baskets to generate.")
-@click.option("--items", type=int, default=1_000, show_default=True, help="Number of items to generate.")
-@click.option(
-    "--transaction-size", type=click.IntRange(1, 15), default=5, show_default=True, help="M, as for assocpriv plan."
-)
-@click.option("--prior", default="5%", show_default=True, help="As for assocpriv plan.")
-@click.option("--posterior", default="50%", show_default=True, help="As for assocpriv plan.")
-@min_support_option(default="2%")
-@click.option("--min-confidence", default="60%", show_default=True, help="Least confidence of a rule.")
-@click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
-@format_option
-@click.option("-o", "--output", type=PATH, default=Path("assocpriv-demo"), show_default=True, help="Folder.")
-@click.option("--top", type=click.IntRange(0), default=15, show_default=True, help="Rows shown.")
-@force_option
-@json_option
-def demo(as_json: bool, **options: Any) -> None:
-    """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
-
-    Leaves plan.json, reports.parquet, itemsets.parquet and rules.csv in a folder.
-
-    \b
-    Example:
-      assocpriv demo
-      assocpriv demo --baskets baskets.csv --min-support 5%
-    """
-    from assocpriv.apps.demo import run_demo
-
-    run_demo(say=lambda line: None if as_json else click.echo(line), **options, emit=_emit if as_json else None)
-
-
-def _emit(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(record, allow_nan=False))
+for command in (simulate, generate, demo):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

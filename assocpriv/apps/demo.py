@@ -31,7 +31,6 @@ Say = Callable[[str], None]
 def run_demo(
     *,
     say: Say,
-    emit: Callable[[dict[str, Any]], None] | None,
     baskets: Path | None,
     format_: str | None,
     size: int,
@@ -45,8 +44,8 @@ def run_demo(
     output: Path,
     top: int,
     force: bool,
-) -> None:
-    """Run the demo; ``say`` shows a line to a person, ``emit`` takes the record of everything for a program.
+) -> dict[str, Any]:
+    """Run the demo; ``say`` shows a line to a person, the record returned holds everything for a program.
 
     Raises:
         AssocprivError: bad input, or files that exist already without ``force``.
@@ -79,9 +78,8 @@ def run_demo(
         say(line)
     say(f"\ntime: {', '.join(f'{stage} {taken:.2f} s' for stage, taken in seconds.items())}")
     say(f"files: {', '.join(str(path) for path in paths)}")
-    if emit:
-        record = simulation_record(result) | {"seconds": seconds, "rules": rule_records(rules)}
-        emit(record | {"plan": show.plan_record(plan, len(raw)), "files": [str(path) for path in paths]})
+    record = simulation_record(result) | {"seconds": seconds, "rules": rule_records(rules)}
+    return record | {"plan": show.plan_record(plan, len(raw)), "files": [str(path) for path in paths]}
 
 
 def _prepare(output: Path, force: bool) -> list[Path]:
