@@ -25,7 +25,7 @@ def main() -> None:
     for percent in (1, 5, 20):
         prior = Fraction(percent, 100)
         low, high = lowest_posterior(prior, plan.amplification), highest_posterior(prior, plan.amplification)
-        print(f"a belief held with {percent}% can become at most {float(high):.1%}, at least {float(low):.2%}")
+        print(f"a belief held with {percent}% stays between {float(low):.2%} and {float(high):.1%}")
 
 
 if __name__ == "__main__":

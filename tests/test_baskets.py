@@ -273,12 +273,19 @@ def test_onehot_pandas_variants() -> None:
 
 
 def test_long_order_and_columns(make: Any) -> None:
-    """Baskets come by first appearance; columns by argument, by name, or as the first two."""
+    """Baskets come by first appearance; columns by argument, by name, or as the first two where long is said."""
     frame = make({"day": [1, 1, 2], "sku": [5, 3, 3], "bill": ["z", "a", "z"]})
-    assert named(to_baskets(frame)) == [{"3", "5"}, {"3"}]
+    assert named(to_baskets(frame, layout="long")) == [{"3", "5"}, {"3"}]
     assert named(to_baskets(frame, transaction="bill", item="sku")) == [{"3", "5"}, {"3"}]
     assert named(to_baskets(frame, transaction="bill", item="day")) == [{"1", "2"}, {"1"}]
     assert named(to_baskets(make({"Item": ["a", "b"], "Transaction": [7, 7]}))) == [{"a", "b"}]
+
+
+def test_tables_that_may_mean_several_things_are_refused(make: Any) -> None:
+    """A onehot table with an id column, counts, or a table of three columns is not guessed at."""
+    for columns in ({"order": [7, 8], "milk": [1, 0], "bread": [0, 1]}, {"day": [1], "sku": [5], "bill": ["z"]}):
+        with pytest.raises(BasketError, match="say layout="):
+            to_baskets(make(columns))
 
 
 def test_list_column_among_others(make: Any) -> None:

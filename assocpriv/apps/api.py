@@ -17,6 +17,7 @@ from assocpriv.core.plan import Plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.planner import make_plan as plan
 from assocpriv.server import itemsets as mined
+from assocpriv.server.counting import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
+    _check_plan(plan)
     if isinstance(transaction, str | bytes) or not isinstance(transaction, Collection):
         raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
     index = plan.catalogue.index_of
@@ -54,6 +56,11 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
             raise BasketError(f"item {position} of the basket is not in the plan's catalogue; leave it out")
         items.append(index[str(name)])
     return Randomizer(plan).randomize(items, entropy=SystemEntropy())
+
+
+def _check_plan(plan: object) -> None:
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
 
 
 def randomize_baskets(
@@ -70,6 +77,7 @@ def randomize_baskets(
     Raises:
         BasketError: baskets that do not fit the plan.
     """
+    _check_plan(plan)
     aligned, _ = to_baskets(baskets).aligned(plan.catalogue, unknown=unknown)
     parts = []
     done = 0
@@ -83,25 +91,101 @@ def randomize_baskets(
 
 
 def mine(
-    reports: Reports | str | Path | Iterable[str | Path], min_support: float | str, **options: Any
+    reports: Reports | str | Path | Iterable[str | Path],
+    min_support: float | str,
+    *,
+    max_itemset: int | None = None,
+    confidence_level: float = 0.95,
+    population: bool = False,
+    memory_bytes: int = DEFAULT_MEMORY,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> "pd.DataFrame":
-    """Find frequent itemsets from reports, or from report files; see :func:`assocpriv.server.itemsets.mine`.
+    """Find frequent itemsets from reports alone.
 
-    Warns (UserWarning) of itemset sizes that these reports cannot decide at this support.
+    Supports are shares of transactions *within at most M sampled items* (the plan's transaction size): a longer
+    basket reported only M of its items. Estimates are unbiased and not clipped to [0, 1].
+
+    Args:
+        reports: reports, a report file, a folder of them, or a list of files.
+        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
+        confidence_level: of the intervals ``ci_low`` … ``ci_high`` (normal approximation).
+        population: standard errors for the population that the transactions were drawn from, instead of for
+            the transactions that were collected.
+        memory_bytes: bound on the bitmaps held at a time.
+        progress: called with (what is done, done, total).
+
+    Returns:
+        One row an itemset: ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``, ``ci_high``,
+        ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
+        pushes below ``min_support`` are there with ``frequent`` False. ``write_itemsets`` keeps the table with
+        what ``association_rules`` needs of it.
+
+    Raises:
+        EstimateError: no reports, or sizes that the plan cannot answer.
+        WireError: files that are damaged or of different plans.
+
+    Warns:
+        UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
-    collection = reports if isinstance(reports, Reports) else read_reports(reports)
-    frame = mined.mine(collection, min_support, **options)
+    collection = _collection(reports)
+    frame = mined.mine(
+        collection,
+        min_support,
+        max_itemset=max_itemset,
+        confidence_level=confidence_level,
+        population=population,
+        memory_bytes=memory_bytes,
+        progress=progress,
+    )
     for line in mined.describe_undecided(mined.mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
     return frame
 
 
-def simulate(baskets: Any, plan: Plan, min_support: float | str, **options: Any) -> "Simulation":
-    """Randomize baskets, mine, and compare with the truth; see :func:`assocpriv.lab.simulate.simulate`."""
+def _collection(reports: Any) -> Reports:
+    if isinstance(reports, Reports):
+        return reports
+    paths = [reports] if isinstance(reports, str | Path) else reports
+    if hasattr(paths, "columns") or not isinstance(paths, Iterable):
+        raise TypeError(f"reports must be Reports, a file or a list of files, got a {type(reports).__name__}")
+    listed = list(paths)
+    if not all(isinstance(path, str | Path) for path in listed):
+        raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
+    return read_reports(listed)
+
+
+def simulate(
+    baskets: Any,
+    plan: Plan,
+    min_support: float | str,
+    *,
+    max_itemset: int | None = None,
+    seed: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Simulation":
+    """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
+
+    Args:
+        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
+        plan: the plan to try.
+        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with (stage, done, total).
+
+    Returns:
+        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed``
+        ones, counts of found, missed and false ones, and the time of each stage.
+
+    Raises:
+        BasketError: an item outside the plan's catalogue.
+        EstimateError: no baskets, or sizes that the plan cannot answer.
+    """
     from assocpriv.lab.simulate import simulate as run
 
     aligned, _ = to_baskets(baskets).aligned(plan.catalogue)
-    return run(aligned, plan, min_support, **options)
+    return run(aligned, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 
 def sampling_loss(baskets: Baskets, transaction_size: int, itemset_size: int) -> dict[int, float]:

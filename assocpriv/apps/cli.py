@@ -299,7 +299,7 @@ def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, fo
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
     """
     from assocpriv.apps import show
-    from assocpriv.server.itemsets import mining_facts, read_itemsets
+    from assocpriv.server.itemsets import describe_undecided, mining_facts, read_itemsets
     from assocpriv.server.rules import association_rules, rule_records, write_rules
 
     _check_output(output, force, [itemsets])
@@ -308,6 +308,7 @@ def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, fo
     if output is not None:
         write_rules(found, output, force=force)
     facts = mining_facts(frame)
+    say(f"warning: {line}" for line in describe_undecided(facts))
     told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
     show_result(
         as_json,

@@ -1,5 +1,6 @@
 """Commands that see both sides: simulate, generate, demo."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -128,7 +129,9 @@ def quest(
 )
 @click.option("--prior", default="5%", show_default=True, help="As for assocpriv plan.")
 @click.option("--posterior", default="50%", show_default=True, help="As for assocpriv plan.")
-@min_support_option(default="2%")
+@click.option(
+    "--min-support", help="As for assocpriv mine.  [default: 2%, or the lowest discoverable support if that is higher]"
+)
 @click.option("--min-confidence", default="60%", show_default=True, help="Least confidence of a rule.")
 @click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
 @format_option
@@ -148,7 +151,6 @@ def demo(as_json: bool, **options: Any) -> None:
     """
     from assocpriv.apps.demo import run_demo
 
-    lines: list[str] = []
-    record = run_demo(say=lines.append if as_json else click.echo, **options)
+    record = run_demo(say=partial(click.echo, err=as_json), **options)
     if as_json:
-        show_result(True, lambda: record, lambda: lines)
+        show_result(True, lambda: record, list)

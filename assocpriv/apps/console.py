@@ -43,4 +43,7 @@ def read_told(path: Path, format_: str | None, catalogue: Any, unknown: str, rep
         (counts.empty_kept, "empty baskets kept"),
     ]
     say(f"{number:,} {what}" for number, what in done if number)
+    emptied = int((baskets.sizes == 0).sum()) - counts.empty_kept
+    if emptied:
+        say([f"warning: {emptied:,} of {len(baskets):,} baskets hold none of the catalogue's items; check the format"])
     return baskets

@@ -1,18 +1,23 @@
 """The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from assocpriv.apps import show
 from assocpriv.apps.progress import Progress
 from assocpriv.apps.simulation import loss_lines_of, missed_lines, score_line, simulation_record
 from assocpriv.client.basket_files import read_baskets
 from assocpriv.client.baskets import Baskets
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import FileError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, parse_probability
+from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.planner import make_plan
@@ -38,7 +43,7 @@ def run_demo(
     transaction_size: int,
     prior: str,
     posterior: str,
-    min_support: str,
+    min_support: str | None,
     min_confidence: str,
     seed: int | None,
     output: Path,
@@ -51,7 +56,8 @@ def run_demo(
         AssocprivError: bad input, or files that exist already without ``force``.
     """
     promise = Breach(prior, posterior)
-    check_min_support(min_support)
+    if min_support is not None:
+        check_min_support(min_support)
     parse_probability(min_confidence, "the minimum confidence")
     paths = _prepare(output, force)
     progress, seconds = Progress(), {}
@@ -65,7 +71,9 @@ def run_demo(
     seconds["plan"] = perf_counter() - start
     for line in ["", *show.plan_lines(plan, len(raw)), *loss_lines_of(raw, plan)]:
         say(line)
-    result = simulate(raw, plan, min_support, seed=seed, progress=progress)
+    chosen = min_support if min_support is not None else _reachable_support(plan, len(raw))
+    say(f"minimum support {float(parse_probability(chosen, 'the minimum support')):.3%}")
+    result = simulate(raw, plan, chosen, seed=seed, progress=progress)
     seconds |= result.seconds
     start = perf_counter()
     rules = association_rules(result.itemsets, min_confidence)
@@ -82,6 +90,13 @@ def run_demo(
     return record | {"plan": show.plan_record(plan, len(raw)), "files": [str(path) for path in paths]}
 
 
+def _reachable_support(plan: Plan, n_reports: int) -> str:
+    """Return 2%, or a support that this many reports can discover for every size (100% if there is none)."""
+    model = SupportModel.of(plan.operator)
+    lds = max(model.lowest_discoverable_support(k, n_reports) for k in range(1, plan.itemset_size + 1))
+    return f"{min(max(math.ceil(lds * 1000) / 1000, 0.02), 1.0)}" if lds < 1 else "1"
+
+
 def _prepare(output: Path, force: bool) -> list[Path]:
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -95,7 +110,9 @@ def _baskets(
 ) -> Baskets:
     if path is not None:
         told = progress.stage("reading")
-        return read_baskets(path, format=format_, repeats="merge", empty="keep", progress=told)
+        raw = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=told)
+        sold = np.unique(raw.items).tolist()  # a .dat file numbers its items, and not every number need occur
+        return raw.aligned(Catalogue(raw.catalogue[item] for item in sold))[0]
     settings = QuestSettings(n_baskets=size, n_items=items, seed=seed or 0)
     return generate_quest(settings, progress=progress.stage("generating"))
 
@@ -112,7 +129,8 @@ def _write(plan: Plan, result: Simulation, rules: "pd.DataFrame", paths: list[Pa
 def _with_truth(rules: "pd.DataFrame", result: Simulation) -> None:
     unions = [a | c for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)]
     whole = result.truth.supports(unions, raw=False)
-    rules["true_confidence"] = whole / result.truth.supports(rules["antecedents"], raw=False)
+    sides = result.truth.supports(rules["antecedents"], raw=False)
+    rules["true_confidence"] = np.divide(whole, sides, out=np.zeros_like(whole), where=sides > 0)
 
 
 def _result_lines(result: Simulation, rules: "pd.DataFrame", top: int) -> list[str]:
@@ -120,6 +138,11 @@ def _result_lines(result: Simulation, rules: "pd.DataFrame", top: int) -> list[s
     lines = ["", "Found in the reports; true: support within the sampled items, raw: in the whole baskets"]
     for k in sorted(set(itemsets["length"])):
         lines += ["", *show.itemset_lines(itemsets[itemsets["length"] == k], top)]
+    if not itemsets["frequent"].any():
+        lines += [
+            "nothing reaches this support: more baskets, a smaller --transaction-size (shorter baskets need fewer "
+            "reports) or a weaker promise (a higher --posterior) make lower supports discoverable"
+        ]
     lines += ["", *missed_lines(result.missed, top), score_line(result)]
     lines += describe_undecided(mining_facts(itemsets))
     return [*lines, "", *show.rule_lines(rules, top)]

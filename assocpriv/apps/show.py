@@ -58,12 +58,17 @@ def plan_lines(plan: Plan, reports: int) -> list[str]:
         f"from {reports:,} reports, within at most {plan.transaction_size} sampled items a basket, "
         "the lowest discoverable support is",
     ]
+    return lines + _limit_lines(plan, reports)
+
+
+def _limit_lines(plan: Plan, reports: int) -> list[str]:
     model = SupportModel.of(plan.operator)
-    for k in range(1, plan.itemset_size + 1):
-        lds = model.lowest_discoverable_support(k, reports)
-        text = f"{lds:.3%}" if lds < 1 else "none: nothing below 100% can be discovered"
-        lines.append(f"            {text} for {_itemsets_of(k)}")
-    return lines
+    limits = [model.lowest_discoverable_support(k, reports) for k in range(1, plan.itemset_size + 1)]
+    texts = [f"{lds:.3%}" if lds < 1 else "none: nothing below 100% can be discovered" for lds in limits]
+    names = [_itemsets_of(k + 1) for k in range(len(texts))]
+    if len(set(texts)) == 1:  # as at ρ = 1/2, where a report is as noisy for every size
+        return [f"            {texts[0]} for {', '.join(names)} alike"]
+    return [f"            {text} for {name}" for text, name in zip(texts, names, strict=True)]
 
 
 def _up(value: float) -> str:
@@ -106,7 +111,10 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
         line = f"{row['support']:9.3%} {row['std_error']:9.3%}  {low:8.3%}–{high:8.3%}"
         if truth:
             line += f" {row['true_support']:8.3%} {row['raw_support']:8.3%}"
-        lines.append(f"{line}  {', '.join(sorted(row['itemsets']))}")
+        mark = "  ?" if row["support"] < 4 * row["std_error"] else ""
+        lines.append(f"{line}  {', '.join(sorted(row['itemsets']))}{mark}")
+    if any(line.endswith("  ?") for line in lines):
+        lines.append("?: below four standard errors, so it may be nothing")
     return lines + _rest(len(shown), top)
 
 

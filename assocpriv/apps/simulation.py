@@ -56,6 +56,8 @@ def missed_lines(missed: "pd.DataFrame", top: int) -> list[str]:
         f"{row['true_support']:8.3%} {row['raw_support']:8.3%}  {', '.join(sorted(row['itemsets']))}"
         for row in missed.head(top).to_dict("records")
     ]
+    if len(missed) > top:
+        lines.append(f"… and {len(missed) - top:,} more")
     return [f"{'true':>8} {'raw':>8}  missed", *lines] if lines else []
 
 

@@ -396,9 +396,10 @@ def _parquet_columns(schema: Any) -> list[str]:
     if len(set(schema.names)) != len(schema.names):
         raise BasketError("the file's columns must have different names")
     lists = [field.name for field in schema if is_list_type(field.type)]
-    if len(lists) > 1 or (not lists and len(schema) < 2):
+    named = {"transaction", "item"} <= {name.strip().lower() for name in schema.names}
+    if len(lists) > 1 or (not lists and len(schema) != 2 and not named):
         raise BasketError(
-            f"the file needs one column of lists, or a transaction and an item column; it has {len(schema)} "
+            f"the file needs one column of lists, or columns named transaction and item; it has {len(schema)} "
             f"columns, {len(lists)} of them lists"
         )
     return lists or [schema.names[position] for position in long_columns(schema.names)]

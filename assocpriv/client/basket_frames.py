@@ -145,7 +145,7 @@ def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str |
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
     if layout == "auto":
-        layout = _layout_of(columns)
+        layout = "long" if transaction is not None else _layout_of(columns)
     if layout == "onehot":
         return _onehot_cells(columns)
     if layout == "list":
@@ -171,7 +171,15 @@ def _columns_of(frame: Any) -> list[Any]:
 def _layout_of(columns: list[Any]) -> str:
     if all(_is_zero_one(column) for column in columns):
         return "onehot"
-    return "list" if any(_holds_lists(column) for column in columns) else "long"
+    if any(_holds_lists(column) for column in columns):
+        return "list"
+    lowered = {str(column.name).strip().lower() for column in columns}
+    if len(columns) == 2 or {"transaction", "item"} <= lowered:
+        return "long"
+    raise BasketError(
+        f"the table's {len(columns)} columns may mean several things; say layout='onehot' (leave out columns that are "
+        "no items, make cells true or false), or name the columns with transaction= and item="
+    )
 
 
 def _list_column(columns: list[Any], asked: str | None) -> int:

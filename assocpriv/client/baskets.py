@@ -132,7 +132,8 @@ class Baskets:
             layout: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
                 transaction; baskets in order of first appearance), "list" (a row a basket, one column of
                 lists, a null being an empty basket), or "auto": onehot if all cells are true/false or 0/1,
-                list if a column holds lists, otherwise long.
+                list if a column holds lists, long with two columns, columns named transaction and item, or
+                ``transaction`` given; anything else must be said.
             transaction: column of the long layout; by default one of that name, otherwise the first.
             item: column of the long or list layout; by default one of that name, otherwise the next one.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.

@@ -140,7 +140,8 @@ def without_unknown(cells: Cells, ids: NDArray[np.int64], unknown: str) -> tuple
         spread = len(np.unique(cells.rows[strangers]))
         raise BasketError(
             f"{where} is not in the catalogue ({len(strangers):,} such items in {spread:,} baskets); "
-            "every item must be; leave them out with unknown='drop' (--unknown drop)"
+            "every item must be; check the format, separator and header, or leave such items out with "
+            "unknown='drop' (--unknown drop)"
         )
     return cells.rows[known], ids[known]
 

@@ -38,7 +38,9 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     (Fraction(1, 20), Fraction(1, 20))
     """
     # the digits of a very long int would take longer to write than they are worth
-    text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number beyond"
+    text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number above 1"
+    if isinstance(value, int) and 1 < value <= 100:
+        raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {value}; is '{value}%' meant?")
     digits = text.removesuffix("%")
     try:
         # a long exponent would ask for a number of a billion digits

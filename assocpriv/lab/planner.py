@@ -73,7 +73,10 @@ def make_plan(
     largest_insert_bits: int = LARGEST_INSERT_BITS,
     progress: Progress | None = None,
 ) -> Plan:
-    """Return the plan with the least maximal LDS among those that keep the promise.
+    """Return the plan with the least error among those that keep the promise.
+
+    The error is the lowest discoverable support (LDS): the support that equals four of its standard errors, the
+    largest over the itemset sizes asked for.
 
     Args:
         items: number of items (then named 0 … n−1) or their names.
@@ -90,8 +93,11 @@ def make_plan(
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
+        TypeError: arguments of another type.
     """
-    catalogue = Catalogue.numbered(items) if isinstance(items, int) else Catalogue(items)
+    if not isinstance(promise, Breach):
+        raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(promise).__name__}")
+    catalogue = _catalogue(items)
     _check_range("transaction_size", transaction_size, 1, MAX_TRANSACTION_SIZE)
     largest = min(3, transaction_size) if itemset_size is None else itemset_size
     _check_range("itemset_size (K)", largest, 1, transaction_size)
@@ -122,6 +128,17 @@ def make_plan(
         generator=choose_generator(code, padded, design.insert_bits, independent),
         promise=promise,
     )
+
+
+def _catalogue(items: int | Iterable[str]) -> Catalogue:
+    if isinstance(items, Catalogue):
+        return items
+    if isinstance(items, int):
+        return Catalogue.numbered(items)
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
+    # names from numpy or pandas are subclasses of str; numbers are names too
+    return Catalogue(str(item) if isinstance(item, str | int | np.integer) else item for item in items)
 
 
 def _check_range(name: str, value: object, low: int, high: int) -> None:

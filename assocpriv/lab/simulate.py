@@ -213,7 +213,7 @@ def _compare(
     )
     with_truth.attrs = itemsets.attrs
     found = set(itemsets.loc[itemsets["frequent"], "itemsets"])
-    lost = sorted(truth.frequent(min_support, largest) - found, key=lambda s: (len(s), sorted(s)))
+    lost = sorted(truth.frequent(min_support, largest) - found, key=sorted)
     missed = pd.DataFrame(
         {
             "itemsets": lost,
@@ -221,4 +221,4 @@ def _compare(
             "raw_support": truth.supports(lost, raw=True),
         }
     )
-    return with_truth, missed
+    return with_truth, missed.sort_values("true_support", ascending=False, ignore_index=True)

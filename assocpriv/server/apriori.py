@@ -7,7 +7,7 @@ its smaller subsets follow from those of its (k−1)-subsets, each C_j being met
 A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
 than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
 Where other transactions hold some of the items, errors can be larger than any plan foresees. So a level counts as
-decided only if s_min is also at least four of the standard errors measured on the candidates near s_min.
+decided only if s_min is also at least 3.5 of the standard errors measured on the candidates near s_min.
 
 Source: ESAG02, section 5.
 """
@@ -24,7 +24,8 @@ from assocpriv.server.counting import CountingBackend
 from assocpriv.server.estimate import SupportEstimates, estimate_supports
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
-DECIDED_FROM = 4.0  # standard errors, as for the lowest discoverable support
+# the lowest discoverable support is four standard errors; measured ones are estimates and may be a little high
+DECIDED_FROM = 3.5
 MOST_CANDIDATES = 20_000_000
 
 
@@ -40,7 +41,7 @@ class Level:
         std_error: σ_k(s_min), a share of transactions: the largest measured on candidates near s_min, or where
             there are none what the plan alone implies.
         lowest_discoverable_support: LDS_k at this number of reports, by the plan alone.
-        status: ``decided`` (s_min ≥ LDS_k and ≥ 4 std_error), ``uncertain`` (below: expect false ones) or
+        status: ``decided`` (s_min ≥ LDS_k and ≥ 3.5 std_error), ``uncertain`` (below: expect false ones) or
             ``undecidable``.
     """
 

@@ -48,8 +48,9 @@ def association_rules(itemsets: "pd.DataFrame", min_confidence: "float | str" = 
 
     Returns:
         mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
-        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``; larger confidence
-        first. Estimates are not clipped: noise can make a confidence exceed 1.
+        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``; rules whose
+        confidence is surely high (estimate less two standard errors) first. Estimates are not clipped: noise can make
+        a confidence exceed 1.
 
     Raises:
         EstimateError: the table does not carry what standard errors need, or the confidence is not in [0, 1].
@@ -73,7 +74,9 @@ def association_rules(itemsets: "pd.DataFrame", min_confidence: "float | str" = 
     if not parts:
         return pd.DataFrame({name: [] for name in ["antecedents", "consequents", *METRICS, *ERRORS]})
     rules = pd.concat(parts, ignore_index=True)
-    return rules.sort_values("confidence", ascending=False, kind="stable", ignore_index=True)
+    # by confidence alone, the noisiest rules would come first
+    surely = rules["confidence"] - LEAST_SUPPORT * rules["confidence_std_error"]
+    return rules.iloc[np.argsort(-surely.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def _check_confidence(value: "float | str") -> float:
