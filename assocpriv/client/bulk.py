@@ -20,7 +20,8 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.core.plan import Plan
 
-CHUNK = 1 << 15  # transactions a task randomizes; a few MiB of words at most sizes
+CHUNK = 1 << 15  # transactions a task randomizes at most
+_CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
 _SPARE_WORDS = 64
 
 
@@ -126,7 +127,7 @@ def _check_ids(baskets: Baskets) -> None:
 
 
 def randomize_chunks(
-    baskets: Baskets, plan: Plan, *, entropy: WordEntropy, chunk: int = CHUNK
+    baskets: Baskets, plan: Plan, *, entropy: WordEntropy, chunk: int | None = None
 ) -> Iterator[RandomizedChunk]:
     """Randomize all transactions, in order, on all cores.
 
@@ -141,6 +142,7 @@ def randomize_chunks(
         raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
     _check_ids(baskets)
     randomizer = BulkRandomizer(plan)
+    chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[RandomizedChunk]] = deque()
