@@ -8,6 +8,8 @@ from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.core.kernels import (
     BLOCK,
     OUT_OF_WORDS,
+    PAIR_BLOCK,
+    count_pairs,
     count_supersets,
     expand_items,
     fill_rows,
@@ -49,9 +51,10 @@ def test_expand_items(rng, n_reports, r):
     columns[1, 0] = 0
     planes = random_words(rng, 64 * n_words, -(-n_reports // 64))
     for num in {1, int(rng.integers(1, 1 << r)), (1 << r) - 1}:
-        rows = random_words(rng, 3, planes.shape[1])
-        expand_items(planes, columns, num, n_reports, rows)
-        assert np.array_equal(rows, naive.expand_items(planes, columns, num, n_reports))
+        for group_bits in (4, 8):
+            rows = random_words(rng, 3, planes.shape[1])
+            expand_items(planes, columns, num, n_reports, group_bits, rows)
+            assert np.array_equal(rows, naive.expand_items(planes, columns, num, n_reports))
 
 
 @pytest.mark.parametrize("blocks_and", [0, 1])
@@ -61,7 +64,7 @@ def test_expand_items_over_several_blocks(rng, blocks_and):
     columns = random_words(rng, 1, 2, 1)
     n_reports = 64 * planes.shape[1] - 5
     rows = random_words(rng, 1, planes.shape[1])
-    expand_items(planes, columns, 3, n_reports, rows)
+    expand_items(planes, columns, 3, n_reports, 4, rows)
     assert np.array_equal(rows, naive.expand_items(planes, columns, 3, n_reports))
 
 
@@ -89,6 +92,27 @@ def test_count_supersets(rng, n_words, k):
         counts = np.arange(5, dtype=np.int64)
         count_supersets(rows, ordered, counts)
         assert np.array_equal(counts, np.arange(5) + naive.count_supersets(rows, ordered))
+
+
+@pytest.mark.parametrize("n_rows", [4, 8, 64, 68, 132])
+@pytest.mark.parametrize("n_words", [0, 1, 3])
+def test_count_pairs(rng, n_rows, n_words):
+    """The triangle on and below the diagonal holds the count of every pair, within and across panels of rows."""
+    rows = random_words(rng, n_rows, n_words)
+    counts = np.zeros((n_rows, n_rows), dtype=np.int64)
+    count_pairs(rows, counts)
+    pairs = np.column_stack(np.tril_indices(n_rows))
+    assert np.array_equal(counts[pairs[:, 0], pairs[:, 1]], naive.count_supersets(rows, pairs))
+
+
+@pytest.mark.parametrize("n_words", [PAIR_BLOCK, PAIR_BLOCK + 1])
+def test_count_pairs_over_several_blocks(rng, n_words):
+    """Rows longer than the kernel's block are counted alike."""
+    rows = random_words(rng, 4, n_words)
+    counts = np.zeros((4, 4), dtype=np.int64)
+    count_pairs(rows, counts)
+    pairs = np.column_stack(np.tril_indices(4))
+    assert np.array_equal(counts[pairs[:, 0], pairs[:, 1]], naive.count_supersets(rows, pairs))
 
 
 def test_count_supersets_of_no_itemsets():

@@ -10,6 +10,9 @@ from assocpriv.core.codes import WORD_BITS
 from assocpriv.core.plan import Plan
 from assocpriv.core.wire import report_words
 
+_MANY_COLUMNS = 224
+_MOST_PAIRED = 4096  # rows whose square of counts, 128 MiB, is worth holding
+
 
 def report_rows(
     packed: NDArray[np.uint8], plan: Plan, columns: NDArray[np.uint64], items: NDArray[np.int64]
@@ -33,7 +36,10 @@ def report_rows(
     if plan.generator.kind == "none":
         return planes[items]
     rows = np.empty((len(items), planes.shape[1]), dtype=np.uint64)
-    expand_items(planes, np.ascontiguousarray(columns), plan.operator.insert_num, len(packed), rows)
+    # a table of 2^8 entries pays for itself from some 200 columns on
+    group_bits = 8 if columns.shape[0] * columns.shape[1] > _MANY_COLUMNS else 4
+    used = planes[: -(-plan.report_bits // group_bits) * group_bits]
+    expand_items(used, np.ascontiguousarray(columns), plan.operator.insert_num, len(packed), group_bits, rows)
     return rows
 
 
@@ -63,6 +69,29 @@ def count_row_supersets(rows: NDArray[np.uint64], itemsets: NDArray[np.int64]) -
     from assocpriv.core.kernels import count_supersets
 
     assert itemsets.size == 0 or (itemsets.min() >= 0 and itemsets.max() < len(rows))
+    if _are_all_pairs(itemsets, len(rows)):
+        return _count_all_pairs(rows)
     counts = np.zeros(len(itemsets), dtype=np.int64)
     count_supersets(rows, np.ascontiguousarray(itemsets), counts)
     return counts
+
+
+def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:
+    """Tell whether the itemsets are the pairs 01, 02, … of all rows, as the second level of mining asks for."""
+    if itemsets.shape[1] != 2 or not 4 <= n_rows <= _MOST_PAIRED or len(itemsets) != n_rows * (n_rows - 1) // 2:
+        return False
+    first, second = np.triu_indices(n_rows, 1)
+    return bool((itemsets[:, 0] == first).all() and (itemsets[:, 1] == second).all())
+
+
+def _count_all_pairs(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Count all pairs of rows, int64 in the order 01, 02, …, 12, …"""
+    from assocpriv.core.kernels import count_pairs
+
+    n_rows = len(rows)
+    padded = np.zeros((-(-n_rows // 4) * 4, rows.shape[1]), dtype=np.uint64)
+    padded[:n_rows] = rows
+    counts = np.zeros((len(padded), len(padded)), dtype=np.int64)
+    count_pairs(padded, counts)
+    first, second = np.triu_indices(n_rows, 1)
+    return counts[second, first]

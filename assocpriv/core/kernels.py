@@ -19,7 +19,9 @@ Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-BLOCK = 512  # words of a bitmap row that are worked on at a time: 4 KiB, so that prefix and rows stay in L1/L2
+BLOCK = 512  # words of a bitmap row that are worked on at a time: 4 KiB, so that a prefix stays in L1
+PAIR_BLOCK = 1024  # words of a row that a tile of pairs takes at a time, 8 KiB
+PANEL = 64  # rows whose blocks fit an L2 cache together, 512 KiB
 OUT_OF_WORDS = 1
 DEPENDENT_COLUMNS = 2
 _U0, _U1, _U32 = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -80,25 +82,30 @@ def _transpose64(block: Words) -> None:
 
 
 @_kernel
-def expand_items(planes: Words, columns: Words, num: int, n_reports: int, rows: Words) -> None:
+def expand_items(planes: Words, columns: Words, num: int, n_reports: int, group_bits: int, rows: Words) -> None:
     """Write the bitmap of each item over the reports: bit i of rows[f] tells whether report i shows item f.
 
-    planes (64·w, b) of seeds, columns (items, r, w), present iff the r inner products, read as an integer, are
-    below ``num``; rows (items, b); bits from ``n_reports`` on are 0.
+    planes (p, b) of seeds, columns (items, r, w), present iff the r inner products, read as an integer, are below
+    ``num``; rows (items, b); bits from ``n_reports`` on are 0. Seed bits are taken ``group_bits`` (4 or 8, dividing
+    p) at a time: all XORs of a group's planes are tabulated once a block, so that a column costs one XOR a group
+    (the method of the four Russians).
     """
-    n_items, bits, n_words = columns.shape
+    n_items, bits, _ = columns.shape
+    n_groups = planes.shape[0] // group_bits
+    tables = np.empty((n_groups, 1 << group_bits, BLOCK), dtype=np.uint64)
     product = np.empty(BLOCK, dtype=np.uint64)
     equal = np.empty(BLOCK, dtype=np.uint64)
     for start in range(0, planes.shape[1], BLOCK):
         length = min(BLOCK, planes.shape[1] - start)
+        for group in range(n_groups):
+            for bit in range(group_bits):
+                _add_to_table(planes[group * group_bits + bit, start : start + length], bit, tables[group])
         for f in range(n_items):
             row = rows[f, start : start + length]
             row[:] = _U0
-            equal[:length] = _ONES
+            equal[:] = _ONES
             for j in range(bits):
-                product[:length] = _U0
-                for word in range(n_words):
-                    _add_planes(planes, columns[f, j, word], word * 64, start, product[:length])
+                _multiply(tables, columns[f, j], group_bits, product)
                 if num >> (bits - 1 - j) & 1:
                     for i in range(length):
                         row[i] |= equal[i] & ~product[i]
@@ -113,13 +120,26 @@ def expand_items(planes: Words, columns: Words, num: int, n_reports: int, rows: 
 
 
 @_kernel
-def _add_planes(planes: Words, column: int, first: int, start: int, product: Words) -> None:
-    """XOR into product the planes whose bit is set in one word of a column."""
-    for bit in range(64):
-        if column >> np.uint64(bit) & _U1:
-            plane = planes[first + bit, start : start + product.shape[0]]
-            for i in range(product.shape[0]):
-                product[i] ^= plane[i]
+def _add_to_table(plane: Words, bit: int, table: Words) -> None:
+    """Given the XORs of every subset of the planes before, by mask, write those of the subsets with this one."""
+    if bit == 0:
+        table[0, :] = _U0
+    for mask in range(1 << bit):
+        smaller, larger = table[mask], table[(1 << bit) + mask]
+        for i in range(plane.shape[0]):
+            larger[i] = smaller[i] ^ plane[i]
+
+
+@_kernel
+def _multiply(tables: Words, column: Words, group_bits: int, product: Words) -> None:
+    """Write a column's products with a block of seeds: the XOR of one table entry a group."""
+    product[:] = _U0
+    low = np.uint64((1 << group_bits) - 1)
+    for group in range(tables.shape[0]):
+        at = group * group_bits
+        entry = tables[group, np.int64(column[at // 64] >> np.uint64(at % 64) & low)]
+        for i in range(product.shape[0]):
+            product[i] ^= entry[i]
 
 
 @_kernel
@@ -150,6 +170,64 @@ def count_supersets(rows: Words, itemsets: Ints, counts: Ints) -> None:
             if fresh:
                 _intersect(rows, itemsets[c], start, prefix[:length])
             counts[c] += _count_and(prefix[:length], rows[itemsets[c, k - 1], start : start + length])
+
+
+@_kernel
+def count_pairs(rows: Words, counts: Ints) -> None:
+    """Write to counts[i, j], j ≤ i, the number of bits set in both rows i and j; above the diagonal is scratch.
+
+    rows (items, b), counts (items, items), items a multiple of 4. Tiles of 4 × 4 rows share their loads, blocks keep
+    the rows of two panels in cache.
+    """
+    n_items = rows.shape[0]
+    for panel in range(0, n_items, PANEL):
+        for start in range(0, rows.shape[1], PAIR_BLOCK):
+            stop = min(start + PAIR_BLOCK, rows.shape[1])
+            for other in range(0, panel + 1, PANEL):
+                for i in range(panel, min(panel + PANEL, n_items), 4):
+                    for j in range(other, min(other + PANEL, i + 1), 4):
+                        _count_tile(rows, i, j, start, stop, counts[i : i + 4, j : j + 4])
+
+
+@_kernel
+def _count_tile(rows: Words, i: int, j: int, start: int, stop: int, counts: Ints) -> None:
+    """Add the 16 intersection counts of rows i … i+3 with rows j … j+3, all in one pass over the words."""
+    # one-dimensional slices are known to be contiguous, so the loop below becomes vector instructions
+    a0, a1, a2, a3 = rows[i, start:stop], rows[i + 1, start:stop], rows[i + 2, start:stop], rows[i + 3, start:stop]
+    b0, b1, b2, b3 = rows[j, start:stop], rows[j + 1, start:stop], rows[j + 2, start:stop], rows[j + 3, start:stop]
+    c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0
+    c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0
+    for w in range(a0.shape[0]):
+        x0, x1, x2, x3 = a0[w], a1[w], a2[w], a3[w]
+        y0, y1, y2, y3 = b0[w], b1[w], b2[w], b3[w]
+        c00, c01, c02, c03 = (
+            c00 + _popcount(x0 & y0), c01 + _popcount(x0 & y1), c02 + _popcount(x0 & y2), c03 + _popcount(x0 & y3),
+        )  # fmt: skip
+        c10, c11, c12, c13 = (
+            c10 + _popcount(x1 & y0), c11 + _popcount(x1 & y1), c12 + _popcount(x1 & y2), c13 + _popcount(x1 & y3),
+        )  # fmt: skip
+        c20, c21, c22, c23 = (
+            c20 + _popcount(x2 & y0), c21 + _popcount(x2 & y1), c22 + _popcount(x2 & y2), c23 + _popcount(x2 & y3),
+        )  # fmt: skip
+        c30, c31, c32, c33 = (
+            c30 + _popcount(x3 & y0), c31 + _popcount(x3 & y1), c32 + _popcount(x3 & y2), c33 + _popcount(x3 & y3),
+        )  # fmt: skip
+    counts[0, 0] += c00
+    counts[0, 1] += c01
+    counts[0, 2] += c02
+    counts[0, 3] += c03
+    counts[1, 0] += c10
+    counts[1, 1] += c11
+    counts[1, 2] += c12
+    counts[1, 3] += c13
+    counts[2, 0] += c20
+    counts[2, 1] += c21
+    counts[2, 2] += c22
+    counts[2, 3] += c23
+    counts[3, 0] += c30
+    counts[3, 1] += c31
+    counts[3, 2] += c32
+    counts[3, 3] += c33
 
 
 @_kernel
