@@ -92,9 +92,10 @@ def expand_items(planes: Words, columns: Words, num: int, n_reports: int, group_
     """
     n_items, bits, _ = columns.shape
     n_groups = planes.shape[0] // group_bits
-    tables = np.empty((n_groups, 1 << group_bits, BLOCK), dtype=np.uint64)
-    product = np.empty(BLOCK, dtype=np.uint64)
-    equal = np.empty(BLOCK, dtype=np.uint64)
+    width = min(BLOCK, planes.shape[1])  # entries that lie 4 KiB apart would share few cache lines
+    tables = np.empty((n_groups, 1 << group_bits, width), dtype=np.uint64)
+    product = np.empty(width, dtype=np.uint64)
+    equal = np.empty(width, dtype=np.uint64)
     for start in range(0, planes.shape[1], BLOCK):
         length = min(BLOCK, planes.shape[1] - start)
         for group in range(n_groups):
