@@ -1,4 +1,4 @@
-"""Measure the core: ``python -m bench [--reports N] [--json] [--save]``.
+"""Measure: ``python -m bench [core|kernels] [--reports N] [--json] [--save]``.
 
 Machines are shared and noisy, so every figure is a ratio against a peer or a ceiling measured in the same run; medians
 of several rounds, the two sides taken in turn.
@@ -8,12 +8,9 @@ import argparse
 import json
 import os
 import platform
-import statistics
 import sys
-from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
 
 import numpy as np
 
@@ -27,22 +24,10 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.server.itemsets import mine
+from bench import kernels
+from bench.timing import ROUNDS, medians
 
-ROUNDS = 5
 RESULTS = Path(__file__).parent / "results"
-
-
-def seconds(action: Callable[[], object]) -> float:
-    """Return the time one call takes."""
-    start = perf_counter()
-    action()
-    return perf_counter() - start
-
-
-def medians(*actions: Callable[[], object]) -> list[float]:
-    """Return each action's median time over rounds in which they take turns; a first round warms up."""
-    rounds = [[seconds(action) for action in actions] for _ in range(ROUNDS + 1)][1:]
-    return [statistics.median(times) for times in zip(*rounds, strict=True)]
 
 
 def randomization(plan: Plan, n_reports: int) -> dict[str, float]:
@@ -82,34 +67,41 @@ def mining(plan: Plan, packed: np.ndarray) -> dict[str, float]:
     return {"seconds": whole, "reports_per_s": len(packed) / whole}
 
 
+def core(n_reports: int) -> dict[str, object]:
+    """Return the figures of randomizing, counting and mining with the default plan."""
+    catalogue = generate_quest(QuestSettings(n_baskets=1, n_items=1_000)).catalogue
+    result: dict[str, object] = {}
+    for code in ("bch", "reed-solomon"):
+        plan = make_plan(catalogue, 5, Breach("5%", "50%"), code=code, reports=n_reports)
+        result[f"randomize, {plan.report_bits}-bit {code} seeds"] = randomization(plan, n_reports)
+    plan = make_plan(catalogue, 5, Breach("5%", "50%"), reports=n_reports)
+    baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))
+    chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy())
+    packed = np.concatenate([chunk.packed for chunk in chunks])
+    result["all pairs of 200 items, one core"] = pairs(plan, packed, 200)
+    result["mine at 2%, 1,000 items, K = 3"] = mining(plan, packed)
+    return result
+
+
 def main() -> None:
-    """Run everything and print or save it."""
+    """Run one set of measurements and print or save it."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("set", nargs="?", choices=["core", "kernels"], default="core", help="what to measure")
     parser.add_argument("--reports", type=int, default=1_000_000, help="number of reports (default 1,000,000)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on one line")
     parser.add_argument("--save", action="store_true", help="keep the result under bench/results/")
     options = parser.parse_args()
-    catalogue = generate_quest(QuestSettings(n_baskets=1, n_items=1_000)).catalogue
     result: dict[str, object] = {
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "versions": {name: version(name) for name in ("assocpriv", "numpy", "numba", "pyarrow")},
         "reports": options.reports,
         "rounds": ROUNDS,
     }
-    for code in ("bch", "reed-solomon"):
-        plan = make_plan(catalogue, 5, Breach("5%", "50%"), code=code, reports=options.reports)
-        result[f"randomize, {plan.report_bits}-bit {code} seeds"] = randomization(plan, options.reports)
-    plan = make_plan(catalogue, 5, Breach("5%", "50%"), reports=options.reports)
-    baskets = generate_quest(QuestSettings(n_baskets=options.reports, n_items=1_000))
-    chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy())
-    packed = np.concatenate([chunk.packed for chunk in chunks])
-    result["all pairs of 200 items, one core"] = pairs(plan, packed, 200)
-    result["mine at 2%, 1,000 items, K = 3"] = mining(plan, packed)
-    text = json.dumps(result, indent=None if options.json else 1)
-    print(text)
+    result |= {"core": core, "kernels": kernels.run}[options.set](options.reports)
+    print(json.dumps(result, indent=None if options.json else 1))
     if options.save:
         RESULTS.mkdir(exist_ok=True)
-        name = RESULTS / f"core-{options.reports}.json"
+        name = RESULTS / f"{options.set}-{options.reports}.json"
         name.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(f"kept as {name.name}", file=sys.stderr)
 
