@@ -202,3 +202,12 @@ def test_sides_that_are_noise_give_no_rule(itemsets: pd.DataFrame) -> None:
     rules = association_rules(noisy)
     assert frozenset([NAMES[0]]) not in {*rules["antecedents"], *rules["consequents"]}
     assert len(rules) > 0
+
+
+def test_sides_without_support_give_no_rule(itemsets: pd.DataFrame) -> None:
+    """A side whose support is 0, even without error, divides nothing: it gives no rule and no warning."""
+    empty = itemsets.copy()
+    empty.attrs = itemsets.attrs
+    empty.loc[empty["itemsets"] == frozenset([NAMES[0]]), ["support", "std_error"]] = 0.0
+    rules = association_rules(empty)
+    assert frozenset([NAMES[0]]) not in {*rules["antecedents"], *rules["consequents"]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.basket_files import read_baskets
-from assocpriv.client.baskets import Baskets, to_baskets
+from assocpriv.client.baskets import to_baskets
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.entropy import SystemEntropy
@@ -79,13 +79,8 @@ def randomize_baskets(
     """
     _check_plan(plan)
     aligned, _ = to_baskets(baskets).aligned(plan.catalogue, unknown=unknown)
-    parts = []
-    done = 0
-    for chunk in randomize_chunks(aligned, plan, entropy=SystemEntropy()):
-        parts.append(chunk.packed)
-        done += len(chunk.packed)
-        if progress:
-            progress(done, len(aligned))
+    chunks = randomize_chunks(aligned, plan, entropy=SystemEntropy(), progress=progress)
+    parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
     return Reports(plan, packed)
 
@@ -186,20 +181,3 @@ def simulate(
 
     aligned, _ = to_baskets(baskets).aligned(plan.catalogue)
     return run(aligned, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
-
-
-def sampling_loss(baskets: Baskets, transaction_size: int, itemset_size: int) -> dict[int, float]:
-    """Return the share of support that sampling to M items loses, by itemset size k, averaged over all itemsets.
-
-    A basket of L > M items keeps a k-itemset with probability C(M,k)/C(L,k); summed over the itemsets of all
-    baskets, Σ C(min(L,M), k) / Σ C(L, k) survives. Uses sizes only.
-    """
-    from math import comb
-
-    sizes, counts = np.unique(baskets.sizes, return_counts=True)
-    losses = {}
-    for k in range(1, itemset_size + 1):
-        whole = sum(comb(s, k) * c for s, c in zip(sizes.tolist(), counts.tolist(), strict=True))
-        left = sum(comb(min(s, transaction_size), k) * c for s, c in zip(sizes.tolist(), counts.tolist(), strict=True))
-        losses[k] = 1 - left / whole if whole else 0.0
-    return losses

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +27,9 @@ from assocpriv.apps.options import (
 )
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
+
+if TYPE_CHECKING:
+    from assocpriv.core.plan import Plan
 
 
 class _Group(click.Group):
@@ -146,20 +149,19 @@ def plan(
         progress=Progress().stage("planning"),
     )
     if baskets is not None:
-        say(_sample_lines(baskets, format_, transaction_size, made.itemset_size))
+        say(_sample_lines(baskets, format_, made))
     write_plan(made, output, force=force)
     show_result(as_json, lambda: show.plan_record(made, reports), lambda: show.plan_lines(made, reports))
 
 
-def _sample_lines(path: Path, format_: str | None, size: int, largest: int) -> list[str]:
-    from assocpriv.apps.api import sampling_loss
+def _sample_lines(path: Path, format_: str | None, made: "Plan") -> list[str]:
     from assocpriv.apps.show import loss_lines
     from assocpriv.client.basket_files import read_baskets
+    from assocpriv.client.sampling import sampling_loss
 
     progress = Progress().stage("reading")
     sample = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
-    sampled = int((sample.sizes > size).sum())
-    return loss_lines(sampling_loss(sample, size, largest), sampled, len(sample), size)
+    return loss_lines(sampling_loss(sample, made))
 
 
 @main.command()
@@ -186,9 +188,9 @@ def randomize(
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
-    from assocpriv.apps.api import sampling_loss
     from assocpriv.apps.show import loss_lines
     from assocpriv.client.bulk import randomize_chunks
+    from assocpriv.client.sampling import sampling_loss
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_plan
@@ -197,28 +199,18 @@ def randomize(
     made = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
     raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
-    size = made.transaction_size
-    sampled = int((raw.sizes > size).sum())
-    losses = sampling_loss(raw, size, made.itemset_size)
-    say(loss_lines(losses, sampled, len(raw), size))
-    progress, done = Progress(), 0
-
-    def packed() -> Iterable[Any]:
-        nonlocal done
-        for chunk in randomize_chunks(raw, made, entropy=SystemEntropy()):
-            yield chunk.packed
-            done += len(chunk.packed)
-            progress("randomizing", done, len(raw))
-
-    written = write_reports(packed(), made, output, force=force)
+    loss = sampling_loss(raw, made)
+    say(loss_lines(loss))
+    chunks = randomize_chunks(raw, made, entropy=SystemEntropy(), progress=Progress().stage("randomizing"))
+    written = write_reports((chunk.packed for chunk in chunks), made, output, force=force)
     show_result(
         as_json,
         lambda: {
             "plan_id": made.plan_id,
             "reports": written,
             "report_bytes": made.report_bytes,
-            "sampled_baskets": sampled,
-            "expected_support_lost": {str(k): loss for k, loss in losses.items()},
+            "sampled_baskets": loss.sampled,
+            "expected_support_lost": {str(k): share for k, share in loss.shares.items()},
         },
         lambda: [f"{written:,} reports of {made.report_bytes} bytes written to {output}"],
     )

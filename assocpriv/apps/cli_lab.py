@@ -48,7 +48,9 @@ def simulate(
     Example:
       assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
     """
-    from assocpriv.apps.simulation import loss_lines_of, simulation_lines, simulation_record
+    from assocpriv.apps.show import loss_lines
+    from assocpriv.apps.simulation import simulation_lines, simulation_record
+    from assocpriv.client.sampling import sampling_loss
     from assocpriv.files.plans import read_plan
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
@@ -57,7 +59,7 @@ def simulate(
     check_min_support(min_support)
     check_max_itemset(made, max_itemset)
     raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
-    say(loss_lines_of(raw, made))
+    say(loss_lines(sampling_loss(raw, made)))
     result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
     say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
     show_result(as_json, lambda: simulation_record(result), lambda: simulation_lines(result, top))

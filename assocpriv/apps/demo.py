@@ -10,9 +10,10 @@ import numpy as np
 
 from assocpriv.apps import show
 from assocpriv.apps.progress import Progress
-from assocpriv.apps.simulation import loss_lines_of, missed_lines, score_line, simulation_record
+from assocpriv.apps.simulation import missed_lines, score_line, simulation_record
 from assocpriv.client.basket_files import read_baskets
 from assocpriv.client.baskets import Baskets
+from assocpriv.client.sampling import sampling_loss
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import FileError
 from assocpriv.core.plan import Plan
@@ -66,10 +67,9 @@ def run_demo(
     seconds["read" if baskets else "generate"] = perf_counter() - start
     say(f"{len(raw):,} baskets over {len(raw.catalogue):,} items, {raw.sizes.mean():.2f} items on average")
     start = perf_counter()
-    names = len(raw.catalogue) if raw.catalogue.is_numbered else raw.catalogue
-    plan = make_plan(names, transaction_size, promise, reports=len(raw), progress=progress.stage("planning"))
+    plan = make_plan(raw.catalogue, transaction_size, promise, reports=len(raw), progress=progress.stage("planning"))
     seconds["plan"] = perf_counter() - start
-    for line in ["", *show.plan_lines(plan, len(raw)), *loss_lines_of(raw, plan)]:
+    for line in ["", *show.plan_lines(plan, len(raw)), *show.loss_lines(sampling_loss(raw, plan))]:
         say(line)
     chosen = min_support if min_support is not None else _reachable_support(plan, len(raw))
     say(f"minimum support {float(parse_probability(chosen, 'the minimum support')):.3%}")

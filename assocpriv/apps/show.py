@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.client.sampling import SamplingLoss
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
 from assocpriv.core.transition import SupportModel
@@ -81,16 +82,17 @@ def _itemsets_of(k: int) -> str:
     return {1: "single items", 2: "pairs", 3: "triples"}.get(k, f"itemsets of {k}")
 
 
-def loss_lines(losses: dict[int, float], sampled: int, total: int, size: int) -> list[str]:
+def loss_lines(loss: SamplingLoss) -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
-    if not sampled:
+    size = loss.transaction_size
+    if not loss.sampled:
         return [f"no basket is longer than {size} items: nothing is lost by sampling"]
-    lost = ", ".join(f"{loss:.1%} of {_itemsets_of(k)}" for k, loss in losses.items())
+    lost = ", ".join(f"{share:.1%} of {_itemsets_of(k)}" for k, share in loss.shares.items())
     lines = [
-        f"{sampled:,} of {total:,} baskets are longer than {size} items and are sampled to {size}; "
+        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
         f"expected support lost, averaged over itemsets: {lost}"
     ]
-    if max(losses.values()) > 0.05:
+    if max(loss.shares.values()) > 0.05:
         lines.append(
             f"warning: more than 5% is lost; estimated supports are those within at most {size} sampled items, "
             "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"

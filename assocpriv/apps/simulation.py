@@ -2,22 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.api import sampling_loss
-from assocpriv.apps.show import itemset_lines, loss_lines
-from assocpriv.client.baskets import Baskets
-from assocpriv.core.plan import Plan
+from assocpriv.apps.show import itemset_lines
 from assocpriv.lab.simulate import Simulation
 from assocpriv.server.itemsets import itemset_records, mining_facts
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-def loss_lines_of(baskets: Baskets, plan: Plan) -> list[str]:
-    """Say what sampling to the plan's transaction size loses of these baskets."""
-    size = plan.transaction_size
-    sampled = int((baskets.sizes > size).sum())
-    return loss_lines(sampling_loss(baskets, size, plan.itemset_size), sampled, len(baskets), size)
 
 
 def simulation_record(result: Simulation) -> dict[str, Any]:

@@ -4,10 +4,7 @@ This module sees raw items. For equal words the reports equal those of client/it
 after the other.
 """
 
-import os
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +15,7 @@ from assocpriv.client.itemset import kept_subsets
 from assocpriv.core.codes import WORD_BITS, item_columns
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.core.parallel import map_ahead
 from assocpriv.core.plan import Plan
 
 CHUNK = 1 << 15  # transactions a task randomizes at most
@@ -127,13 +125,20 @@ def _check_ids(baskets: Baskets) -> None:
 
 
 def randomize_chunks(
-    baskets: Baskets, plan: Plan, *, entropy: WordEntropy, chunk: int | None = None
+    baskets: Baskets,
+    plan: Plan,
+    *,
+    entropy: WordEntropy,
+    chunk: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[RandomizedChunk]:
     """Randomize all transactions, in order, on all cores.
 
     Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
     one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
     would threads draw for themselves).
+
+    ``progress`` is called with (baskets done, baskets) when the next chunk is asked for.
 
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
@@ -143,14 +148,15 @@ def randomize_chunks(
     _check_ids(baskets)
     randomizer = BulkRandomizer(plan)
     chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[Future[RandomizedChunk]] = deque()
+
+    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64]]]:
         for start in range(0, len(baskets), chunk):
             part = baskets[start : start + chunk]
-            words = entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
-            waiting.append(pool.submit(randomizer.randomize, part, words, entropy))
-            if len(waiting) > workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            yield part, entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
+
+    done = 0
+    for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts()):
+        yield randomized
+        done += len(randomized.packed)
+        if progress:
+            progress(done, len(baskets))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Baskets
-from assocpriv.client.bulk import RandomizedChunk, randomize_chunks
+from assocpriv.client.bulk import randomize_chunks
 from assocpriv.core.bitmap import count_row_supersets, transaction_rows
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
@@ -161,7 +162,8 @@ def simulate(
     threshold = check_min_support(min_support)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock = [perf_counter()]
-    chunks = list(_told(randomize_chunks(baskets, plan, entropy=entropy), len(baskets), progress))
+    told = partial(progress, "randomizing") if progress else None
+    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=told))
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
     clock.append(perf_counter())
@@ -187,15 +189,6 @@ def simulate(
         int((baskets.sizes > plan.transaction_size).sum()),
         {stage: end - start for stage, start, end in zip(stages, clock, clock[1:], strict=False)},
     )
-
-
-def _told(chunks: Iterable[RandomizedChunk], total: int, progress: Progress | None) -> Iterable[RandomizedChunk]:
-    done = 0
-    for chunk in chunks:
-        yield chunk
-        done += len(chunk.packed)
-        if progress:
-            progress("randomizing", done, total)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:

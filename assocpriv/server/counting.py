@@ -6,9 +6,7 @@ batch by batch, expanding only the items asked for.
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.bitmap import count_row_supersets, report_rows
 from assocpriv.core.codes import WORD_BITS, item_columns
+from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
 
 Progress = Callable[[str, int, int], None]
@@ -102,13 +101,6 @@ def sum_over_batches(
 ) -> NDArray[np.int64]:
     """Add up ``count`` over batches, on all cores, reading ahead by one batch a core."""
     total = np.zeros(n_counts, dtype=np.int64)
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        waiting: deque[Future[NDArray[np.int64]]] = deque()
-        for batch in batches:
-            waiting.append(pool.submit(count, batch))
-            if len(waiting) > workers:
-                total += waiting.popleft().result()
-        for future in waiting:
-            total += future.result()
+    for counts in map_ahead(count, batches):
+        total += counts
     return total

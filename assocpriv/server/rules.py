@@ -63,7 +63,7 @@ def association_rules(itemsets: "pd.DataFrame", min_confidence: "float | str" = 
     position = {itemset: row for row, itemset in enumerate(itemsets["itemsets"])}
     counts = itemsets["count"].to_numpy(np.int64)
     supports = itemsets["support"].to_numpy(np.float64)
-    told = supports >= LEAST_SUPPORT * itemsets["std_error"].to_numpy(np.float64)
+    told = (supports > 0) & (supports >= LEAST_SUPPORT * itemsets["std_error"].to_numpy(np.float64))
     parts = []
     for k in range(2, int(itemsets["length"].max() if len(itemsets) else 0) + 1):
         chosen = itemsets.loc[(itemsets["length"] == k) & itemsets["frequent"], "itemsets"]
