@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         plan,
         randomize,
         randomize_baskets,
+        randomize_file,
         read_baskets,
         simulate,
         to_baskets,
@@ -37,7 +38,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "assocpriv.apps.api": (
-        "mine", "plan", "randomize", "randomize_baskets", "read_baskets", "simulate", "to_baskets",
+        "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "simulate", "to_baskets",
     ),
     "assocpriv.client.baskets": ("Baskets",),
     "assocpriv.core.errors": ("AssocprivError",),
@@ -53,8 +54,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "association_rules", "mine", "plan",
-    "randomize", "randomize_baskets", "read_baskets", "read_itemsets", "read_plan", "read_reports", "simulate",
-    "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_itemsets", "read_plan", "read_reports",
+    "simulate", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 
 

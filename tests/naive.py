@@ -97,36 +97,48 @@ def words_of(bits):
     return np.frombuffer(octets, dtype="<u8").astype(np.uint64).reshape(len(bits), n_words)
 
 
-def transpose_reports(reports):
-    """Twin: reports (n, w) -> planes (64·w, ⌈n/64⌉)."""
-    return words_of(bits_of(reports).T)
+def lines_of(rows):
+    """Return bitmaps in blocks, (blocks, rows, words), as one line of words a row."""
+    return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
+
+
+def blocks_of(lines, n_words):
+    """Return lines of words as bitmaps in blocks of n_words; their length is a multiple of it."""
+    return np.ascontiguousarray(lines.reshape(len(lines), -1, n_words).transpose(1, 0, 2))
+
+
+def transpose_reports(packed, shape):
+    """Twin: packed reports (n, bytes) -> planes of a shape (blocks, 8·bytes, words)."""
+    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
+    bits[:, : len(packed)] = np.unpackbits(packed, axis=1, bitorder="little").T
+    return blocks_of(words_of(bits), shape[2])
 
 
 def expand_items(planes, columns, num, n_reports):
-    """Twin: planes (64·w, b), columns (items, r, w) -> rows (items, b)."""
-    seeds = bits_of(planes)
+    """Twin: planes (blocks, p, words), columns as bits (items, r, p) -> rows (blocks, items, words)."""
+    seeds = bits_of(lines_of(planes))
     present = np.zeros((len(columns), seeds.shape[1]), dtype=np.uint8)
     for item, item_columns in enumerate(columns):
-        digits = bits_of(item_columns).astype(np.int64) @ seeds % 2  # one row a digit, most significant first
+        digits = item_columns.astype(np.int64) @ seeds % 2  # one row a digit, most significant first
         values = sum(digit << place for place, digit in enumerate(digits[::-1]))
         present[item] = values < num
     present[:, n_reports:] = 0
-    return words_of(present)
+    return blocks_of(words_of(present), planes.shape[2])
 
 
-def fill_rows(transactions, row_of_item, n_rows):
-    """Twin: transactions as sequences of ids -> rows (n_rows, ⌈n/64⌉)."""
-    bits = np.zeros((n_rows, len(transactions)), dtype=np.uint8)
+def fill_rows(transactions, row_of_item, shape):
+    """Twin: transactions as sequences of ids -> rows of a shape (blocks, rows, words)."""
+    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
     for t, transaction in enumerate(transactions):
         for item in transaction:
             if row_of_item[item] >= 0:
                 bits[row_of_item[item], t] = 1
-    return words_of(bits)
+    return blocks_of(words_of(bits), shape[2])
 
 
 def count_supersets(rows, itemsets):
-    """Twin: rows (items, b), itemsets (candidates, k) -> counts (candidates,)."""
-    bits = bits_of(rows)
+    """Twin: rows (blocks, items, words), itemsets (candidates, k) -> counts (candidates,)."""
+    bits = bits_of(lines_of(rows))
     return np.array([bits[itemset].all(axis=0).sum() for itemset in itemsets.tolist()], dtype=np.int64)
 
 
@@ -162,3 +174,18 @@ def frequent_itemsets(transactions, n_items, min_support, largest):
             if count / len(transactions) >= min_support:
                 found[itemset] = count
     return found
+
+
+def parse_numbers(text, max_digits):
+    """Twin: bytes of whole lines -> the numbers of each line, and the position of the first bad byte or −1."""
+    lines, position = [], 0
+    for line in text.removesuffix(b"\n").split(b"\n"):
+        content = line.removesuffix(b"\r")
+        digits = 0
+        for place, byte in enumerate(content):
+            digits = digits + 1 if chr(byte) in "0123456789" else 0
+            if digits > max_digits or chr(byte) not in "0123456789 \t":
+                return lines, position + place
+        lines.append([int(number) for number in content.split()])
+        position += len(line) + 1
+    return lines, -1

@@ -24,6 +24,7 @@ from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.server import apriori
 from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
 from assocpriv.server.counting import LocalCounter
+from assocpriv.server.itemsets import mine
 from assocpriv.server.rules import association_rules
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
@@ -279,14 +280,22 @@ def test_no_reports_are_refused():
         mine_levels(counter, 5, SupportModel.of(plan.operator), 0.1, 2)
 
 
-def test_more_candidates_than_can_be_counted_are_refused(monkeypatch):
+def test_more_candidates_than_can_be_counted_are_refused():
     """The limit itself is allowed, one candidate more is not; the message says how many there would be."""
     singles = np.arange(5, dtype=np.int64)[:, None]
-    monkeypatch.setattr(apriori, "MOST_CANDIDATES", 10)
-    assert len(join_candidates(singles, 5)) == 10
-    monkeypatch.setattr(apriori, "MOST_CANDIDATES", 9)
-    with pytest.raises(EstimateError, match="10 candidates of 2 items"):
-        join_candidates(singles, 5)
+    assert len(join_candidates(singles, 5, 10)) == 10
+    with pytest.raises(EstimateError, match=r"10 candidates of 2 items .* \(at most 9\).*--memory"):
+        join_candidates(singles, 5, 9)
+
+
+def test_the_memory_limits_the_candidates():
+    """A memory that cannot hold all pairs is told, with the option that allows more."""
+    plan = make_plan(12, 2, Breach("1%", "99%"), itemset_size=2)
+    baskets = Baskets.from_sets([range(12)] * 200_000, plan.catalogue)
+    reports = simulate(baskets, plan, 0.9, seed=1).reports
+    assert len(mine(reports, 0.1, max_itemset=1, memory_bytes=300)) == 12
+    with pytest.raises(EstimateError, match=r"66 candidates of 2 items .*\(at most 1\).*--memory"):
+        mine(reports, 0.1, max_itemset=2, memory_bytes=300)
 
 
 def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:

@@ -1,6 +1,9 @@
 """Tests of basket files."""
 
+import csv
 import gzip
+import io
+import itertools
 import tempfile
 import traceback
 from pathlib import Path
@@ -14,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.client import basket_files
-from assocpriv.client.basket_files import ReadCounts, read_baskets, read_baskets_report
+from assocpriv.client.basket_files import ReadCounts, read_baskets, read_baskets_report, stream_baskets
 from assocpriv.client.baskets import Baskets, to_baskets
+from assocpriv.client.cells import joined
 from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
 
@@ -38,6 +42,12 @@ def written(folder: Path, name: str, content: bytes | dict[str, Any]) -> Path:
     else:
         path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     return path
+
+
+def streamed(path: Path, catalogue: Catalogue, **options: Any) -> tuple[list[set[str]], ReadCounts]:
+    """Return all baskets of a stream as sets of names, and its counts."""
+    stream = stream_baskets(path, catalogue, **options)
+    return [basket for batch in stream for basket in named(batch)], stream.counts
 
 
 def real(name: str) -> Path:
@@ -73,7 +83,9 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
         else:
             options = {"repeats": "merge", "empty": "keep"}
             got = [{str(int(name)) for name in basket} for basket in expected]
-            assert named(read_baskets(path, **options)) == got  # type: ignore[arg-type]
+            baskets, counts = read_baskets_report(path, **options)  # type: ignore[arg-type]
+            assert named(baskets) == got
+            assert streamed(path, baskets.catalogue, **options) == (got, counts)
 
 
 def test_dat_catalogues(tmp_path: Path) -> None:
@@ -103,7 +115,92 @@ def test_counts(tmp_path: Path) -> None:
     assert counts == ReadCounts(baskets=4, unknown_dropped=3, repeats_merged=2, empty_kept=1)
 
 
+def test_the_first_bad_byte_is_told() -> None:
+    """Of several bad bytes the first one's line is told, in any chunk."""
+    lines = [b"1 2", b"1234567890", b"-1", b"x", b"3"]
+    texts = ["more than 9 digits", "minus sign", "character other"]
+    for order in itertools.permutations(range(3)):
+        content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
+        for chunk in (1, 8, 1 << 20):
+            with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+                patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+                with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
+                    read_baskets(written(Path(folder), "x.dat", content))
+
+
 # ---- CSV and Parquet
+
+
+def csv_reference(content: bytes) -> list[list[str]] | int:
+    """Read a line of names a basket by Python's csv alone: the names of each line, or the number of the first bad."""
+    found = []
+    for number, line in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), 1):
+        try:
+            cells = next(csv.reader([line.decode()], strict=True, skipinitialspace=True))
+        except (UnicodeDecodeError, csv.Error):
+            return number
+        if b"\0" in line:
+            return number
+        found.append([name for cell in cells if (name := cell.strip())])
+    return found
+
+
+def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
+    """Read as csv_reference does, by the reader under test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), "x.csv", content)
+        batches = basket_files._batches(path, None, basket_files._Budget(chunk), None, lambda cells: cells)
+        try:
+            cells = joined(batches)
+        except BasketError as error:
+            return int(str(error).split(" ")[1])
+    assert cells.names is not None
+    rows = np.split(cells.codes, np.cumsum(cells.sizes))[:-1]
+    return [[cells.names[code] for code in row] for row in rows]
+
+
+CSV_PIECES = st.sampled_from(
+    [
+        b"a",
+        b"b",
+        b"milk",
+        b" ",
+        b"\t",
+        "\u00a0é".encode(),
+        b",",
+        b",",
+        b",",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b'"a, b"',
+        b'"c"',
+        b'""',
+        b'"a""b"',
+        b'"a",',
+        b',"d, e",',
+    ]
+)
+CSV_ODD = st.sampled_from(
+    [b'"', b'a"b', b'"a" ', b"\r", b"\0", b"\xff", b"\xc3", b'"x\ny"', b"\r\r\n", b"\x1c", b"\xe2\x80\xa8", b"z" * 40]
+)
+
+
+@given(st.lists(CSV_PIECES, max_size=25), st.lists(CSV_ODD | CSV_PIECES, max_size=4), st.booleans(), st.integers(1, 40))
+def test_basket_csv_matches_the_csv_module(pieces: Any, odd: Any, bom: bool, chunk: int) -> None:
+    """Cutting at commas gives what Python's csv module gives, line by line, or refuses the same line."""
+    content = b"\xef\xbb\xbf" * bom + b"".join([*pieces, *odd, *pieces])
+    limit = csv.field_size_limit(30)
+    try:
+        assert cells_by_chunks(content, chunk) == csv_reference(content)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def test_names_of_quoted_lines_are_no_items_but_as_read(tmp_path: Path) -> None:
+    """What a quoted line would be if cut at commas does not enter the catalogue."""
+    path = written(tmp_path, "x.csv", b'"a,b",c\nd\n')
+    assert list(read_baskets(path).catalogue) == ["a,b", "c", "d"]
 
 
 def test_basket_csv(tmp_path: Path) -> None:
@@ -142,6 +239,24 @@ def test_parquet(tmp_path: Path, table: dict[str, Any]) -> None:
     assert named(read_baskets(path)) == [{"b", "c"}, {"a"}]
     if "Item" not in table:
         assert list(read_baskets(path)) == list(to_baskets(pa.table(table)))
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_long_parquet_in_groups(tmp_path: Path, coded: bool, shuffled: bool) -> None:
+    """Rows of a transaction may be anywhere, in groups that are each coded in their own way."""
+    rows = np.sort(np.random.default_rng(1).integers(0, 300, 1000))
+    if shuffled:
+        np.random.default_rng(2).shuffle(rows)
+    columns = [[f"t{row}" for row in rows.tolist()], [f"i{place % 37}" for place in range(1000)]]
+    arrays = [pa.array(column) for column in columns]
+    table = pa.table([array.dictionary_encode() if coded else array for array in arrays], names=["t", "i"])
+    path = tmp_path / "x.parquet"
+    pq.write_table(table, path, row_group_size=90)
+    expected: dict[str, set[str]] = {}
+    for transaction, item in zip(*columns, strict=True):
+        expected.setdefault(transaction, set()).add(item)
+    assert named(read_baskets(path, repeats="merge")) == list(expected.values())
 
 
 def test_parquet_of_numbers_and_empties(tmp_path: Path) -> None:
@@ -205,6 +320,7 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.parquet", {"t": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
     ("x.parquet", {"t": [{SECRET: 1}], "i": ["a"]}, {}, "not nested"),
     ("x.parquet", NULL_ITEM, {}, "basket 1, item 2 is missing"),
+    ("x.parquet", {"t": [2, 1, 2], "i": ["a", SECRET, None]}, {}, "basket 1, item 2 is missing"),
     ("x.parquet", NOT_UTF8, {}, "not UTF-8"),
     ("x.parquet", {"b": [["a"], [SECRET, None]]}, {}, "basket 2, item 2 is missing"),
     ("x.parquet", {"b": [["a"], ["b", SECRET]]}, {"catalogue": ABC}, "basket 2, item 2 is not in"),
@@ -223,6 +339,19 @@ def test_bad_files(tmp_path: Path, name: str, content: Any, options: dict[str, A
     with pytest.raises(BasketError, match=match) as caught:
         read_baskets(path, **options)
     assert "maybe" in options.values() or str(caught.value).startswith(f"{name}: ")
+    check_silent(caught.value)
+
+
+@pytest.mark.parametrize(("name", "content", "options", "match"), BAD)
+def test_bad_files_streamed(tmp_path: Path, name: str, content: Any, options: dict[str, Any], match: str) -> None:
+    """A stream refuses the same files at the same places, without totals that it cannot know."""
+    if match == "no item" or "empty" in options:
+        pytest.skip("a stream has a catalogue, and checks its arguments at once")
+    catalogue = options.get("catalogue") or Catalogue(["a", "b", "1", "2", "3", SECRET, SECRET_NUMBER])
+    path = written(tmp_path, name, content)
+    with pytest.raises(BasketError, match=match.partition(".*")[0].partition(" .1 ")[0]) as caught:
+        list(stream_baskets(path, **{**options, "catalogue": catalogue}))
+    assert str(caught.value).startswith(f"{name}: ")
     check_silent(caught.value)
 
 
@@ -282,6 +411,87 @@ def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: p
     with pytest.raises(BasketError, match="permission") as caught:
         read_baskets(path)
     check_silent(caught.value)
+
+
+# ---- streams
+
+KINDS = [".dat", ".dat.gz", ".csv", ".csv.gz", ".parquet", ".long", ".long.gz", "-long.parquet"]
+
+
+def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
+    """Write 3,000 baskets in some format, and return the path and options that read them."""
+    lists = [sorted({str(row % 7), str(row % 11), str(row % 13)}) for row in range(3000)]
+    long = [(str(row), name) for row, names in enumerate(lists) for name in names]
+    if kind.endswith("parquet"):
+        columns = dict(zip("ti", map(list, zip(*long, strict=True)), strict=True))
+        return written(folder, f"x{kind}", columns if "long" in kind else {"items": lists}), {}
+    if "long" in kind:
+        text = "t,i\n" + "".join(f"{row},{name}\n" for row, name in long)
+        return written(folder, f"x{kind}", text.encode()), {"format": "long"}
+    text = "".join((" " if "dat" in kind else ",").join(names) + "\n" for names in lists)
+    return written(folder, f"x{kind}", text.encode()), {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
+    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    path, options = many(tmp_path, kind)
+    catalogue = Catalogue.numbered(10)
+    whole, counts = read_baskets_report(path, catalogue=catalogue, unknown="drop", **options)
+    stream = stream_baskets(path, catalogue, unknown="drop", **options)
+    assert stream.counts == ReadCounts(0, 0, 0, 0)
+    batches = list(stream)
+    assert list(stream) == []
+    assert (len(batches) == 1) == ("long" in kind)
+    assert all(batch.catalogue is catalogue for batch in batches)
+    assert np.array_equal(np.concatenate([batch.items for batch in batches]), whole.items)
+    assert np.array_equal(np.concatenate([batch.sizes for batch in batches]), whole.sizes)
+    assert stream.counts == counts
+    assert counts.unknown_dropped > 0
+
+
+@pytest.mark.parametrize("kind", [".dat", ".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        (["1", "2", "1"], "basket 2501 repeats an item; a basket"),
+        (["1", "77"], "basket 2501, item 2 is not in the catalogue; every item"),
+        ([], "basket 2501 is an empty basket; a basket"),
+    ],
+)
+def test_streams_tell_places_across_batches(
+    tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A basket far into the file is told by its number there, after the batches before it."""
+    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
+    text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
+    path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)
+    stream = stream_baskets(path, Catalogue.numbered(14))
+    with pytest.raises(BasketError, match=match if kind == ".parquet" else match.replace("basket", "line", 1)):
+        list(stream)
+    assert 1000 < stream.counts.baskets <= 2500
+
+
+def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
+    """Long layouts and lines that do not fit into the memory allowed are refused, with what to do."""
+    for kind in (".long", ".long.gz", "-long.parquet"):
+        path, options = many(tmp_path, kind)
+        with pytest.raises(BasketError, match=r"read as a whole.*--memory.*basket a line"):
+            list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=100_000, **options))
+    path = written(tmp_path, "x.dat", b"1 2\n" + b"3 " * 400_000)
+    with pytest.raises(BasketError, match=r"line 2 takes at least .*--memory"):
+        list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=1 << 20))
+    assert len(read_baskets(path, repeats="merge")) == 2
+
+
+def test_streams_check_their_words_at_once(tmp_path: Path) -> None:
+    """Wrong choices are refused before the file is looked at."""
+    with pytest.raises(BasketError, match="repeats must be one of"):
+        stream_baskets(tmp_path / "nothing.dat", ABC, repeats="count")
+    with pytest.raises(BasketError, match=r"nothing.dat: no such file"):
+        next(stream_baskets(tmp_path / "nothing.dat", ABC))
 
 
 # ---- real data

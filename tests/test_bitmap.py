@@ -1,52 +1,115 @@
-"""Bitmaps: the wrappers choose kernels, and every choice gives the same integers."""
+"""Bitmaps: the wrappers choose kernels and sizes, and every choice gives the same integers."""
 
 import naive
 import numpy as np
 import pytest
 
 from assocpriv.core import bitmap
-from assocpriv.core.bitmap import count_row_supersets, report_rows
-from assocpriv.core.codes import item_columns
+from assocpriv.core.bitmap import (
+    ItemTables,
+    block_words,
+    count_row_supersets,
+    empty_rows,
+    report_planes,
+    report_rows,
+    transaction_rows,
+)
 from assocpriv.core.wire import report_items
 
+CACHES = [(0, 0), (32 << 10, 256 << 10), (48 << 10, 1 << 20), (1 << 20, 1 << 26)]  # of no machine to a huge one
 
-def random_rows(rng, n_rows, n_words):
+
+@pytest.fixture(params=CACHES)
+def caches(request, monkeypatch):
+    """Machines with caches of all sizes."""
+    monkeypatch.setattr(bitmap, "cache_bytes", lambda: request.param)
+    return request.param
+
+
+def random_rows(rng, n_rows, n_bits):
     """Return uniform rows."""
-    return rng.integers(0, 1 << 64, size=(n_rows, n_words), dtype=np.uint64)
+    rows = empty_rows(n_rows, n_bits)
+    rows[:] = rng.integers(0, 1 << 64, size=rows.shape, dtype=np.uint64)
+    return rows
 
 
 @pytest.mark.parametrize("n_rows", [2, 3, 4, 5, 8, 67, 130])
-def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, n_rows):
+def test_all_pairs_are_counted_as_single_ones(rng, monkeypatch, caches, n_rows):
     """The kernel for all pairs and the one for any itemsets agree, in the order of the pairs."""
-    rows = random_rows(rng, n_rows, 3)
+    rows = random_rows(rng, n_rows, 5000)
     pairs = np.column_stack(np.triu_indices(n_rows, 1)).astype(np.int64)
     together = count_row_supersets(rows, pairs)
-    monkeypatch.setattr(bitmap, "_MOST_PAIRED", 0)
+    monkeypatch.setattr(bitmap, "_are_all_pairs", lambda *_: False)
     assert np.array_equal(together, count_row_supersets(rows, pairs))
     assert np.array_equal(together, naive.count_supersets(rows, pairs))
 
 
 def test_other_pairs_are_not_taken_for_all(rng):
     """As many pairs as there are in all, but in another order or with one twice, are counted as asked."""
-    rows = random_rows(rng, 6, 2)
+    rows = random_rows(rng, 6, 200)
     pairs = np.column_stack(np.triu_indices(6, 1)).astype(np.int64)
-    for changed in (pairs[::-1], np.vstack([pairs[1:], pairs[1:2]])):
+    for changed in (pairs[::-1], np.vstack([pairs[1:], pairs[1:2]]), np.vstack([pairs[1:2], pairs[1:]])):
         assert np.array_equal(count_row_supersets(rows, changed), naive.count_supersets(rows, changed))
 
 
+@pytest.mark.parametrize("n_bits", [0, 1, 2048, 2049, 100_000])
+def test_rows_begin_at_cache_lines_and_blocks_fit_the_cache(caches, n_bits):
+    """Bitmaps have room for every transaction, and all their rows start at a cache line."""
+    rows = empty_rows(3, n_bits)
+    assert rows.shape[0] * rows.shape[2] * 64 >= n_bits
+    assert rows.ctypes.data % 64 == 0 or not rows.size
+    assert rows.shape[2] % 32 == 0
+    assert rows.shape[2] <= block_words()
+    assert 8 * 8 * block_words() <= max(caches[0], 8 * 8 * 32)
+    assert rows.flags.c_contiguous
+
+
 @pytest.mark.parametrize("code", ["bch", "reed-solomon", "none"])
-def test_few_and_many_columns_expand_alike(rng, monkeypatch, code):
-    """Whichever tables the expansion uses, a row shows the reports that show the item."""
+def test_items_show_in_the_reports_that_show_them(rng, caches, code):
+    """Whichever tables the expansion uses, rows and counts are those of looking at each report."""
     plan = naive.small_plan(code, 40, 3, 1, insert=(3, 3))
     reports = [rng.bytes(plan.report_bytes) for _ in range(70)]
     unused = 8 * plan.report_bytes - plan.report_bits
     reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
     packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
-    items = np.arange(plan.padded_items)
-    columns = np.empty((len(items), 0, 0), dtype=np.uint64)
-    if code != "none":
-        columns = item_columns(plan.generator, 3, items)
+    items = rng.permutation(plan.padded_items)[:30]
     shown = np.array([[item in report_items(report, plan) for report in reports] for item in items])
-    for many in (0, 10**9):
-        monkeypatch.setattr(bitmap, "_MANY_COLUMNS", many)
-        assert np.array_equal(naive.bits_of(report_rows(packed, plan, columns, items))[:, :70], shown)
+    rows = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
+    assert np.array_equal(rows[:, :70], shown)
+    assert not rows[:, 70:].any()
+    counts = np.arange(30, dtype=np.int64)
+    ItemTables(plan, items).count(report_planes(packed), 70, counts)
+    assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
+
+
+@pytest.mark.parametrize("code", ["bch", "none"])
+def test_a_part_of_planes_gives_that_part_of_rows(rng, code):
+    """Blocks cut out of planes, the last one not full, give the rows that all of them give there."""
+    plan = naive.small_plan(code, 7, 3, 1, insert=(3, 3))
+    packed = rng.integers(0, 1 << plan.report_bits % 8 or 256, size=(70_000, plan.report_bytes), dtype=np.uint8)
+    planes, items = report_planes(packed), np.array([4, 1, 5])
+    block = 64 * planes.shape[2]
+    whole = ItemTables(plan, items).rows(planes, len(packed))
+    assert len(planes) == -(-len(packed) // block) > 2
+    for first in range(len(planes)):
+        n_reports = min(block, len(packed) - first * block)
+        part = ItemTables(plan, items).rows(planes[first : first + 1], n_reports)
+        assert np.array_equal(part, whole[first : first + 1])
+
+
+def test_tables_are_as_small_as_the_caches(caches):
+    """Tables of all XORs of some seed bits fit half of the second cache, unless even small ones do not."""
+    bits = bitmap._group_bits(136, 7_000)
+    lines = -(-136 // bits) << bits
+    assert lines * 32 * 8 <= caches[1] // 2 or bits == 4
+
+
+def test_transactions_become_rows(rng):
+    """Rows of chosen items show who holds them."""
+    chosen = rng.random((300, 5)) < 0.5
+    offsets = np.cumsum([0, *chosen.sum(axis=1)], dtype=np.int64)
+    flat = np.nonzero(chosen)[1].astype(np.int64)
+    rows = transaction_rows(offsets, flat, 5, np.array([3, 0]))
+    bits = naive.bits_of(naive.lines_of(rows))
+    assert np.array_equal(bits[:, :300], chosen[:, [3, 0]].T)
+    assert not bits[:, 300:].any()

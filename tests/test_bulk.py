@@ -1,5 +1,6 @@
 """The compiled bulk path: the one-report client's reports for equal words, and the operator's law on fresh ones."""
 
+import itertools
 import os
 from collections import Counter
 from itertools import combinations, product
@@ -14,7 +15,6 @@ from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.bitmap import report_rows
 from assocpriv.core.catalogue import Catalogue
-from assocpriv.core.codes import item_columns
 from assocpriv.core.errors import BasketError
 from assocpriv.lab.seeded import SeededEntropy
 
@@ -152,6 +152,30 @@ def test_randomize_chunks_never_uses_words_twice(rng):
     assert len({row.tobytes() for row in packed}) == 400  # 80 random bits a report at least
 
 
+@pytest.mark.parametrize("size", [3, 6, 40])
+def test_batches_are_randomized_as_the_whole(rng, size):
+    """Baskets that come batch by batch, cut where chunks end, give the reports that they give together."""
+    plan = naive.small_plan("bch", N_ITEMS, 3, 2, insert=(3, 3))
+    baskets = random_baskets(rng, 40)
+    told = []
+    batches = (baskets[start : start + size] for start in range(0, 40, size))
+    wanted, got = (
+        [
+            report
+            for chunk in randomize_chunks(each, plan, entropy=SeededEntropy(7), chunk=3, progress=progress)
+            for report in reports_of(chunk)
+        ]
+        for each, progress in (
+            (baskets[:39], None),
+            (itertools.chain(batches, [baskets[:0]]), lambda *n: told.append(n)),
+        )
+    )
+    assert got[:39] == wanted
+    assert len(got) == 40
+    assert told[-1] == (40, 40)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
 def test_another_catalogue_is_refused():
     """Baskets over another catalogue are refused before anything is drawn."""
     plan = naive.small_plan("none", N_ITEMS, 2, 1)
@@ -189,10 +213,7 @@ def test_reports_follow_the_law(rng, code):
     seed = int(rng.integers(1 << 60))
     packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))])
     items = np.arange(4, dtype=np.int64)
-    columns = np.empty((4, 0, 0), dtype=np.uint64)
-    if code != "none":
-        columns = item_columns(plan.generator, plan.operator.insert_bits, items)
-    shown = naive.bits_of(report_rows(packed, plan, columns, items))[:, :count]
+    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))[:, :count]
     observed = np.bincount(np.array([8, 4, 2, 1]) @ shown, minlength=16)
     shares, rho = np.array([float(p) for p in plan.operator.size_distribution]), 3 / 8
     assert not fit.rejects(observed, law(plan, shares, rho))

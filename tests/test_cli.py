@@ -6,11 +6,13 @@ import gzip
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from time import monotonic, sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -288,6 +290,38 @@ def test_mine_options(home: Path) -> None:
     shown = run(*question, "--top", 1).stdout.splitlines()
     assert sum(line.endswith(("  1", "  2", "  1, 2")) for line in shown) == 1
     assert shown[-1].startswith("… and ")
+
+
+@pytest.mark.parametrize("size", ["64MiB", "0.5 GB", "67108864", "1.5gib", "70000k"])
+def test_memory_is_a_size(home: Path, tmp_path: Path, size: str) -> None:
+    """Both commands take a size and say the same whatever it is."""
+    options = ["--plan", home / "plan.json", "-o", tmp_path / "r.parquet", "--memory", size]
+    assert run_json("randomize", home / "b.dat", *options)["reports"] == N_BASKETS
+    records = [run_json("mine", home / "r.parquet", "--min-support", "15%", *more) for more in ([], ["--memory", size])]
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("size", ["lots", "", "1", "63MiB", "1iB", "-1GB", "1PB", "1e9", "nan"])
+def test_memory_that_is_no_size(home: Path, tmp_path: Path, size: str) -> None:
+    """Another word, or too little, is wrong usage and says what a size looks like."""
+    for question in (
+        ["randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"],
+        ["mine", home / "r.parquet", "--min-support", "15%"],
+    ):
+        message = refused_without_output(tmp_path, *question, f"--memory={size}", status=2)
+        assert "MiB" in message or "GB" in message
+
+
+def test_a_long_file_must_fit_the_memory(tmp_path: Path) -> None:
+    """A long file that would need more than the memory is refused with what to do."""
+    rows = "".join(f"{row // 3},{row % 9}\n" for row in range(1_000_000))
+    (tmp_path / "long.csv").write_text("transaction,item\n" + rows)
+    run("plan", "--items", 9, "--transaction-size", 3, *PROMISE, "-o", tmp_path / "plan.json")
+    question = ["randomize", tmp_path / "long.csv", "--plan", tmp_path / "plan.json", "-o", tmp_path / "r.parquet"]
+    message = refused_without_output(tmp_path, *question, "--format=long", "--memory=64MiB")
+    assert "long.csv" in message
+    assert "--memory" in message
+    assert run_json(*question, "--format=long")["reports"] == 333_334
 
 
 def test_reading_options(home: Path, tmp_path: Path) -> None:
@@ -938,6 +972,25 @@ def test_interrupted_randomizing(home: Path, tmp_path: Path, monkeypatch: pytest
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing_unfinished(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C or kill in the middle of a real run ends with status 1 and takes the unfinished file away."""
+    (tmp_path / "b.dat").write_bytes(b"1 2 3\n5 7\n" * 2_000_000)
+    run("plan", "--items", 9, "--transaction-size", 3, *PROMISE, "--code", "bch", "-o", tmp_path / "plan.json")
+    (tmp_path / "out").mkdir()
+    command = ["randomize", tmp_path / "b.dat", "--plan", tmp_path / "plan.json", "-o", tmp_path / "out" / "r.parquet"]
+    with subprocess.Popen([sys.executable, "-m", "assocpriv", *map(str, command)], stderr=subprocess.PIPE) as process:
+        until = monotonic() + 60
+        while not any(tmp_path.glob("out/.*.part")) and process.poll() is None and monotonic() < until:
+            sleep(0.01)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"Traceback" not in errors
+    assert not any((tmp_path / "out").iterdir())
+
+
 def test_out_of_memory(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Running out of memory is an error in one line."""
 
@@ -1022,6 +1075,7 @@ def test_docs_have_examples_that_parse(name: str) -> None:
 
 
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
+    "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
     "assocpriv randomize": lambda home, out: [
         "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"

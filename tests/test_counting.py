@@ -6,10 +6,11 @@ import naive
 import numpy as np
 import pytest
 
+from assocpriv.core.parallel import add_up
 from assocpriv.core.wire import report_items
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.server import counting
-from assocpriv.server.counting import LocalCounter, batch_size, sum_over_batches
+from assocpriv.server.counting import LocalCounter, part_size
 
 LEAST = 64 * 64  # reports in the smallest batch
 PLANS = {
@@ -91,8 +92,8 @@ def test_the_order_of_reports_does_not_matter(rng, plan):
     assert np.array_equal(one, other)
 
 
-def test_progress_is_told_after_every_batch(rng):
-    """Progress goes up batch by batch to the number of reports."""
+def test_progress_is_told_after_every_part(rng):
+    """Progress goes up part by part to the number of reports."""
     plan, told = PLANS["bch"], []
     reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
     LocalCounter(reports, memory_bytes=1, progress=lambda *what: told.append(what)).count(some_itemsets(plan, 2))
@@ -100,30 +101,95 @@ def test_progress_is_told_after_every_batch(rng):
     assert told == [("counting itemsets of 2", done, total) for done in (LEAST, 2 * LEAST, total)]
 
 
-def test_batches_keep_to_the_memory(monkeypatch):
-    """Bitmaps of all batches in flight, two a core, stay within the memory, from the least batch up."""
+class CountedReports(Reports):
+    """Reports that count how often they are read."""
+
+    passes = 0
+
+    def batches(self, size):
+        """Yield the reports, and count."""
+        object.__setattr__(self, "passes", self.passes + 1)
+        return super().batches(size)
+
+
+@pytest.mark.parametrize(
+    ("memory_bits", "passes"),
+    [
+        (1, [1, 2, 3, 4]),  # nothing fits: a pass a call
+        (8, [1, 2, 2, 2]),  # the bitmaps of four items fit, but not the planes
+        (200, [1, 1, 1, 1]),  # the planes fit, of 168 bits
+    ],
+)
+def test_reports_are_read_as_seldom_as_the_memory_allows(rng, memory_bits, passes):
+    """Planes are kept, or else bitmaps of the items asked for, and give the same counts; memory in bits a report."""
+    plan = PLANS["bch, r=8"]
+    assert 8 * plan.report_bytes > 8
+    packed = random_reports(rng, plan, 3 * LEAST + 5)
+    reports = CountedReports(plan, packed)
+    counter = LocalCounter(reports, memory_bytes=2 * memory_bits * len(packed) // 8)
+    asked = [np.arange(7)[:, None], *(np.array(list(combinations([1, 3, 4, 6], k))) for k in (2, 3))]
+    asked.append(np.array([[1, 4], [3, 4]]))
+    for itemsets, wanted in zip(asked, passes, strict=True):
+        assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+        assert reports.passes == wanted
+
+
+def test_other_items_than_the_kept_ones_are_counted(rng):
+    """Where bitmaps of other items are kept, the reports are read again."""
+    plan = PLANS["bch, r=8"]
+    packed = random_reports(rng, plan, LEAST + 5)
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
+    for items in ([0, 1], [1, 2, 5], [5], [0, 1]):
+        itemsets = np.array([items])
+        assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_an_interrupted_pass_leaves_nothing_half_kept(rng):
+    """After an interrupt in the middle of a pass the counter counts everything anew."""
+    plan = PLANS["bch"]
+    packed, itemsets = random_reports(rng, plan, 9 * LEAST), some_itemsets(plan, 2)
+
+    def interrupt(_what, done, _total):
+        if interrupt.armed and done > LEAST:
+            interrupt.armed = False
+            raise KeyboardInterrupt
+
+    interrupt.armed = True
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        counter.count(itemsets)
+    assert not interrupt.armed
+    assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_parts_keep_to_the_memory(monkeypatch):
+    """Bitmaps of all parts in flight stay within a quarter of the memory, from the least part up."""
     for cores in (1, 3, 64):
-        monkeypatch.setattr(counting.os, "cpu_count", lambda cores=cores: cores)
-        for n_rows, memory_bytes in [(1, 1 << 20), (1000, 1 << 28), (70, 1 << 24)]:
-            size = batch_size(n_rows, memory_bytes)
+        monkeypatch.setattr(counting, "cores", lambda cores=cores: cores)
+        for n_total, n_rows, memory_bytes in [(10**9, 1, 1 << 20), (10**6, 1000, 1 << 28), (10**4, 70, 1 << 24)]:
+            size = part_size(n_total, n_rows, memory_bytes)
             assert size % 64 == 0
-            assert size == LEAST or 2 * cores * n_rows * size // 8 <= memory_bytes
-    assert batch_size(10**6, 1) == LEAST
-    assert batch_size(0, 1 << 20) >= LEAST
+            assert size == LEAST or 2 * cores * n_rows * size // 8 <= memory_bytes // 4
+            assert size == LEAST or n_total // size >= cores
+    assert part_size(10**9, 10**6, 1) == LEAST
+    assert part_size(0, 0, 1 << 20) == LEAST
 
 
-def test_sums_over_no_and_many_batches():
-    """Batches add up, also when there are none, or many more than cores."""
-    assert sum_over_batches([], lambda batch: batch, 3).tolist() == [0, 0, 0]
-    batches = (np.array([i, 1]) for i in range(100))
-    assert sum_over_batches(batches, lambda batch: batch, 2).tolist() == [4950, 100]
+def test_sums_over_no_and_many_inputs():
+    """Counts add up, also when there is no input, or many more than cores."""
+
+    def add(given, counts):
+        counts += given
+
+    assert add_up(add, [], 3).tolist() == [0, 0, 0]
+    assert add_up(add, (np.array([i, 1]) for i in range(100)), 2).tolist() == [4950, 100]
 
 
-def test_an_error_in_a_batch_is_not_swallowed():
-    """What goes wrong while counting one batch is raised by the sum."""
+def test_an_error_in_a_part_is_not_swallowed():
+    """What goes wrong while counting one part is raised by the sum."""
 
-    def count(batch):
-        raise OverflowError(f"batch {batch}")
+    def count(given, _counts):
+        raise OverflowError(f"part {given}")
 
-    with pytest.raises(OverflowError, match="batch 0"):
-        sum_over_batches(range(5), count, 1)
+    with pytest.raises(OverflowError, match="part 0"):
+        add_up(count, range(5), 1)

@@ -26,7 +26,9 @@ ORDER = [
     "core.transition",
     "core.codes",
     "core.wire",
+    "core.compiling",
     "core.kernels",
+    "core.machine",
     "core.parallel",
     "core.bitmap",
     "files.atomic",
@@ -35,6 +37,7 @@ ORDER = [
     "client.cells",
     "client.basket_frames",
     "client.baskets",
+    "client.basket_text",
     "client.basket_files",
     "client.seeded",
     "client.itemset",
@@ -53,6 +56,7 @@ ORDER = [
     "apps.options",
     "apps.progress",
     "apps.console",
+    "apps.warm_up",
     "apps.show",
     "apps.api",
     "apps.simulation",
@@ -65,9 +69,9 @@ FOLDERS = ["core", "files", "client", "server", "lab", "apps"]
 FRONT_DOOR = {"__init__", "__main__"}
 HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
 ONLY_HOME = {
-    "numba": {"core.kernels"},
+    "numba": {"core.compiling", "core.kernels"},
     "galois": {"core.codes"},
-    "click": {"apps.cli", "apps.cli_lab", "apps.console", "apps.options"},
+    "click": {"apps.cli", "apps.cli_lab", "apps.console", "apps.options", "apps.warm_up"},
     "pyspark": set(),
 }
 

@@ -1,30 +1,42 @@
 """What a data scientist types first: the steps from baskets to itemsets, with their usual defaults."""
 
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.client.basket_files import read_baskets
-from assocpriv.client.baskets import to_baskets
+from assocpriv.client.basket_files import ReadCounts, read_baskets, stream_baskets
+from assocpriv.client.baskets import Baskets, to_baskets
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.itemset import Randomizer
+from assocpriv.client.sampling import SamplingLoss, count_sizes, sampling_loss
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BasketError
+from assocpriv.core.machine import default_memory
 from assocpriv.core.plan import Plan
-from assocpriv.files.reports import Reports, read_reports
+from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.lab.planner import make_plan as plan
 from assocpriv.server import itemsets as mined
-from assocpriv.server.counting import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.lab.simulate import Simulation
 
-__all__ = ["mine", "plan", "randomize", "randomize_baskets", "read_baskets", "simulate", "to_baskets"]
+__all__ = [
+    "mine",
+    "plan",
+    "randomize",
+    "randomize_baskets",
+    "randomize_file",
+    "read_baskets",
+    "simulate",
+    "to_baskets",
+]
 
 
 def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
@@ -85,6 +97,68 @@ def randomize_baskets(
     return Reports(plan, packed)
 
 
+@dataclass(frozen=True, slots=True)
+class RandomizedFile:
+    """What randomizing a file met.
+
+    Attributes:
+        counts: baskets, and items dropped, merged and kept on the way.
+        empty: baskets that came out empty.
+        loss: what sampling long baskets loses.
+    """
+
+    counts: ReadCounts
+    empty: int
+    loss: SamplingLoss
+
+
+def randomize_file(
+    baskets: str | Path,
+    plan: Plan,
+    output: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> RandomizedFile:
+    """Randomize a file of baskets of any size into a file of reports, with the operating system's entropy.
+
+    Args:
+        baskets: the file, read batch by batch.
+        plan: the published plan.
+        output: Parquet file to write; it appears whole or not at all.
+        format: as for :func:`read_baskets`.
+        unknown: as for :func:`read_baskets`.
+        repeats: as for :func:`read_baskets`.
+        empty: as for :func:`read_baskets`.
+        memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
+        force: replace an existing file.
+        progress: called with (bytes read, bytes of the file).
+
+    Raises:
+        BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
+        FileError: the output exists and ``force`` is not set, or cannot be written.
+    """
+    _check_plan(plan)
+    choices = {"unknown": unknown, "repeats": repeats, "empty": empty}
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    stream = stream_baskets(baskets, plan.catalogue, format=format, memory_bytes=memory, progress=progress, **choices)
+    sizes: Counter[int] = Counter()
+
+    def counted() -> Iterator[Baskets]:
+        for batch in stream:
+            sizes.update(count_sizes(batch))
+            yield batch
+
+    chunks = randomize_chunks(counted(), plan, entropy=SystemEntropy())
+    write_reports((chunk.packed for chunk in chunks), plan, output, force=force)
+    return RandomizedFile(stream.counts, sizes[0], sampling_loss(sizes, plan))
+
+
 def mine(
     reports: Reports | str | Path | Iterable[str | Path],
     min_support: float | str,
@@ -92,7 +166,7 @@ def mine(
     max_itemset: int | None = None,
     confidence_level: float = 0.95,
     population: bool = False,
-    memory_bytes: int = DEFAULT_MEMORY,
+    memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "pd.DataFrame":
     """Find frequent itemsets from reports alone.
@@ -107,7 +181,7 @@ def mine(
         confidence_level: of the intervals ``ci_low`` … ``ci_high`` (normal approximation).
         population: standard errors for the population that the transactions were drawn from, instead of for
             the transactions that were collected.
-        memory_bytes: bound on the bitmaps held at a time.
+        memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
         progress: called with (what is done, done, total).
 
     Returns:

@@ -4,7 +4,9 @@ Results go to standard output (text, or one JSON object with ``--json``), talk t
 done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 """
 
+import signal
 import sys
+import threading
 from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,18 +16,20 @@ import click
 
 from assocpriv import __version__
 from assocpriv.apps.cli_lab import demo, generate, simulate
-from assocpriv.apps.console import read_told, say, show_result
+from assocpriv.apps.console import count_lines, say, show_result
 from assocpriv.apps.options import (
     PATH,
     basket_options,
     force_option,
     format_option,
     json_option,
+    memory_option,
     min_support_option,
     plan_option,
     top_option,
 )
 from assocpriv.apps.progress import Progress
+from assocpriv.apps.warm_up import warm_up
 from assocpriv.core.errors import AssocprivError
 
 if TYPE_CHECKING:
@@ -39,6 +43,9 @@ class _Group(click.Group):
         """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
+        if threading.current_thread() is threading.main_thread():
+            # as Ctrl-C: what is unfinished is taken away on the way out
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         return super().main(*args, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -157,11 +164,11 @@ def plan(
 def _sample_lines(path: Path, format_: str | None, made: "Plan") -> list[str]:
     from assocpriv.apps.show import loss_lines
     from assocpriv.client.basket_files import read_baskets
-    from assocpriv.client.sampling import sampling_loss
+    from assocpriv.client.sampling import count_sizes, sampling_loss
 
-    progress = Progress().stage("reading")
+    progress = Progress().stage("reading", "B")
     sample = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
-    return loss_lines(sampling_loss(sample, made))
+    return loss_lines(sampling_loss(count_sizes(sample), made))
 
 
 @main.command()
@@ -169,6 +176,7 @@ def _sample_lines(path: Path, format_: str | None, made: "Plan") -> list[str]:
 @plan_option
 @click.option("-o", "--output", type=PATH, required=True, help="Report file to write (Parquet).")
 @basket_options
+@memory_option
 @force_option
 @json_option
 def randomize(
@@ -179,40 +187,50 @@ def randomize(
     unknown: str,
     repeats: str,
     empty: str,
+    memory: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
     """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
 
+    Files of any size are read, randomized and written batch by batch.
+
     \b
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
+    from assocpriv.apps.api import randomize_file
     from assocpriv.apps.show import loss_lines
-    from assocpriv.client.bulk import randomize_chunks
-    from assocpriv.client.sampling import sampling_loss
-    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.apps.warm_up import RANDOMIZING, compile_told
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_plan
-    from assocpriv.files.reports import write_reports
 
     made = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
-    raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
-    loss = sampling_loss(raw, made)
-    say(loss_lines(loss))
-    chunks = randomize_chunks(raw, made, entropy=SystemEntropy(), progress=Progress().stage("randomizing"))
-    written = write_reports((chunk.packed for chunk in chunks), made, output, force=force)
+    compile_told(RANDOMIZING)
+    done = randomize_file(
+        baskets,
+        made,
+        output,
+        format=format_,
+        unknown=unknown,
+        repeats=repeats,
+        empty=empty,
+        memory_bytes=memory,
+        force=force,
+        progress=Progress().stage("randomizing", "B"),
+    )
+    say([*count_lines(done.counts, done.empty), *loss_lines(done.loss)])
     show_result(
         as_json,
         lambda: {
             "plan_id": made.plan_id,
-            "reports": written,
+            "reports": done.counts.baskets,
             "report_bytes": made.report_bytes,
-            "sampled_baskets": loss.sampled,
-            "expected_support_lost": {str(k): share for k, share in loss.shares.items()},
+            "sampled_baskets": done.loss.sampled,
+            "expected_support_lost": {str(k): share for k, share in done.loss.shares.items()},
         },
-        lambda: [f"{written:,} reports of {made.report_bytes} bytes written to {output}"],
+        lambda: [f"{done.counts.baskets:,} reports of {made.report_bytes} bytes written to {output}"],
     )
 
 
@@ -222,6 +240,7 @@ def randomize(
 @click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
 @click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from.")
+@memory_option
 @click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
 @top_option
 @force_option
@@ -232,6 +251,7 @@ def mine(
     max_itemset: int | None,
     confidence_level: float,
     population: bool,
+    memory: int | None,
     output: Path | None,
     top: int,
     force: bool,
@@ -244,16 +264,20 @@ def mine(
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
     """
     from assocpriv.apps import show
+    from assocpriv.apps.warm_up import COUNTING, compile_told
     from assocpriv.files.reports import read_reports
     from assocpriv.server import itemsets as mined
 
     _check_output(output, force, reports)
+    collection = read_reports(reports)
+    compile_told(COUNTING)
     frame = mined.mine(
-        read_reports(reports),
+        collection,
         min_support,
         max_itemset=max_itemset,
         confidence_level=confidence_level,
         population=population,
+        memory_bytes=memory,
         progress=Progress(),
     )
     facts = mined.mining_facts(frame)
@@ -326,7 +350,7 @@ def inspect(path: Path, reports: int, as_json: bool) -> None:
     show_result(as_json, lambda: {"kind": kind} | record(), lines)
 
 
-for command in (simulate, generate, demo):
+for command in (simulate, generate, demo, warm_up):
     main.add_command(command)
 
 

@@ -50,7 +50,8 @@ def simulate(
     """
     from assocpriv.apps.show import loss_lines
     from assocpriv.apps.simulation import simulation_lines, simulation_record
-    from assocpriv.client.sampling import sampling_loss
+    from assocpriv.apps.warm_up import compile_told
+    from assocpriv.client.sampling import count_sizes, sampling_loss
     from assocpriv.files.plans import read_plan
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
@@ -59,7 +60,8 @@ def simulate(
     check_min_support(min_support)
     check_max_itemset(made, max_itemset)
     raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
-    say(loss_lines(sampling_loss(raw, made)))
+    say(loss_lines(sampling_loss(count_sizes(raw), made)))
+    compile_told()
     result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
     say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
     show_result(as_json, lambda: simulation_record(result), lambda: simulation_lines(result, top))

@@ -3,11 +3,14 @@
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assocpriv.apps.progress import Progress
+
+if TYPE_CHECKING:
+    from assocpriv.client.basket_files import ReadCounts
 
 
 def say(lines: Iterable[str]) -> None:
@@ -35,15 +38,22 @@ def read_told(path: Path, format_: str | None, catalogue: Any, unknown: str, rep
         unknown=unknown,
         repeats=repeats,
         empty=empty,
-        progress=Progress().stage("reading"),
+        progress=Progress().stage("reading", "B"),
     )
+    say(count_lines(counts, int((baskets.sizes == 0).sum())))
+    return baskets
+
+
+def count_lines(counts: "ReadCounts", empty: int) -> list[str]:
+    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
     done = [
         (counts.unknown_dropped, "items outside the catalogue dropped"),
         (counts.repeats_merged, "repeated items merged"),
         (counts.empty_kept, "empty baskets kept"),
     ]
-    say(f"{number:,} {what}" for number, what in done if number)
-    emptied = int((baskets.sizes == 0).sum()) - counts.empty_kept
+    lines = [f"{number:,} {what}" for number, what in done if number]
+    emptied = empty - counts.empty_kept
     if emptied:
-        say([f"warning: {emptied:,} of {len(baskets):,} baskets hold none of the catalogue's items; check the format"])
-    return baskets
+        told = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
+        lines.append(f"warning: {told}; check the format")
+    return lines

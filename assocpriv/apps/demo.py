@@ -11,9 +11,10 @@ import numpy as np
 from assocpriv.apps import show
 from assocpriv.apps.progress import Progress
 from assocpriv.apps.simulation import missed_lines, score_line, simulation_record
+from assocpriv.apps.warm_up import compile_told
 from assocpriv.client.basket_files import read_baskets
 from assocpriv.client.baskets import Baskets
-from assocpriv.client.sampling import sampling_loss
+from assocpriv.client.sampling import count_sizes, sampling_loss
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import FileError
 from assocpriv.core.plan import Plan
@@ -69,10 +70,11 @@ def run_demo(
     start = perf_counter()
     plan = make_plan(raw.catalogue, transaction_size, promise, reports=len(raw), progress=progress.stage("planning"))
     seconds["plan"] = perf_counter() - start
-    for line in ["", *show.plan_lines(plan, len(raw)), *show.loss_lines(sampling_loss(raw, plan))]:
+    for line in ["", *show.plan_lines(plan, len(raw)), *show.loss_lines(sampling_loss(count_sizes(raw), plan))]:
         say(line)
     chosen = min_support if min_support is not None else _reachable_support(plan, len(raw))
     say(f"minimum support {float(parse_probability(chosen, 'the minimum support')):.3%}")
+    compile_told()
     result = simulate(raw, plan, chosen, seed=seed, progress=progress)
     seconds |= result.seconds
     start = perf_counter()
@@ -109,7 +111,7 @@ def _baskets(
     path: Path | None, format_: str | None, size: int, items: int, seed: int | None, progress: Progress
 ) -> Baskets:
     if path is not None:
-        told = progress.stage("reading")
+        told = progress.stage("reading", "B")
         raw = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=told)
         sold = np.unique(raw.items).tolist()  # a .dat file numbers its items, and not every number need occur
         return raw.aligned(Catalogue(raw.catalogue[item] for item in sold))[0]

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -54,6 +55,32 @@ basket_options = joined(
         show_default=True,
         help="Empty baskets.",
     ),
+)
+
+
+LEAST_MEMORY = 64 << 20
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) *(?:([KMGT])(I?))?B?", re.IGNORECASE)
+
+
+def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
+    """Read a size such as 500MB, 2GB or 1.5GiB."""
+    if text is None:
+        return None
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        raise click.BadParameter(f"{text!r} is not a size; write for example 500MB, 2GB or 1.5GiB")
+    power = " KMGT".index((match[2] or " ").upper())
+    size = int(float(match[1]) * (1024 if match[3] else 1000) ** power)
+    if size < LEAST_MEMORY:
+        raise click.BadParameter(f"{text} is too little; give at least {LEAST_MEMORY >> 20}MiB")
+    return size
+
+
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_to_bytes,
+    help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
 

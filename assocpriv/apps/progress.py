@@ -17,8 +17,8 @@ class Progress:
         self._started = self._shown = monotonic()
         self._visible = False
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Report that ``done`` of ``total`` steps of a stage are done."""
+    def __call__(self, stage: str, done: int, total: int, unit: str = "") -> None:
+        """Report that ``done`` of ``total`` steps of a stage are done; the unit ``B`` is shown in megabytes."""
         now = monotonic()
         if stage != self._stage:
             self.clear()
@@ -30,14 +30,15 @@ class Progress:
             filled = _WIDTH * done // total
             bar = "#" * filled + "-" * (_WIDTH - filled)
             left = (total - done) / rate
-            sys.stderr.write(f"\r{stage} [{bar}] {done / total:4.0%}  {rate:,.0f}/s  {left:,.0f} s left \x1b[K")
+            speed = f"{rate / 1e6:,.1f} MB/s" if unit == "B" else f"{rate:,.0f}/s"
+            sys.stderr.write(f"\r{stage} [{bar}] {done / total:4.0%}  {speed}  {left:,.0f} s left \x1b[K")
             sys.stderr.flush()
         elif done >= total:
             self.clear()
 
-    def stage(self, name: str) -> Callable[[int, int], None]:
+    def stage(self, name: str, unit: str = "") -> Callable[[int, int], None]:
         """Return a callback (done, total) for one stage."""
-        return lambda done, total: self(name, done, total)
+        return lambda done, total: self(name, done, total, unit)
 
     def clear(self) -> None:
         """Take the line away."""

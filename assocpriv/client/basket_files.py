@@ -4,31 +4,38 @@ This module sees raw items. Nothing it raises contains one: errors name the file
 and a count, and no parser's own message is passed on, because those quote the data.
 """
 
-import csv
+import contextlib
 import gzip
 import io
-import itertools
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.client.basket_frames import is_list_type, list_cells, long_cells, long_columns
-from assocpriv.client.baskets import Baskets, assemble
-from assocpriv.client.cells import Cells, cells_of, cells_of_names, check_choices, resolve, without_unknown
+from assocpriv.client.basket_text import Chunk, dat_parser, parse_long, parse_names
+from assocpriv.client.baskets import Baskets, assemble_in_order
+from assocpriv.client.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
+from assocpriv.core.machine import cores
+from assocpriv.core.parallel import map_ahead
 
 Progress = Callable[[int, int], None]
+_Result = TypeVar("_Result")
+_Work = Callable[[Cells], _Result]
 _Opener = Callable[[], BinaryIO]
-CHUNK_BYTES = 1 << 22  # text parsed at once; its arrays, a hundred MiB, are the parser's working memory
-MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
+CHUNK_BYTES = 1 << 21  # text that a core parses at once, at most
+_LEAST_CHUNK_BYTES = 1 << 18
+_WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
+_LONG_BYTES = 24  # the same for the long layout, which is read as a whole
+_LONG_ROW_BYTES = 192  # the same for a row of long Parquet
+_CELL_BYTES = 8  # text that counts as one cell of a column of lists
 _NO_BASKETS = "the file holds no baskets; check that it is the right one"
 _BOM = b"\xef\xbb\xbf"
 _ENDINGS = {
@@ -62,6 +69,14 @@ class ReadCounts:
     unknown_dropped: int
     repeats_merged: int
     empty_kept: int
+
+    def __add__(self, other: "ReadCounts") -> "ReadCounts":
+        return ReadCounts(
+            self.baskets + other.baskets,
+            self.unknown_dropped + other.unknown_dropped,
+            self.repeats_merged + other.repeats_merged,
+            self.empty_kept + other.empty_kept,
+        )
 
 
 def read_baskets(
@@ -117,30 +132,119 @@ def read_baskets_report(
     """
     check_choices(unknown=unknown, repeats=repeats, empty=empty)
     path = Path(path)
+
+    def read() -> tuple[Baskets, ReadCounts]:
+        budget = _Budget(CHUNK_BYTES)
+        cells = joined(_batches(path, format, budget, progress, lambda cells: cells))
+        return _finished(cells, catalogue, unknown, repeats, empty)
+
+    return _named_after(path, read)
+
+
+class BasketStream(Iterator[Baskets]):
+    """The baskets of a file, batch by batch in its order, once; made by :func:`stream_baskets`.
+
+    Attributes:
+        counts: what the batches so far met.
+    """
+
+    def __init__(self, path: Path, batches: Iterator[tuple[Baskets, ReadCounts]]) -> None:
+        self._path, self._batches = path, batches
+        self.counts = ReadCounts(0, 0, 0, 0)
+
+    def __next__(self) -> Baskets:
+        batch = _named_after(self._path, lambda: next(self._batches, None))
+        if batch is None:
+            if not self.counts.baskets:
+                raise BasketError(f"{self._path.name}: {_NO_BASKETS}")
+            raise StopIteration
+        self.counts += batch[1]
+        return batch[0]
+
+
+def stream_baskets(
+    path: str | os.PathLike[str],
+    catalogue: Catalogue,
+    *,
+    format: str | None = None,  # noqa: A002 -- the command line's --format
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    memory_bytes: int = 256 << 20,
+    progress: Progress | None = None,
+) -> BasketStream:
+    """Read a file of any size batch by batch, as :func:`read_baskets` reads it whole.
+
+    Errors come with the batch they are in, and tell where, but not how many there are in all.
+
+    Args:
+        path: the file, as for :func:`read_baskets`.
+        catalogue: the items there may be.
+        format: as for :func:`read_baskets`. A file of the long layout is one batch, because the items of a
+            transaction may stand anywhere in it.
+        unknown: "error" or "drop", as for :func:`read_baskets`.
+        repeats: "error" or "merge", as for :func:`read_baskets`.
+        empty: "error" or "keep", as for :func:`read_baskets`.
+        memory_bytes: about what reading may take, whatever the size of the file.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        An iterator of baskets over ``catalogue``, with the counts so far.
+
+    Raises:
+        BasketError: while iterating, as for :func:`read_baskets`, and where a line or a file of the long layout
+            does not fit into ``memory_bytes``.
+    """
+    check_choices(unknown=unknown, repeats=repeats, empty=empty)
+    path = Path(path)
+    # a chunk a core, one that waits and one that is cut
+    share = memory_bytes // (_WORKING_BYTES * (cores() + 2))
+    budget = _Budget(min(CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, share)), memory_bytes)
+
+    def finish(cells: Cells) -> tuple[Baskets, ReadCounts]:
+        return _finished(cells, catalogue, unknown, repeats, empty)
+
+    return BasketStream(path, _batches(path, format, budget, progress, finish))
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    """What reading may take: text parsed at once, and memory in all; None for as much as it needs."""
+
+    chunk_bytes: int
+    memory_bytes: int | None = None
+
+    def units(self, unit_bytes: int) -> int:
+        """Return how many units of some size fit, −1 if any number does."""
+        return -1 if self.memory_bytes is None else self.memory_bytes // unit_bytes
+
+    def refuse(self, what: str) -> None:
+        """Refuse what does not fit."""
+        allowed = (self.memory_bytes or 0) >> 20
+        raise BasketError(
+            f"{what}, more than the {allowed:,} MiB allowed; raise memory_bytes (--memory), or write the file as a "
+            "basket a line"
+        )
+
+
+def _named_after(path: Path, step: Callable[[], _Result]) -> _Result:
+    """Take a step of reading; whatever fails becomes one error that names the file."""
     try:
-        if path.is_dir():
-            raise IsADirectoryError
-        cells = _read_cells(path, format, progress)
-        empty_count = _check_empty(cells, empty)
-        found, ids = resolve(cells, catalogue, numbered=False)
-        rows, ids = without_unknown(cells, ids, unknown)
-        baskets = assemble(rows, ids, cells.n_rows, found, repeats, cells.place)
+        return step()
     except BasketError as error:
         problem = str(error)
     except (EOFError, OSError, zlib.error) as error:
         problem = next(text for kind, text in _PROBLEMS if isinstance(error, kind))
-    else:
-        dropped, merged = len(cells.rows) - len(rows), len(rows) - len(baskets.items)
-        return baskets, ReadCounts(len(baskets), dropped, merged, empty_count)
     # outside the handlers, so that no parser's exception is even the hidden context of this one
     raise BasketError(f"{path.name}: {problem}")
 
 
-def _line_place(row: int) -> str:
-    return f"line {row + 1}"
-
-
-def _read_cells(path: Path, chosen: str | None, progress: Progress | None) -> Cells:
+def _batches(
+    path: Path, chosen: str | None, budget: _Budget, progress: Progress | None, work: _Work[_Result]
+) -> Iterator[_Result]:
+    """Yield ``work`` of the cells of each batch of a file."""
+    if path.is_dir():
+        raise IsADirectoryError
     if chosen is None:
         named = (name for name, endings in _ENDINGS.items() if path.name.lower().endswith(endings))
         chosen = next(named, None)
@@ -149,18 +253,29 @@ def _read_cells(path: Path, chosen: str | None, progress: Progress | None) -> Ce
         raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
     if chosen not in _READERS:
         raise BasketError(f"format must be one of {', '.join(_READERS)}")
-    return _READERS[chosen](partial(_opened, path, progress))
+    yield from _READERS[chosen](partial(_opened, path, progress), budget, work)
+
+
+def _finished(
+    cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str, empty: str
+) -> tuple[Baskets, ReadCounts]:
+    empty_count = _check_empty(cells, empty)
+    found, ids = resolve(cells, catalogue, numbered=False)
+    known = without_unknown(cells, ids, unknown)
+    baskets = assemble_in_order(known, found, repeats)
+    dropped, merged = len(ids) - len(known.codes), len(known.codes) - len(baskets.items)
+    return baskets, ReadCounts(len(baskets), dropped, merged, empty_count)
 
 
 def _check_empty(cells: Cells, empty: str) -> int:
     """Return the number of empty baskets, or refuse them."""
-    if not cells.n_rows:
+    if not len(cells.sizes):
         raise BasketError(_NO_BASKETS)
-    bare = np.flatnonzero(np.bincount(cells.rows, minlength=cells.n_rows) == 0)
+    bare = np.flatnonzero(cells.sizes == 0)
     if len(bare) and empty == "error":
         raise BasketError(
-            f"{cells.place(int(bare[0]))} is an empty basket ({len(bare):,} in all); a basket needs items; "
-            "keep them with empty='keep' (--empty keep)"
+            f"{cells.origin.place(int(bare[0]))} is an empty basket{cells.origin.tally(f'{len(bare):,} in all')}; "
+            "a basket needs items; keep them with empty='keep' (--empty keep)"
         )
     return len(bare)
 
@@ -190,205 +305,105 @@ def _opened(path: Path, progress: Progress | None) -> BinaryIO:
     return cast(BinaryIO, unpacked)
 
 
-def _decoded(line: bytes, number: int) -> str:
-    if b"\0" in line:
-        raise BasketError(f"line {number} has a NUL byte; the file must be text; check its format")
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        pass  # it holds the line
-    raise BasketError(f"line {number} is not UTF-8 text; convert the file to UTF-8")
+# ---- text
 
 
-def _text_lines(opened: _Opener) -> Iterator[str]:
+def _line_batches(
+    parse: Callable[[Chunk], Cells], opened: _Opener, budget: _Budget, work: _Work[_Result]
+) -> Iterator[_Result]:
     with opened() as file:
-        for number, line in enumerate(file, 1):
-            yield _decoded(line.removeprefix(_BOM) if number == 1 else line, number)
+        yield from map_ahead(lambda chunk: work(parse(chunk)), _line_chunks(file, budget))
 
 
-# ---- dat: a line of numbers a basket
-
-
-def _read_dat(opened: _Opener) -> Cells:
-    ids: list[NDArray[np.int32]] = []
-    sizes: list[NDArray[np.int64]] = []
-    lines = 0
-    with opened() as file:
-        for chunk in _line_chunks(file):
-            chunk_ids, chunk_sizes = _parse_dat(np.frombuffer(chunk, dtype=np.uint8), lines)
-            ids.append(chunk_ids)
-            sizes.append(chunk_sizes)
-            lines += len(chunk_sizes)
-    if not lines:
-        raise BasketError(_NO_BASKETS)
-    return cells_of(np.concatenate(sizes), np.concatenate(ids), None, _line_place)
-
-
-def _line_chunks(file: BinaryIO) -> Iterator[bytes]:
-    """Cut a file into pieces of about CHUNK_BYTES that all end with the end of a line."""
+def _line_chunks(file: BinaryIO, budget: _Budget) -> Iterator[Chunk]:
+    """Cut a file into pieces that all end with the end of a line."""
     rest = bytearray(file.read(len(_BOM)).removeprefix(_BOM))
-    while block := file.read(CHUNK_BYTES):
+    before, longest = 0, budget.units(_WORKING_BYTES)
+    while block := file.read(budget.chunk_bytes):
         cut = block.rfind(b"\n") + 1
         if cut:
-            yield bytes(rest) + block[:cut]
+            chunk = Chunk(bytes(rest) + block[:cut], before)
+            yield chunk
+            before += chunk.text.count(b"\n")
             rest = bytearray()
         rest += block[cut:]
+        if len(rest) > longest >= 0:
+            budget.refuse(f"line {before + 1} takes at least {len(rest) * _WORKING_BYTES >> 20:,} MiB to read")
     if rest:
-        last = bytes(rest)
-        yield last if last.endswith(b"\n") else last + b"\n"
+        yield Chunk(bytes(rest).removesuffix(b"\n") + b"\n", before)
 
 
-def _parse_dat(text: NDArray[np.uint8], lines: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the numbers of whole lines of text, after ``lines`` others, and how many each line holds."""
-    digit = (text - np.uint8(ord("0"))) < 10
-    newline = text == ord("\n")
-    _check_dat_bytes(text, digit, newline, lines)
-    edges = np.flatnonzero(np.diff(digit, prepend=False))
-    starts, ends = edges[::2], edges[1::2]
-    newlines = np.flatnonzero(newline)
-    lengths = ends - starts
-    longest = int(lengths.max(initial=0))
-    if longest > MAX_DIGITS:
-        line = lines + int(np.searchsorted(newlines, starts[np.argmax(lengths > MAX_DIGITS)])) + 1
-        raise BasketError(f"line {line} has an item number of more than {MAX_DIGITS} digits; number items from 0")
-    values = np.zeros(len(starts), dtype=np.int32)
-    for power in range(longest):  # the digit of 10^power of all numbers at once
-        longer = np.flatnonzero(lengths > power)
-        digits = text[ends[longer] - (power + 1)] - np.uint8(ord("0"))
-        values[longer] += digits.astype(np.int32) * np.int32(10**power)
-    return values, np.diff(np.searchsorted(starts, newlines), prepend=0)
+def _read_dat(opened: _Opener, budget: _Budget, work: _Work[_Result]) -> Iterator[_Result]:
+    return _line_batches(dat_parser(), opened, budget, work)
 
 
-def _check_dat_bytes(text: NDArray[np.uint8], digit: NDArray[np.bool_], newline: NDArray[np.bool_], lines: int) -> None:
-    allowed = digit | newline | (text == ord(" ")) | (text == ord("\t"))
-    # a carriage return only where it ends a line: alone it is a line end of old that would join all baskets
-    allowed[:-1] |= (text[:-1] == ord("\r")) & newline[1:]
-    if allowed.all():
-        return
-    wrong = int(np.argmin(allowed))
-    line = lines + int(newline[:wrong].sum()) + 1
-    if text[wrong] == ord("-"):
-        raise BasketError(f"line {line} has a minus sign; item numbers are 0 or more; renumber the items")
-    raise BasketError(
-        f"line {line} has a character other than digits and blanks; a dat file holds only item numbers; "
-        "for names pass format='basket' (--format basket)"
-    )
+def _read_long(opened: _Opener, budget: _Budget, work: _Work[_Result]) -> Iterator[_Result]:
+    yield work(long_cells(*parse_long(_whole_text(opened, budget))))
 
 
-# ---- basket: a line of names a basket
-
-
-def _read_names(opened: _Opener) -> Cells:
-    return cells_of_names(_names_by_line(opened), _line_place)
-
-
-def _names_by_line(opened: _Opener) -> Iterator[list[str]]:
-    reader = csv.reader(_text_lines(opened), strict=True, skipinitialspace=True)
-    for number in itertools.count(1):
-        try:
-            cells = next(reader, None)
-        except csv.Error:
-            cells, broken = [], True  # its text may quote the line
-        else:
-            broken = cells is not None and reader.line_num != number
-        if broken:
-            raise BasketError(f"line {number} is not CSV: quotes are not closed on the line; correct it")
-        if cells is None:
-            return
-        yield [name for cell in cells if (name := cell.strip())]
-
-
-# ---- long: a line of transaction and item for each item
-
-
-def _read_long(opened: _Opener) -> Cells:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _whole_text(opened: _Opener, budget: _Budget) -> bytes:
+    fitting = budget.units(_LONG_BYTES)
     with opened() as file:
-        data = file.read().removeprefix(_BOM)
-    _check_text(data)
-    head, _, body = data.partition(b"\n")
-    if not body.strip():
-        raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
-    header = _header(head.decode("utf-8"))
-    chosen = long_columns(header)
-    table = _parse_long(data, len(header), chosen)
-    blank = pa.scalar("", pa.large_string())
-    columns = [pc.utf8_trim_whitespace(table.column(position).combine_chunks()) for position in (0, 1)]
-    return long_cells(*(pc.if_else(pc.equal(column, blank), None, column) for column in columns))
-
-
-def _check_text(data: bytes) -> None:
-    try:
-        data.decode("utf-8")
-        plain = b"\0" not in data
-    except UnicodeDecodeError:
-        plain = False
-    if not plain:  # only now line by line, to name the line
-        for number, line in enumerate(data.split(b"\n"), 1):
-            _decoded(line, number)
-
-
-def _header(line: str) -> list[str]:
-    try:
-        return next(csv.reader([line], strict=True), [])
-    except csv.Error:
-        pass  # its text may quote the line
-    raise BasketError("line 1 is not CSV: quotes are not closed on the line; correct the header")
-
-
-def _parse_long(data: bytes, n_columns: int, chosen: tuple[int, int]) -> Any:
-    """Return the two chosen columns as a table of text."""
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    names = [f"column{position}" for position in range(n_columns)]
-    ragged: list[int] = []
-
-    def note(row: Any) -> str:
-        ragged.append(row.number)
-        return "error"
-
-    try:
-        return arrow_csv.read_csv(
-            pa.BufferReader(data),
-            # one thread, because only then are rows numbered
-            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(invalid_row_handler=note),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.large_string()),
-                include_columns=[names[position] for position in chosen],
-                strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowException:
-        pass  # its text quotes the row
-    where = f"row {ragged[0]} (the header is row 1, blank lines do not count)" if ragged else "a row"
-    raise BasketError(f"{where} does not have the header's {n_columns} cells; correct the file")
+        text = file.read(fitting + 1 if fitting >= 0 else -1).removeprefix(_BOM)
+    if len(text) > fitting >= 0:
+        budget.refuse(f"the long layout is read as a whole, which takes about {_LONG_BYTES} times the size of the text")
+    return text
 
 
 # ---- parquet: long, or a column of lists
 
 
-def _read_parquet(opened: _Opener) -> Cells:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+def _read_parquet(opened: _Opener, budget: _Budget, work: _Work[_Result]) -> Iterator[_Result]:
     with opened() as file:
         if not file.read(1):
             raise BasketError(_NO_BASKETS)
         file.seek(0)
-        try:
-            source = pq.ParquetFile(file)
-            columns = _parquet_columns(source.schema_arrow)
-            table = source.read(columns=columns)
-            arrays = [table.column(name).combine_chunks() for name in columns]
-        except (pa.ArrowException, OSError, KeyError):
-            arrays = []  # the texts of Arrow's errors are not passed on
-    if not arrays:
-        raise BasketError("the file is not Parquet, or is damaged; write it again or pass format= (--format)")
-    return list_cells(arrays[0]) if len(arrays) == 1 else long_cells(*arrays)
+        yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget))
+
+
+def _parquet_cells(file: BinaryIO, budget: _Budget) -> Iterator[Callable[[], Cells]]:
+    """Yield for each batch what makes its cells of its columns."""
+    import pyarrow.parquet as pq
+
+    # pages are read one after the other
+    opened = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
+    source = _arrow_step(opened)
+    columns = _parquet_columns(source.schema_arrow)
+    if len(columns) == 2:
+        n_rows = source.metadata.num_rows
+        if n_rows > budget.units(_LONG_ROW_BYTES) >= 0:
+            needed = n_rows * _LONG_ROW_BYTES >> 20
+            budget.refuse(f"the long layout is read as a whole, which takes about {needed:,} MiB")
+        yield partial(long_cells, *(_arrow_step(partial(source.read, columns=[name])).column(0) for name in columns))
+        return
+    paths = [source.schema.column(place).path for place in range(len(source.schema))]
+    # text is stored as a dictionary, mostly
+    yield from _list_batches(_arrow_step(partial(opened, read_dictionary=paths)), columns[0], budget)
+
+
+def _list_batches(source: Any, column: str, budget: _Budget) -> Iterator[Callable[[], Cells]]:
+    n_cells = sum(
+        source.metadata.row_group(group).column(place).num_values
+        for group in range(source.num_row_groups)
+        for place in range(len(source.schema))
+        if source.schema.column(place).path.startswith(f"{column}.")
+    )
+    rows = max(1, budget.chunk_bytes // _CELL_BYTES * source.metadata.num_rows // max(1, n_cells))
+    batches = source.iter_batches(batch_size=rows, columns=[column])
+    before = 0
+    while (batch := _arrow_step(lambda: next(batches, None))) is not None:
+        if len(batch):
+            yield partial(list_cells, batch.column(0), Origin(before=before, whole=False))
+        before += len(batch)
+
+
+def _arrow_step(step: Callable[[], _Result]) -> _Result:
+    """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException, OSError, KeyError):
+        return step()
+    raise BasketError("the file is not Parquet, or is damaged; write it again or pass format= (--format)")
 
 
 def _parquet_columns(schema: Any) -> list[str]:
@@ -405,9 +420,9 @@ def _parquet_columns(schema: Any) -> list[str]:
     return lists or [schema.names[position] for position in long_columns(schema.names)]
 
 
-_READERS: dict[str, Callable[[_Opener], Cells]] = {
+_READERS: dict[str, Callable[[_Opener, _Budget, _Work[Any]], Iterator[Any]]] = {
     "dat": _read_dat,
-    "basket": _read_names,
+    "basket": partial(_line_batches, parse_names),
     "long": _read_long,
     "parquet": _read_parquet,
 }

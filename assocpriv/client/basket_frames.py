@@ -4,13 +4,13 @@ This module sees raw items. Nothing it raises contains one: errors name a row or
 a position in it and a count. pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.cells import Cells, basket_place, cells_of, item_place
+from assocpriv.client.cells import BASKETS, Cells, Origin
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError, PlanError
 
@@ -22,11 +22,11 @@ def is_list_type(kind: Any) -> bool:
     return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
-def list_cells(lists: Any, place: Callable[[int], str] = basket_place) -> Cells:
+def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
     """Read an Arrow array of lists, a basket each; a null is an empty basket.
 
     Raises:
-        BasketError: the lists hold nulls, or anything but text or integers.
+        BasketError: the lists hold anything but text or integers.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -36,32 +36,36 @@ def list_cells(lists: Any, place: Callable[[int], str] = basket_place) -> Cells:
     if not is_list_type(lists.type):
         raise BasketError("the list layout needs a column of lists; choose it with item=, or another layout")
     sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
-    codes, names = _encoded(lists.flatten(), np.repeat(np.arange(len(sizes)), sizes), place)
-    return cells_of(sizes, codes, names, place)
+    return Cells(sizes, *_encoded(lists.flatten()), origin)
 
 
-def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = basket_place) -> Cells:
-    """Read two Arrow arrays, the transaction and the item of each cell; baskets in order of first appearance.
+def long_cells(transactions: Any, items: Any) -> Cells:
+    """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
 
     Raises:
-        BasketError: there are nulls, or items that are neither text nor integers.
+        BasketError: there are null transactions, or items that are neither text nor integers.
     """
     import pyarrow as pa
 
-    if pa.types.is_dictionary(transactions.type):
-        transactions = transactions.dictionary_decode()
-    if transactions.null_count:
-        missing = _first_null(transactions)
-        raise BasketError(
-            f"row {missing + 1} has no transaction id ({transactions.null_count:,} such rows); correct the data"
-        )
     try:
-        encoded = transactions.dictionary_encode()
+        indices, distinct = _coded(transactions)
     except pa.ArrowNotImplementedError:
         raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
-    rows = np.asarray(encoded.indices).astype(np.int64)
-    codes, names = _encoded(items, rows, place)
-    return Cells(rows, codes, names, len(encoded.dictionary), place)
+    if indices.null_count:
+        missing = int(np.argmax(np.asarray(indices.is_null())))
+        raise BasketError(
+            f"row {missing + 1} has no transaction id ({indices.null_count:,} such rows); correct the data"
+        )
+    rows = np.asarray(indices)
+    codes, names = _encoded(items)
+    if (rows[1:] < rows[:-1]).any():
+        # integers of row and place sort several times faster than a stable np.argsort
+        order = rows.astype(np.int64) << 32
+        order |= np.arange(len(order), dtype=np.int64)
+        order.sort()
+        order &= (1 << 32) - 1
+        codes = codes[order]
+    return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
 
 
 def long_columns(columns: Sequence[object], transaction: str | None = None, item: str | None = None) -> tuple[int, int]:
@@ -106,32 +110,42 @@ def _asked_column(columns: Sequence[object], role: str, asked: str) -> int:
     return columns.index(asked)
 
 
-def _first_null(values: Any) -> int:
-    return int(np.argmax(np.asarray(values.is_null())))
-
-
-def _encoded(items: Any, rows: NDArray[np.int64], place: Callable[[int], str]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the codes and the distinct names of an Arrow array of items."""
+def _coded(values: Any) -> tuple[Any, Any]:
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(items.type):
-        items = items.dictionary_decode()
-    if items.null_count:
-        where = item_place(rows, _first_null(items), place)
-        raise BasketError(f"{where} is missing ({items.null_count:,} such items); correct the data")
-    if not len(items):
-        return np.empty(0, dtype=np.int64), []
-    kind = items.type
+    is_dictionary, chunked = pa.types.is_dictionary(values.type), isinstance(values, pa.ChunkedArray)
+    if chunked and is_dictionary:
+        values = values.unify_dictionaries()
+    elif not is_dictionary:
+        values = values.dictionary_encode()  # the chunks share one dictionary
+    if chunked:
+        values = values.combine_chunks()
+    if not is_dictionary:
+        return values.indices, values.dictionary
+    distinct = values.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    used = distinct.indices.take(values.indices).dictionary_encode()
+    return used.indices, distinct.dictionary.take(used.dictionary)
+
+
+def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
+    if pa.types.is_null(kind):
+        return np.full(len(items), -1, dtype=np.int32), []
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
         # the fields of a nested type may be named after items
         shown = "nested values" if pa.types.is_nested(kind) else str(kind)
         raise BasketError(f"items must be text or integers, got {shown}; convert them")
-    encoded = items.dictionary_encode()
+    indices, distinct = _coded(items)
     try:
-        names = [str(name) for name in encoded.dictionary.to_pylist()]
+        return np.asarray(pc.fill_null(indices, -1)), [str(name) for name in distinct.to_pylist()]
     except UnicodeDecodeError:
-        raise BasketError("the item column holds text that is not UTF-8; convert it") from None
-    return np.asarray(encoded.indices).astype(np.int64), names
+        pass  # it holds the name
+    raise BasketError("the item column holds text that is not UTF-8; convert it")
 
 
 def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str | None) -> Cells:
@@ -223,9 +237,8 @@ def _onehot_cells(columns: list[Any]) -> Cells:
             raise BasketError(f"column {position + 1} of a onehot table must hold only true and false, or 0 and 1")
         present.append(np.flatnonzero(column.to_numpy()).astype(np.int64))
     rows = np.concatenate(present)
-    order = np.argsort(rows, kind="stable")
     codes = np.repeat(np.arange(len(columns), dtype=np.int64), [len(part) for part in present])
-    return Cells(rows[order], codes[order], catalogue, len(columns[0]))
+    return Cells(np.bincount(rows, minlength=len(columns[0])), codes[np.argsort(rows, kind="stable")], catalogue)
 
 
 def _arrow(columns: list[Any], position: int) -> Any:

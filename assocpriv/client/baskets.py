@@ -5,7 +5,7 @@ and a count.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,15 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.basket_frames import cells_of_frame
-from assocpriv.client.cells import (
-    Cells,
-    basket_place,
-    cells_of,
-    cells_of_names,
-    check_choices,
-    resolve,
-    without_unknown,
-)
+from assocpriv.client.cells import BASKETS, Cells, Origin, cells_of_names, check_choices, resolve, without_unknown
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
 
@@ -168,9 +160,9 @@ class Baskets:
         if catalogue == self.catalogue:
             return Baskets(catalogue, self.offsets, self.items), 0
         items = self.items[self.offsets[0] : self.offsets[-1]]
-        cells = cells_of(self.sizes, items, None if self.catalogue.is_numbered else self.catalogue)
-        rows, ids = without_unknown(cells, resolve(cells, catalogue)[1], unknown)
-        return assemble(rows, ids, len(self), catalogue, "error"), len(items) - len(rows)
+        cells = Cells(self.sizes, items, None if self.catalogue.is_numbered else self.catalogue)
+        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown)
+        return assemble_in_order(known, catalogue, "error"), len(items) - len(known.codes)
 
 
 def to_baskets(data: Any, **options: Any) -> Baskets:
@@ -202,51 +194,69 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
 
 def assemble(
     rows: NDArray[np.int64],
-    ids: NDArray[np.int64],
+    ids: NDArray[Any],
     n_rows: int,
     catalogue: Catalogue,
     repeats: str,
-    place: Callable[[int], str] = basket_place,
+    origin: Origin = BASKETS,
 ) -> Baskets:
     """Make baskets of cells in any order.
 
     Args:
         rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1.
-        ids: int64, shape (n_cells,), the item id of each cell.
+        ids: integers, shape (n_cells,), the item id of each cell.
         n_rows: number of baskets; those without a cell are empty.
         catalogue: what the ids are positions in.
         repeats: "error", or "merge" to count an item that a basket repeats once.
-        place: how an error names a basket.
+        origin: how an error names a basket.
 
     Raises:
         BasketError: a basket repeats an item and ``repeats`` is "error".
     """
     # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
-    keys = rows * np.int64(len(catalogue)) + ids
-    if not (keys[1:] > keys[:-1]).all():
-        keys.sort()
-        repeated = np.flatnonzero(keys[1:] == keys[:-1])
-        if len(repeated):
-            if repeats == "error":
-                _refuse_repeats(keys[repeated] // len(catalogue), place)
-            keys = np.delete(keys, repeated)
-        rows = keys // len(catalogue)
-        ids = keys - rows * len(catalogue)
+    keys = rows * np.int64(len(catalogue))
+    keys += ids
+    keys.sort()
+    repeated = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(repeated):
+        if repeats == "error":
+            _refuse_repeats(keys[repeated] // len(catalogue), origin)
+        keys = np.delete(keys, repeated)
+    rows = keys // len(catalogue)
     offsets = np.zeros(n_rows + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
-    return Baskets(catalogue, offsets, ids)
+    rows *= len(catalogue)
+    keys -= rows
+    return Baskets(catalogue, offsets, keys)
+
+
+def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
+    """Make baskets of cells whose codes are item ids.
+
+    Raises:
+        BasketError: a basket repeats an item and ``repeats`` is "error".
+    """
+    ids = cells.codes
+    offsets = np.zeros(len(cells.sizes) + 1, dtype=np.int64)
+    np.cumsum(cells.sizes, out=offsets[1:])
+    rising = np.ones(len(ids) + 1, dtype=np.bool_)  # before each cell: whether another basket or a greater id follows
+    np.greater(ids[1:], ids[:-1], out=rising[1:-1])
+    rising[offsets] = True
+    if rising.all():
+        return Baskets(catalogue, offsets, ids.astype(np.int64, copy=False))
+    return assemble(cells.rows, ids, len(cells.sizes), catalogue, repeats, cells.origin)
 
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
     found, ids = resolve(cells, catalogue)
-    rows, ids = without_unknown(cells, ids, unknown)
-    return assemble(rows, ids, cells.n_rows, found, repeats, cells.place)
+    return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
 
 
-def _refuse_repeats(rows: NDArray[np.int64], place: Callable[[int], str]) -> None:
+def _refuse_repeats(rows: NDArray[np.int64], origin: Origin) -> None:
+    told = origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
     raise BasketError(
-        f"{place(int(rows[0]))} repeats an item ({len(rows):,} repeats in {len(np.unique(rows)):,} baskets); "
-        "a basket holds an item once; count them once with repeats='merge' (--repeats merge)"
+        f"{origin.place(int(rows[0]))} repeats an item{told}; a basket holds an item once; count them once with "
+        "repeats='merge' (--repeats merge)"
     )
 
 
@@ -256,11 +266,11 @@ def _refuse_repeats(rows: NDArray[np.int64], place: Callable[[int], str]) -> Non
 def _names_of(basket: object, row: int) -> list[str]:
     if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
         raise TypeError(
-            f"{basket_place(row)} must be a set or list of items, got a {type(basket).__name__}; "
+            f"{BASKETS.place(row)} must be a set or list of items, got a {type(basket).__name__}; "
             "a single basket goes into a list: [basket]"
         )
     return [
-        name if type(name) is str else _name_of(name, f"{basket_place(row)}, item {position}")
+        name if type(name) is str else _name_of(name, f"{BASKETS.place(row)}, item {position}")
         for position, name in enumerate(basket, 1)
     ]
 

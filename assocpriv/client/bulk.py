@@ -4,7 +4,7 @@ This module sees raw items. For equal words the reports equal those of client/it
 after the other.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +21,8 @@ from assocpriv.core.plan import Plan
 CHUNK = 1 << 15  # transactions a task randomizes at most
 _CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
 _SPARE_WORDS = 64
+_MOST_SOLVED = 1024  # transactions
+SOLVED_WORDS = 1 << 15  # of their equations: 256 KiB, to stay in a second cache
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class BulkRandomizer:
                 operator.insert_bits,
                 operator.weight_bits,
                 plan.report_bits,
+                _solved_slots(plan),
             ],
             dtype=np.int64,
         )
@@ -112,8 +115,17 @@ class BulkRandomizer:
         return RandomizedChunk(np.ascontiguousarray(packed), fitted)
 
 
-def _check_ids(baskets: Baskets) -> None:
-    """Refuse arrays that no constructor of baskets makes: compiled code would read beyond its tables."""
+def _solved_slots(plan: Plan) -> int:
+    """Return how many transactions' equations to keep solved, a power of two."""
+    equations = plan.transaction_size * plan.operator.insert_bits
+    each = equations * (-(-plan.report_bits // WORD_BITS) + -(-equations // WORD_BITS) + 1)
+    return 1 << max(1, min(_MOST_SOLVED, SOLVED_WORDS // each)).bit_length() - 1
+
+
+def _check_batch(baskets: Baskets, plan: Plan) -> None:
+    """Refuse another catalogue, and arrays that no constructor makes: compiled code would read beyond its tables."""
+    if baskets.catalogue != plan.catalogue:
+        raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
     offsets = baskets.offsets - baskets.offsets[0]
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     rising = np.diff(items) > 0
@@ -125,38 +137,40 @@ def _check_ids(baskets: Baskets) -> None:
 
 
 def randomize_chunks(
-    baskets: Baskets,
+    baskets: Baskets | Iterable[Baskets],
     plan: Plan,
     *,
     entropy: WordEntropy,
     chunk: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[RandomizedChunk]:
-    """Randomize all transactions, in order, on all cores.
+    """Randomize all transactions, at hand or batch by batch, in order, on all cores.
 
     Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
     one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
     would threads draw for themselves).
 
-    ``progress`` is called with (baskets done, baskets) when the next chunk is asked for.
+    ``progress`` is called with (baskets done, baskets so far) when the next chunk is asked for.
 
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
-    if baskets.catalogue != plan.catalogue:
-        raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
-    _check_ids(baskets)
     randomizer = BulkRandomizer(plan)
     chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
 
-    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64]]]:
-        for start in range(0, len(baskets), chunk):
-            part = baskets[start : start + chunk]
-            yield part, entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
+    done = total = 0
 
-    done = 0
+    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64]]]:
+        nonlocal total
+        for batch in [baskets] if isinstance(baskets, Baskets) else baskets:
+            _check_batch(batch, plan)
+            total += len(batch)
+            for start in range(0, len(batch), chunk):
+                part = batch[start : start + chunk]
+                yield part, entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
+
     for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts()):
         yield randomized
         done += len(randomized.packed)
         if progress:
-            progress(done, len(baskets))
+            progress(done, total)

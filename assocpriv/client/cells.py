@@ -6,8 +6,8 @@ Names lose the blanks around them, because a catalogue has none.
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,46 +26,55 @@ _CHOICES = {
 }
 
 
-def basket_place(row: int) -> str:
-    """Return how an error names a basket that is not a line of a file."""
-    return f"basket {row + 1}"
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How errors speak of baskets.
+
+    Attributes:
+        word: what the source calls a basket.
+        before: number of baskets before these.
+        whole: whether these are all baskets of the source, so that totals can be told.
+    """
+
+    word: str = "basket"
+    before: int = 0
+    whole: bool = True
+
+    def place(self, row: int) -> str:
+        """Return how an error names a basket."""
+        return f"{self.word} {self.before + row + 1}"
+
+    def tally(self, totals: str) -> str:
+        """Return totals as a remark, if they can be told."""
+        return f" ({totals})" if self.whole else ""
+
+
+BASKETS = Origin()
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cells:
-    """Items as a source holds them, before a catalogue numbers them.
+    """Items as a source holds them, before a catalogue numbers them, one basket after the other.
 
     Attributes:
-        rows: int64, shape (n_cells,), the basket of each cell.
-        codes: int64, shape (n_cells,), which of ``names`` each cell holds.
+        sizes: integers, shape (n_baskets,), number of cells of each basket.
+        codes: integers, shape (n_cells,), which of ``names`` each cell holds, −1 where it holds nothing.
         names: item names, blanks around them allowed; None where the codes are themselves the names.
-        n_rows: number of baskets.
-        place: how an error names a basket.
+        origin: how an error names a basket.
     """
 
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    sizes: NDArray[Any]
+    codes: NDArray[Any]
     names: Sequence[str] | None
-    n_rows: int
-    place: Callable[[int], str] = basket_place
+    origin: Origin = BASKETS
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The basket of each cell, int64 of shape (n_cells,)."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
 
 
-def cells_of(
-    sizes: NDArray[Any],
-    codes: NDArray[Any],
-    names: Sequence[str] | None,
-    place: Callable[[int], str] = basket_place,
-) -> Cells:
-    """Return the cells of baskets that follow each other; ``sizes`` says how many each has, integers (n,).
-
-    >>> cells_of(np.array([2, 0, 1]), np.array([0, 1, 0]), ["milk", "bread"]).rows
-    array([0, 0, 2])
-    """
-    rows = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
-    return Cells(rows, codes.astype(np.int64, copy=False), names, len(sizes), place)
-
-
-def cells_of_names(baskets: Iterable[Sequence[str]], place: Callable[[int], str] = basket_place) -> Cells:
+def cells_of_names(baskets: Iterable[Sequence[str]]) -> Cells:
     """Return the cells of baskets that are given as lists of names.
 
     >>> cells_of_names([["milk", "bread"], ["milk"]]).codes.tolist()
@@ -76,7 +85,44 @@ def cells_of_names(baskets: Iterable[Sequence[str]], place: Callable[[int], str]
     for names in baskets:
         sizes.append(len(names))
         codes.extend([index.setdefault(name, len(index)) for name in names])
-    return cells_of(np.array(sizes), np.array(codes), list(index), place)
+    return Cells(np.array(sizes), np.array(codes), list(index))
+
+
+def joined(parts: Iterable[Cells]) -> Cells:
+    """Return the cells of parts of one source that follow each other.
+
+    >>> joined([cells_of_names([["milk"]]), cells_of_names([["bread", "milk"]])]).codes.tolist()
+    [0, 1, 0]
+    """
+    index: dict[str, int] = {}
+    sizes: list[NDArray[Any]] = []
+    codes: list[NDArray[Any]] = []
+    numbered, origin = False, BASKETS
+    for part in parts:
+        if not sizes:
+            numbered, origin = part.names is None, replace(part.origin, whole=True)
+        sizes.append(part.sizes)
+        codes.append(part.codes if part.names is None else _renumbered(part.names, index)[part.codes])
+    if not sizes:
+        return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
+    return Cells(np.concatenate(sizes), np.concatenate(codes), None if numbered else list(index), origin)
+
+
+def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:
+    """Return each name's number in an index, which grows, and then −1, so that the code −1 keeps its meaning."""
+    return np.array([*(index.setdefault(name, len(index)) for name in names), -1], dtype=np.int32)
+
+
+def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the sizes of baskets, integers (n,), of which only some cells are kept, shape (n_cells,).
+
+    >>> kept_sizes(np.array([2, 0, 1]), np.array([True, False, True]))
+    array([1, 0, 1])
+    """
+    counted = np.zeros(len(kept) + 1, dtype=np.int64)
+    np.cumsum(kept, out=counted[1:])
+    left: NDArray[np.int64] = np.diff(counted[np.cumsum(sizes)], prepend=0)
+    return left
 
 
 def check_choices(**chosen: str) -> None:
@@ -90,13 +136,14 @@ def check_choices(**chosen: str) -> None:
             raise BasketError(f"{name} must be one of {', '.join(_CHOICES[name])}")
 
 
-def item_place(rows: NDArray[np.int64], cell: int, place: Callable[[int], str]) -> str:
-    """Return how an error names a cell: its basket and its position there; ``rows`` is the basket of each cell."""
-    position = int((rows[: cell + 1] == rows[cell]).sum())
-    return f"{place(int(rows[cell]))}, item {position}"
+def item_place(cells: Cells, cell: int) -> str:
+    """Return how an error names a cell: its basket and its position there."""
+    ends = np.cumsum(cells.sizes)
+    row = int(np.searchsorted(ends, cell, side="right"))
+    return f"{cells.origin.place(row)}, item {cell + 1 - int(ends[row] - cells.sizes[row])}"
 
 
-def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[np.int64]]:
+def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[Any]]:
     """Look every cell up in a catalogue, by name.
 
     Args:
@@ -106,11 +153,12 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
             it always is, if it has room, where the codes are the names.
 
     Returns:
-        The catalogue and the item ids, int64 of shape (n_cells,), −1 for items it does not hold.
+        The catalogue and the item ids, integers of shape (n_cells,), −1 for items it does not hold.
 
     Raises:
-        BasketError: a name that no catalogue can hold, or no names to derive a catalogue from.
+        BasketError: a cell without a name, a name that no catalogue can hold, or no names to derive a catalogue from.
     """
+    _check_missing(cells)
     if cells.names is None:
         return _resolve_numbers(cells.codes, catalogue)
     names = cells.names
@@ -125,34 +173,44 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     return catalogue, _identify(names, catalogue)[cells.codes]
 
 
-def without_unknown(cells: Cells, ids: NDArray[np.int64], unknown: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and ids of the cells that are known, and leave out those whose id is −1, or refuse them.
+def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
+    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them.
 
     Raises:
         BasketError: there are such cells and ``unknown`` is "error".
     """
+    if ids.min(initial=0) >= 0:
+        return Cells(cells.sizes, ids, None, cells.origin)
     known = ids >= 0
-    if known.all():
-        return cells.rows, ids
     if unknown == "error":
         strangers = np.flatnonzero(~known)
-        where = item_place(cells.rows, int(strangers[0]), cells.place)
         spread = len(np.unique(cells.rows[strangers]))
+        told = cells.origin.tally(f"{len(strangers):,} such items in {spread:,} baskets")
         raise BasketError(
-            f"{where} is not in the catalogue ({len(strangers):,} such items in {spread:,} baskets); "
-            "every item must be; check the format, separator and header, or leave such items out with "
-            "unknown='drop' (--unknown drop)"
+            f"{item_place(cells, int(strangers[0]))} is not in the catalogue{told}; every item must be; check the "
+            "format, separator and header, or leave such items out with unknown='drop' (--unknown drop)"
         )
-    return cells.rows[known], ids[known]
+    return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
+
+
+def _check_missing(cells: Cells) -> None:
+    if cells.codes.min(initial=0) >= 0:
+        return
+    missing = np.flatnonzero(cells.codes < 0)
+    told = cells.origin.tally(f"{len(missing):,} such items")
+    raise BasketError(f"{item_place(cells, int(missing[0]))} is missing{told}; correct the data")
 
 
 def _check_names(names: Sequence[str], cells: Cells) -> None:
     bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+    if not bad.any():
+        return
     worst = np.flatnonzero(bad[cells.codes])
     if len(worst):
+        told = cells.origin.tally(f"{len(worst):,} such items")
         raise BasketError(
-            f"{item_place(cells.rows, int(worst[0]), cells.place)} is empty or has control characters "
-            f"({len(worst):,} such items); names must be plain text; correct the data"
+            f"{item_place(cells, int(worst[0]))} is empty or has control characters{told}; names must be plain text; "
+            "correct the data"
         )
 
 
@@ -173,21 +231,21 @@ def _derived(names: Sequence[str], numbered: bool) -> Catalogue:
     return Catalogue(distinct)
 
 
-def _identify(names: Sequence[str], catalogue: Catalogue) -> NDArray[np.int64]:
+def _identify(names: Sequence[str], catalogue: Catalogue) -> NDArray[np.int32]:
     """Return each name's item id, −1 for names that the catalogue does not hold."""
     if catalogue.is_numbered:
-        numbers = np.fromiter(map(_decimal, names), np.int64, len(names))
+        numbers = np.fromiter(map(_decimal, names), np.int32, len(names))
         return np.where(numbers < len(catalogue), numbers, -1)
     index = catalogue.index_of
-    return np.fromiter((index.get(name, -1) for name in names), np.int64, len(names))
+    return np.fromiter((index.get(name, -1) for name in names), np.int32, len(names))
 
 
-def _resolve_numbers(values: NDArray[np.int64], catalogue: Catalogue | None) -> tuple[Catalogue, NDArray[np.int64]]:
+def _resolve_numbers(values: NDArray[Any], catalogue: Catalogue | None) -> tuple[Catalogue, NDArray[Any]]:
     largest = int(values.max(initial=-1))
     if catalogue is None and 0 <= largest < MAX_ITEMS:
         return Catalogue.numbered(largest + 1), values
     if catalogue is not None and catalogue.is_numbered:
-        return catalogue, np.where(values < len(catalogue), values, -1)
+        return catalogue, values if largest < len(catalogue) else np.where(values < len(catalogue), values, -1)
     distinct, codes = np.unique(values, return_inverse=True)
     names = [str(value) for value in distinct.tolist()]
     if catalogue is None:

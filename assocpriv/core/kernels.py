@@ -1,46 +1,104 @@
-"""All compiled loops. They stand in one file because the on-disk cache of compiled code only notices a change
-of the file a function stands in.
+"""All compiled loops. They stand in one file because compiled code on disk is known by a digest of this module.
+
+A kernel that Python calls is an ``@entry(…)`` with the types of its arguments: ``int64`` for integers,
+``uint64[:, ::1]`` for a contiguous array (``uint64[:]`` for any strides), ``const(…)`` around each array that it only
+reads. A kernel that only kernels call is a ``@kernel``. This module imports no other of the package than compiling.
 
 Kernels take arrays that the caller has checked (dtype, contiguity, shape, bounds) and write into arrays passed
 in. They draw nothing: random words are an input. Bit i of a bitmap is bit i mod 64 of word i div 64. Every
 kernel has a naive twin in tests/naive.py.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 import numpy as np
-from numba import types
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import int32, int64, types, uint8, uint16, uint64
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
+
+from assocpriv.core.compiling import const, entry, kernel
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-_F = TypeVar("_F", bound=Callable[..., Any])
+Entries = NDArray[np.uint16]
 
-BLOCK = 512  # words of a bitmap row that are worked on at a time: 4 KiB, so that a prefix stays in L1
-PAIR_BLOCK = 1024  # words of a row that a tile of pairs takes at a time, 8 KiB
-PANEL = 64  # rows whose blocks fit an L2 cache together, 512 KiB
+LANES = 32  # words of seed planes that are XORed together: four 512-bit registers
 OUT_OF_WORDS = 1
 DEPENDENT_COLUMNS = 2
 _U0, _U1, _U32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _LOW32 = np.uint64(0xFFFFFFFF)
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads keys over slots
+_VECTOR = 8  # words, one 512-bit register; LLVM takes several where a processor has smaller ones
 
-
-def _kernel(function: _F) -> _F:
-    compiled: _F = numba.njit(cache=True, nogil=True)(function)
-    return compiled
-
-
-def _popcount_python(word: Any) -> Any:
-    return np.int64(int(word).bit_count())
-
+# ---- vector instructions that LLVM does not find in loops by itself; first what they do, which also checks bounds
 
 if numba.config.DISABLE_JIT:
-    _popcount: Any = _popcount_python
+
+    def _flat(array: Any, at: int, length: int) -> Any:
+        """Return part of an array seen as flat; it must lie within."""
+        assert array.flags.c_contiguous
+        assert 0 <= at <= at + length <= array.size
+        return array.reshape(-1)[at : at + length]
+
+    def _popcount(word: Any) -> Any:
+        return np.int64(int(word).bit_count())
+
+    def _top_bits(octets: NDArray[np.uint8]) -> Any:
+        return np.packbits(_flat(octets, 0, 64) >> 7, bitorder="little").view("<u8")[0]
+
+    def _lanes(operation: str) -> Any:
+        def combine(left: Words, i: int, right: Words, j: int, out: Words, at: int) -> None:
+            do = {"and_": np.bitwise_and, "xor": np.bitwise_xor}[operation]
+            do(_flat(left, i, LANES), _flat(right, j, LANES), out=_flat(out, at, LANES))
+
+        return combine
+
+    def _compare_item(tables: Words, entries: Entries, item: int, num: int, rows: Words, at: int) -> None:
+        less, equal = np.zeros(LANES, dtype=np.uint64), np.full(LANES, _ONES)
+        for j, groups in enumerate(entries[item]):
+            lines = [_flat(tables, int(line) * LANES, LANES) for line in groups]
+            product = np.bitwise_xor.reduce(lines)
+            digit = _ONES if num >> (entries.shape[1] - 1 - j) & 1 else _U0
+            less |= equal & ~product & digit
+            equal &= ~product ^ digit
+        _flat(rows, at, LANES)[:] = less
+
+    def _tile_counter(n_left: int, n_right: int) -> Any:
+        def count(left: Words, left_at: Ints, right: Words, right_at: Ints, length: int, counts: Ints) -> None:
+            assert length % _VECTOR == 0
+            for a in range(n_left):
+                for b in range(n_right):
+                    both = _flat(left, left_at[a], length) & _flat(right, right_at[b], length)
+                    counts[n_right * a + b] += np.bitwise_count(both).sum(dtype=np.int64)
+
+        return count
+
 else:
+    _WORD, _OCTET = ir.IntType(64), ir.IntType(8)
+
+    def _arrays(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
+        """Return each argument, arrays as structures with their data pointer and shape."""
+        return [
+            make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+            for kind, value in zip(signature.args, values, strict=True)
+        ]
+
+    def _vector_at(builder: Any, array: Any, place: Any, length: int) -> Any:
+        """Return a pointer to ``length`` words of an array, seen as flat, from a place on."""
+        return builder.bitcast(builder.gep(array.data, [place]), ir.VectorType(_WORD, length).as_pointer())
+
+    def _constant(length: int, word: int) -> Any:
+        return ir.Constant(ir.VectorType(_WORD, length), [ir.Constant(_WORD, word)] * length)
+
+    def _call(builder: Any, name: str, result: Any, argument: Any) -> Any:
+        """Call one of LLVM's own functions of one argument."""
+        kind = ir.FunctionType(result, [argument.type])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [argument])
 
     @intrinsic  # type: ignore[untyped-decorator]
     def _popcount(_typing_context: Any, _word: Any) -> Any:
@@ -50,207 +108,356 @@ else:
 
         return types.int64(types.uint64), build
 
+    @intrinsic  # type: ignore[untyped-decorator]
+    def _top_bits(_typing_context: Any, octets: Any) -> Any:
+        """Return the highest bits of 64 bytes, one instruction on many machines."""
 
-@_kernel
-def transpose_reports(reports: Words, planes: Words) -> None:
-    """Turn reports, (n, w) words, into bit planes, (64·w, ⌈n/64⌉): plane b holds bit b of every report."""
-    block = np.empty(64, dtype=np.uint64)
-    for group in range(planes.shape[1]):
-        first = group * 64
-        for word in range(reports.shape[1]):
-            for i in range(64):
-                block[i] = reports[first + i, word] if first + i < reports.shape[0] else _U0
-            _transpose64(block)
-            for i in range(64):
-                planes[word * 64 + i, group] = block[i]
+        def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            (array,) = _arrays(context, builder, signature, values)
+            vector = ir.VectorType(_OCTET, 64)
+            read = builder.load(builder.bitcast(array.data, vector.as_pointer()), align=1)
+            return builder.bitcast(builder.icmp_signed("<", read, ir.Constant(vector, None)), _WORD)
+
+        return types.uint64(octets), build
+
+    def _lanes(operation: str) -> Any:
+        """Return a kernel that combines LANES words of left from i on and of right from j on, arrays seen as flat."""
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def combine(_context: Any, left: Any, _i: Any, right: Any, _j: Any, out: Any, _at: Any) -> Any:
+            def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                first, i, second, j, result, at = _arrays(context, builder, signature, values)
+                one = builder.load(_vector_at(builder, first, i, LANES), align=8)
+                other = builder.load(_vector_at(builder, second, j, LANES), align=8)
+                combined = getattr(builder, operation)(one, other)
+                builder.store(combined, _vector_at(builder, result, at, LANES), align=8)
+                return context.get_dummy_value()
+
+            return types.void(left, types.int64, right, types.int64, out, types.int64), build
+
+        return combine
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def _compare_item(
+        _typing_context: Any, tables: Any, entries: Any, _item: Any, _num: Any, rows: Any, _at: Any
+    ) -> Any:
+        """Write to rows, seen as flat, where an item's r products are digits of a number below ``num``.
+
+        Product j is the XOR of the table lines entries[item, j, :]; the digits come most significant first.
+        """
+
+        def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            lines, columns, item, num, result, at = _arrays(context, builder, signature, values)
+            bits, groups = (builder.extract_value(columns.shape, axis) for axis in (1, 2))
+            zeros, ones = _constant(LANES, 0), _constant(LANES, -1)
+            less, equal, product = (cgutils.alloca_once(builder, zeros.type) for _ in range(3))
+            builder.store(zeros, less)
+            builder.store(ones, equal)
+            place = builder.gep(columns.data, [builder.mul(item, builder.mul(bits, groups))])
+            with cgutils.for_range(builder, bits) as digit:
+                builder.store(zeros, product)
+                with cgutils.for_range(builder, groups) as group:
+                    offset = builder.add(builder.mul(digit.index, groups), group.index)
+                    line = builder.zext(builder.load(builder.gep(place, [offset])), _WORD)
+                    entry = _vector_at(builder, lines, builder.mul(line, ir.Constant(_WORD, LANES)), LANES)
+                    builder.store(builder.xor(builder.load(product), builder.load(entry, align=8)), product)
+                shift = builder.sub(builder.sub(bits, ir.Constant(_WORD, 1)), digit.index)
+                wanted = builder.neg(builder.and_(builder.lshr(num, shift), ir.Constant(_WORD, 1)))
+                undefined = ir.Constant(zeros.type, ir.Undefined)
+                single = builder.insert_element(undefined, wanted, ir.Constant(ir.IntType(32), 0))
+                everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+                wanted = builder.shuffle_vector(single, undefined, everywhere)
+                unset, so_far = builder.xor(builder.load(product), ones), builder.load(equal)
+                below = builder.and_(builder.and_(so_far, unset), wanted)
+                builder.store(builder.or_(builder.load(less), below), less)
+                builder.store(builder.and_(so_far, builder.xor(unset, wanted)), equal)
+            builder.store(builder.load(less), _vector_at(builder, result, at, LANES), align=8)
+            return context.get_dummy_value()
+
+        return types.void(tables, entries, types.int64, types.int64, rows, types.int64), build
+
+    def _tile_counter(n_left: int, n_right: int) -> Any:
+        """Return a kernel that counts each of n_left rows AND each of n_right, in one pass over the words.
+
+        It adds to counts[n_right·a + b] the bits set in both left[left_at[a] : + length] and right[right_at[b] :
+        + length], arrays seen as flat; ``length`` is a multiple of 8.
+        """
+
+        @intrinsic  # type: ignore[untyped-decorator]
+        def count(_context: Any, left: Any, left_at: Any, right: Any, right_at: Any, _length: Any, counts: Any) -> Any:
+            def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                first, first_at, second, second_at, length, result = _arrays(context, builder, signature, values)
+                zeros = _constant(_VECTOR, 0)
+                sums = [cgutils.alloca_once(builder, zeros.type) for _ in range(n_left * n_right)]
+                for total in sums:
+                    builder.store(zeros, total)
+                starts = [
+                    (array, builder.load(builder.gep(places.data, [ir.Constant(_WORD, place)])))
+                    for array, places, number in ((first, first_at, n_left), (second, second_at, n_right))
+                    for place in range(number)
+                ]
+                step = ir.Constant(_WORD, _VECTOR)
+                with cgutils.for_range_slice(builder, ir.Constant(_WORD, 0), length, step, _WORD) as (word, _):
+                    rows = [
+                        builder.load(_vector_at(builder, array, builder.add(start, word), _VECTOR), align=8)
+                        for array, start in starts
+                    ]
+                    for place, total in enumerate(sums):
+                        both = builder.and_(rows[place // n_right], rows[n_left + place % n_right])
+                        bits = _call(builder, f"llvm.ctpop.v{_VECTOR}i64", both.type, both)
+                        builder.store(builder.add(builder.load(total), bits), total)
+                for place, total in enumerate(sums):
+                    target = builder.gep(result.data, [ir.Constant(_WORD, place)])
+                    bits = _call(builder, f"llvm.vector.reduce.add.v{_VECTOR}i64", _WORD, builder.load(total))
+                    builder.store(builder.add(builder.load(target), bits), target)
+                return context.get_dummy_value()
+
+            return types.void(left, left_at, right, right_at, types.int64, counts), build
+
+        return count
 
 
-@_kernel
-def _transpose64(block: Words) -> None:
-    """Transpose a 64 × 64 bit matrix in place, swapping halves of 32, 16, … 1 bits."""
-    width = 32
-    mask = np.uint64(0x00000000FFFFFFFF)
-    while width:
-        shift = np.uint64(width)
-        for start in range(0, 64, 2 * width):
-            for i in range(start, start + width):
-                swap = ((block[i] >> shift) ^ block[i + width]) & mask
-                block[i] ^= swap << shift
-                block[i + width] ^= swap
-        width >>= 1
-        mask ^= mask << np.uint64(width)
+_and_lanes, _xor_lanes = _lanes("and_"), _lanes("xor")
+_count_four = _tile_counter(1, 4)
+_count_sixteen = _tile_counter(4, 4)
+
+# ---- reports -> bitmaps
 
 
-@_kernel
-def expand_items(planes: Words, columns: Words, num: int, n_reports: int, group_bits: int, rows: Words) -> None:
-    """Write the bitmap of each item over the reports: bit i of rows[f] tells whether report i shows item f.
+@entry(const(uint8[:, ::1]), uint64[:, :, ::1])
+def transpose_reports(packed: NDArray[np.uint8], planes: Words) -> None:
+    """Turn reports, (n, bytes), into bit planes, (blocks, 8·bytes, words): plane b holds bit b of every report."""
+    n_blocks, _, n_words = planes.shape
+    column = np.empty(64, dtype=np.uint8)
+    for block in range(n_blocks):
+        for word in range(n_words):
+            first = (block * n_words + word) * 64
+            present = max(0, min(64, packed.shape[0] - first))
+            column[present:] = 0
+            for byte in range(packed.shape[1]):
+                for i in range(present):
+                    column[i] = packed[first + i, byte]
+                for bit in range(7, -1, -1):
+                    planes[block, 8 * byte + bit, word] = _top_bits(column)
+                    for i in range(64):
+                        column[i] <<= 1
 
-    planes (p, b) of seeds, columns (items, r, w), present iff the r inner products, read as an integer, are below
-    ``num``; rows (items, b); bits from ``n_reports`` on are 0. Seed bits are taken ``group_bits`` (4 or 8, dividing
-    p) at a time: all XORs of a group's planes are tabulated once a block, so that a column costs one XOR a group
-    (the method of the four Russians).
+
+@entry(const(uint64[:, :, ::1]), const(uint16[:, :, ::1]), int64, int64, int64, uint64[:, :, ::1])
+def expand_items(planes: Words, entries: Entries, num: int, n_reports: int, group_bits: int, rows: Words) -> None:
+    """Write the bitmap of each item over the reports: its bit i tells whether report i shows it.
+
+    planes (blocks, p, words) of seeds; an item is present iff its r inner products with the seed, read as an integer,
+    are below ``num``; rows (blocks, items, words), words a multiple of LANES; bits from ``n_reports`` on are 0. Seed
+    bits are taken ``group_bits`` at a time: all XORs of a group's planes are tabulated, so that a product is the XOR
+    of one table line a group (the method of the four Russians). entries (items, r, groups) names these lines: group
+    g's bits of a column, plus g · 2^group_bits.
     """
-    n_items, bits, _ = columns.shape
-    n_groups = planes.shape[0] // group_bits
-    width = min(BLOCK, planes.shape[1])  # entries that lie 4 KiB apart would share few cache lines
-    tables = np.empty((n_groups, 1 << group_bits, width), dtype=np.uint64)
-    product = np.empty(width, dtype=np.uint64)
-    equal = np.empty(width, dtype=np.uint64)
-    for start in range(0, planes.shape[1], BLOCK):
-        length = min(BLOCK, planes.shape[1] - start)
-        for group in range(n_groups):
-            for bit in range(group_bits):
-                _add_to_table(planes[group * group_bits + bit, start : start + length], bit, tables[group])
-        for f in range(n_items):
-            row = rows[f, start : start + length]
-            row[:] = _U0
-            equal[:] = _ONES
-            for j in range(bits):
-                _multiply(tables, columns[f, j], group_bits, product)
-                if num >> (bits - 1 - j) & 1:
-                    for i in range(length):
-                        row[i] |= equal[i] & ~product[i]
-                        equal[i] &= product[i]
-                else:
-                    for i in range(length):
-                        equal[i] &= ~product[i]
-    tail = n_reports % 64
-    if tail:
-        for f in range(n_items):
-            rows[f, n_reports // 64] &= (_U1 << np.uint64(tail)) - _U1
+    n_items, n_words = rows.shape[1], rows.shape[2]
+    tables = np.zeros((entries.shape[2] << group_bits, LANES), dtype=np.uint64)
+    for block in range(planes.shape[0]):
+        for start in range(0, n_words, LANES):
+            _tabulate(planes, block, start, group_bits, tables)
+            for item in range(n_items):
+                _compare_item(tables, entries, item, num, rows, (block * n_items + item) * n_words + start)
+                _clear_tail(rows[block, item, start : start + LANES], n_reports - 64 * (block * n_words + start))
 
 
-@_kernel
-def _add_to_table(plane: Words, bit: int, table: Words) -> None:
-    """Given the XORs of every subset of the planes before, by mask, write those of the subsets with this one."""
-    if bit == 0:
-        table[0, :] = _U0
-    for mask in range(1 << bit):
-        smaller, larger = table[mask], table[(1 << bit) + mask]
-        for i in range(plane.shape[0]):
-            larger[i] = smaller[i] ^ plane[i]
+@entry(const(uint64[:, :, ::1]), const(uint16[:, :, ::1]), int64, int64, int64, int64[::1])
+def count_items(planes: Words, entries: Entries, num: int, n_reports: int, group_bits: int, counts: Ints) -> None:
+    """Add to counts[f] the number of reports that show item f; arguments as for expand_items."""
+    n_words = planes.shape[2]
+    tables = np.zeros((entries.shape[2] << group_bits, LANES), dtype=np.uint64)
+    row = np.empty(LANES, dtype=np.uint64)
+    for block in range(planes.shape[0]):
+        for start in range(0, n_words, LANES):
+            _tabulate(planes, block, start, group_bits, tables)
+            for item in range(entries.shape[0]):
+                _compare_item(tables, entries, item, num, row, 0)
+                _clear_tail(row, n_reports - 64 * (block * n_words + start))
+                total = 0
+                for i in range(LANES):
+                    total += _popcount(row[i])
+                counts[item] += total
 
 
-@_kernel
-def _multiply(tables: Words, column: Words, group_bits: int, product: Words) -> None:
-    """Write a column's products with a block of seeds: the XOR of one table entry a group."""
-    product[:] = _U0
-    low = np.uint64((1 << group_bits) - 1)
-    for group in range(tables.shape[0]):
-        at = group * group_bits
-        entry = tables[group, np.int64(column[at // 64] >> np.uint64(at % 64) & low)]
-        for i in range(product.shape[0]):
-            product[i] ^= entry[i]
+@kernel
+def _tabulate(planes: Words, block: int, start: int, group_bits: int, tables: Words) -> None:
+    """Write the XORs of every subset of each group of planes, LANES words of them, by mask; the empty one stays 0."""
+    _, n_planes, n_words = planes.shape
+    for plane in range(n_planes):
+        group, bit = plane // group_bits, plane % group_bits
+        line = (block * n_planes + plane) * n_words + start
+        first = (group << group_bits) * LANES
+        for mask in range(1 << bit):
+            _xor_lanes(tables, first + mask * LANES, planes, line, tables, first + (mask + (1 << bit)) * LANES)
 
 
-@_kernel
+@kernel
+def _clear_tail(row: Words, n_bits: int) -> None:
+    """Clear all bits of a row from n_bits on, which may be none or, if negative, all."""
+    if n_bits < 64 * row.shape[0]:
+        first = max(0, n_bits)
+        for word in range(first // 64, row.shape[0]):
+            row[word] &= (_U1 << np.uint64(first - 64 * word)) - _U1 if word == first // 64 else _U0
+
+
+@entry(const(int64[:]), const(int64[:]), const(int64[::1]), uint64[:, :, ::1])
 def fill_rows(offsets: Ints, items: Ints, row_of_item: Ints, rows: Words) -> None:
-    """Set bit t of rows[row_of_item[i]] for every item i of transaction t; a negative row leaves the item out."""
+    """Set bit t of the row of every item of transaction t, rows (blocks, rows, words); negative ones are left out."""
+    n_words = rows.shape[2]
     for t in range(offsets.shape[0] - 1):
+        block, word = t // 64 // n_words, t // 64 % n_words
         for place in range(offsets[t], offsets[t + 1]):
             row = row_of_item[items[place]]
             if row >= 0:
-                rows[row, t // 64] |= _U1 << np.uint64(t % 64)
+                rows[block, row, word] |= _U1 << np.uint64(t % 64)
 
 
-@_kernel
-def count_supersets(rows: Words, itemsets: Ints, counts: Ints) -> None:
+# ---- counting
+
+
+@entry(const(uint64[:, :, ::1]), const(int64[:, ::1]), const(int64[::1]), int64[::1])
+def count_supersets(rows: Words, itemsets: Ints, shared: Ints, counts: Ints) -> None:  # noqa: PLR0912 -- loops
     """Add to counts[c] the number of bits set in all the rows of itemsets[c].
 
-    rows (items, b); itemsets (candidates, k) row numbers, k ≥ 1, fastest in lexicographic order: the
-    intersection of the first k − 1 rows is kept while it does not change.
+    rows (blocks, items, words), words a multiple of LANES; itemsets (candidates, k) row numbers, k ≥ 1, the
+    first shared[c] of them as in the candidate before. Intersections are kept along the tree of candidates, so that in
+    lexicographic order each is made once; up to four sets of k − 1 items that share k − 2 are counted together, with
+    four last items at a time.
     """
-    n_sets, k = itemsets.shape
-    prefix = np.empty(BLOCK, dtype=np.uint64)
-    for start in range(0, rows.shape[1], BLOCK):
-        length = min(BLOCK, rows.shape[1] - start)
-        for c in range(n_sets):
-            fresh = c == 0
-            for i in range(k - 1):
-                fresh = fresh or itemsets[c, i] != itemsets[c - 1, i]
-            if fresh:
-                _intersect(rows, itemsets[c], start, prefix[:length])
-            counts[c] += _count_and(prefix[:length], rows[itemsets[c, k - 1], start : start + length])
+    n_blocks, n_rows, n_words = rows.shape
+    n_sets, last = itemsets.shape[0], itemsets.shape[1] - 1
+    prefix = np.empty((max(last, 1), n_words), dtype=np.uint64)  # of 0, 1, … k − 2 items
+    left = np.empty((4, n_words), dtype=np.uint64)  # of k − 1 items
+    left_at, right_at = np.empty(4, dtype=np.int64), np.empty(4, dtype=np.int64)
+    runs = np.empty((2, 4), dtype=np.int64)  # candidates that share k − 1 items: the next to count, and the end
+    targets, found = np.empty(16, dtype=np.int64), np.empty(16, dtype=np.int64)
+    for word in range(n_words):
+        prefix[0, word] = left[0, word] = _ONES
+    for a in range(4):
+        left_at[a] = a * n_words
+    for block in range(n_blocks):
+        done = 0
+        while done < n_sets:
+            for depth in range(min(shared[done], last - 1), last - 1):
+                row_at = (block * n_rows + itemsets[done, depth]) * n_words
+                _intersect(prefix, depth * n_words, rows, row_at, prefix, (depth + 1) * n_words, n_words)
+            n_runs, done = _find_runs(done, shared, last, runs)
+            for a in range(n_runs if last else 0):
+                row_at = (block * n_rows + itemsets[runs[0, a], last - 1]) * n_words
+                _intersect(prefix, (last - 1) * n_words, rows, row_at, left, left_at[a], n_words)
+            while True:
+                n_last = _take_last(itemsets, runs, n_runs, right_at, targets)
+                if n_last == 0:
+                    break
+                for b in range(3, -1, -1):  # from items to their rows; missing ones count the last again, for nobody
+                    right_at[b] = (block * n_rows + right_at[min(b, n_last - 1)]) * n_words
+                found[:] = 0
+                if n_runs == 1:
+                    _count_four(left, left_at, rows, right_at, n_words, found)
+                else:
+                    _count_sixteen(left, left_at, rows, right_at, n_words, found)
+                for place in range(16):
+                    if targets[place] >= 0:
+                        counts[targets[place]] += found[place]
 
 
-@_kernel
-def count_pairs(rows: Words, counts: Ints) -> None:
-    """Write to counts[i, j], j ≤ i, the number of bits set in both rows i and j; above the diagonal is scratch.
+@kernel
+def _find_runs(first: int, shared: Ints, last: int, runs: Ints) -> Any:
+    """Find up to four runs of candidates from ``first`` on that share k − 1 items, all sharing k − 2.
 
-    rows (items, b), counts (items, items), items a multiple of 4. Tiles of 4 × 4 rows share their loads, blocks keep
-    the rows of two panels in cache.
+    Returns (number of runs, candidate after the last of them).
     """
-    n_items = rows.shape[0]
-    for panel in range(0, n_items, PANEL):
-        for start in range(0, rows.shape[1], PAIR_BLOCK):
-            stop = min(start + PAIR_BLOCK, rows.shape[1])
-            for other in range(0, panel + 1, PANEL):
-                for i in range(panel, min(panel + PANEL, n_items), 4):
-                    for j in range(other, min(other + PANEL, i + 1), 4):
-                        _count_tile(rows, i, j, start, stop, counts[i : i + 4, j : j + 4])
+    n_runs, stop = 0, first
+    while n_runs < 4 and stop < shared.shape[0] and (n_runs == 0 or shared[stop] >= last - 1):
+        runs[0, n_runs] = stop
+        stop += 1
+        while stop < shared.shape[0] and shared[stop] >= last:
+            stop += 1
+        runs[1, n_runs] = stop
+        n_runs += 1
+    return n_runs, stop
 
 
-@_kernel
-def _count_tile(rows: Words, i: int, j: int, start: int, stop: int, counts: Ints) -> None:
-    """Add the 16 intersection counts of rows i … i+3 with rows j … j+3, all in one pass over the words."""
-    # one-dimensional slices are known to be contiguous, so the loop below becomes vector instructions
-    a0, a1, a2, a3 = rows[i, start:stop], rows[i + 1, start:stop], rows[i + 2, start:stop], rows[i + 3, start:stop]
-    b0, b1, b2, b3 = rows[j, start:stop], rows[j + 1, start:stop], rows[j + 2, start:stop], rows[j + 3, start:stop]
-    c00 = c01 = c02 = c03 = c10 = c11 = c12 = c13 = 0
-    c20 = c21 = c22 = c23 = c30 = c31 = c32 = c33 = 0
-    for w in range(a0.shape[0]):
-        x0, x1, x2, x3 = a0[w], a1[w], a2[w], a3[w]
-        y0, y1, y2, y3 = b0[w], b1[w], b2[w], b3[w]
-        c00, c01, c02, c03 = (
-            c00 + _popcount(x0 & y0), c01 + _popcount(x0 & y1), c02 + _popcount(x0 & y2), c03 + _popcount(x0 & y3),
-        )  # fmt: skip
-        c10, c11, c12, c13 = (
-            c10 + _popcount(x1 & y0), c11 + _popcount(x1 & y1), c12 + _popcount(x1 & y2), c13 + _popcount(x1 & y3),
-        )  # fmt: skip
-        c20, c21, c22, c23 = (
-            c20 + _popcount(x2 & y0), c21 + _popcount(x2 & y1), c22 + _popcount(x2 & y2), c23 + _popcount(x2 & y3),
-        )  # fmt: skip
-        c30, c31, c32, c33 = (
-            c30 + _popcount(x3 & y0), c31 + _popcount(x3 & y1), c32 + _popcount(x3 & y2), c33 + _popcount(x3 & y3),
-        )  # fmt: skip
-    counts[0, 0] += c00
-    counts[0, 1] += c01
-    counts[0, 2] += c02
-    counts[0, 3] += c03
-    counts[1, 0] += c10
-    counts[1, 1] += c11
-    counts[1, 2] += c12
-    counts[1, 3] += c13
-    counts[2, 0] += c20
-    counts[2, 1] += c21
-    counts[2, 2] += c22
-    counts[2, 3] += c23
-    counts[3, 0] += c30
-    counts[3, 1] += c31
-    counts[3, 2] += c32
-    counts[3, 3] += c33
+@kernel
+def _take_last(itemsets: Ints, runs: Ints, n_runs: int, items: Ints, targets: Ints) -> int:
+    """Take the next four last items of the runs: who stands at targets[4·run + place], −1 for no candidate.
+
+    Returns the number of items, below four at the end.
+    """
+    last = itemsets.shape[1] - 1
+    targets[:] = -1
+    for place in range(4):
+        least = np.int64(-1)
+        for a in range(n_runs):
+            if runs[0, a] < runs[1, a]:
+                item = itemsets[runs[0, a], last]
+                least = item if least < 0 else min(least, item)
+        if least < 0:
+            return place
+        items[place] = least
+        for a in range(n_runs):
+            if runs[0, a] < runs[1, a] and itemsets[runs[0, a], last] == least:
+                targets[4 * a + place] = runs[0, a]
+                runs[0, a] += 1
+    return 4
 
 
-@_kernel
-def _intersect(rows: Words, itemset: Ints, start: int, prefix: Words) -> None:
-    """Write the intersection of all rows of an itemset but the last."""
-    length = prefix.shape[0]
-    prefix[:] = _ONES
-    for place in range(itemset.shape[0] - 1):
-        row = rows[itemset[place], start : start + length]
-        for i in range(length):
-            prefix[i] &= row[i]
+@kernel
+def _intersect(left: Words, i: int, right: Words, j: int, out: Words, at: int, length: int) -> None:
+    """Write left AND right, from their places on; arrays are seen as flat, the length is a multiple of LANES."""
+    for start in range(0, length, LANES):
+        _and_lanes(left, i + start, right, j + start, out, at + start)
 
 
-@_kernel
-def _count_and(left: Words, right: Words) -> int:
-    total = 0
-    for i in range(left.shape[0]):
-        total += _popcount(left[i] & right[i])
-    return total
+@entry(const(uint64[:, :, ::1]), int64, int64[::1])
+def count_pairs(rows: Words, panel: int, counts: Ints) -> None:
+    """Add the number of bits set in both rows of every pair to counts, in the order 01, 02, …, 12, …
+
+    rows (blocks, items, words), words a multiple of 8; counts (items · (items − 1) / 2,). Tiles of 4 × 4 rows share
+    their loads; panels of ``panel`` rows, a multiple of 4, stay in cache while a block is counted.
+    """
+    n_blocks, n_rows, n_words = rows.shape
+    i_at, j_at, found = np.empty(4, dtype=np.int64), np.empty(4, dtype=np.int64), np.empty(16, dtype=np.int64)
+    for block in range(n_blocks):
+        first = block * n_rows
+        for one in range(0, n_rows, panel):
+            for other in range(0, one + 1, panel):
+                for i in range(one, min(one + panel, n_rows), 4):
+                    for j in range(other, min(other + panel, i + 1), 4):
+                        for place in range(4):  # rows beyond the last are not added below
+                            i_at[place] = (first + min(i + place, n_rows - 1)) * n_words
+                            j_at[place] = (first + min(j + place, n_rows - 1)) * n_words
+                        found[:] = 0
+                        _count_sixteen(rows, i_at, rows, j_at, n_words, found)
+                        _add_pairs(i, j, n_rows, found, counts)
 
 
-@_kernel
+@kernel
+def _add_pairs(i: int, j: int, n_rows: int, found: Ints, counts: Ints) -> None:
+    """Add a tile of pairs (i + a, j + b) to the condensed counts of all pairs."""
+    for b in range(4):
+        smaller = j + b
+        first = smaller * (2 * n_rows - smaller - 1) // 2 - smaller - 1
+        for a in range(4):
+            if smaller < i + a < n_rows:
+                counts[first + i + a] += found[4 * a + b]
+
+
+# ---- randomizing
+
+
+@entry(
+    const(int64[:]),
+    const(int64[:]),
+    const(uint64[::1]),
+    types.Tuple((const(uint64[:, ::1]), const(int64[::1]))),
+    const(uint64[:, :, ::1]),
+    const(int64[::1]),
+    int64[:, ::1],
+    uint64[:, ::1],
+)
 def randomize_transactions(
     offsets: Ints,
     items: Ints,
@@ -266,38 +473,50 @@ def randomize_transactions(
     Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``subsets`` are the cumulative weights,
     (2^m, words of weight_bits) from the least significant word, and the masks, (2^m,). ``columns`` is
     (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num, insert_bits,
-    weight_bits, report_bits. Writes the m items of each transaction to fitted (n, m) and reports (n, w).
+    weight_bits, report_bits, and a power of two: how many transactions' equations are kept solved, for those that
+    have the same items. Writes the m items of each transaction to fitted (n, m) and reports (n, w).
 
     Returns (transactions done, words they used, status); stops before the transaction that the words do not
     suffice for.
     """
-    m = shape[1]
+    m, n_rows, n_words = shape[1], shape[1] * shape[3], reports.shape[1]
+    cumulative, masks = subsets
     state = np.zeros(2, dtype=np.int64)  # words used, status
-    longest = 0
+    longest = m
     for t in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[t + 1] - offsets[t])
-    scratch = np.empty(max(longest, m), dtype=np.int64)
-    values = np.empty(m, dtype=np.int64)
-    equations = np.empty((m * shape[3], reports.shape[1]), dtype=np.uint64)
-    system = np.empty((3, m * shape[3]), dtype=np.int64)  # wanted product, pivot word, pivot bit
+    # rows of arrays are copied to and from these: handing on a slice costs more than all the rest
+    fit, values = np.empty(longest, dtype=np.int64), np.empty(m, dtype=np.int64)
+    vector = np.empty(max(n_words + (n_rows + 63) // 64, (shape[4] + 63) // 64), dtype=np.uint64)
+    solved = np.empty((shape[6], m), dtype=np.int64)
+    solved[:] = -1
+    equations = np.empty((shape[6], n_words + (n_rows + 63) // 64, n_rows), dtype=np.uint64)
+    pivots, sums = np.empty((shape[6], n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
     for t in range(offsets.shape[0] - 1):
         used = state[0]
-        _fit(items[offsets[t] : offsets[t + 1]], words, state, shape, scratch)
-        fitted[t, :] = scratch[:m]
-        mask = subsets[1][_pick(subsets[0], words, state, shape[4])]
+        _fit(items, offsets[t], offsets[t + 1], words, state, shape, fit)
+        mask = masks[_pick(cumulative, words, state, shape[4], vector)]
         if columns.shape[0]:
             _draw_values(mask, words, state, shape, values)
-            _draw_words(words, state, shape[5], reports[t])
-            _solve(fitted[t], values, columns, equations, system, reports[t], state)
+            _draw_words(words, state, shape[5], vector)
+            slot = _slot_of(fit, m, shape[6])
+            if not _is_row(fit, solved, slot) and not _eliminate(fit, columns, equations, pivots, solved, slot, sums):
+                return t, used, DEPENDENT_COLUMNS
+            _add_digits(values, shape[3], n_words, vector)
+            _mend_seed(equations, pivots, slot, sums, vector)
         else:
-            _draw_coins(words, state, shape, reports[t])
-            _set_kept(fitted[t], mask, reports[t])
+            _draw_coins(words, state, shape, vector)
+            _set_kept(fit, m, mask, vector)
         if state[1]:
             return t, used, state[1]
+        for place in range(m):
+            fitted[t, place] = fit[place]
+        for word in range(n_words):
+            reports[t, word] = vector[word]
     return offsets.shape[0] - 1, state[0], 0
 
 
-@_kernel
+@kernel
 def _word(words: Words, state: Ints) -> Any:
     if state[0] >= words.shape[0]:
         state[1] = OUT_OF_WORDS
@@ -306,7 +525,7 @@ def _word(words: Words, state: Ints) -> Any:
     return words[state[0] - 1]
 
 
-@_kernel
+@kernel
 def _below(n: int, words: Words, state: Ints) -> Any:
     """Return a uniform integer below n ≤ 2^32."""
     if n == 1:
@@ -315,44 +534,39 @@ def _below(n: int, words: Words, state: Ints) -> Any:
     word = _word(words, state)
     if n & (n - 1) == 0:
         return np.int64(word & (size - _U1))
-    while word * size < (_U0 - size) % size:
+    while word * size < size and word * size < (_U0 - size) % size:  # the remainder is below size: seldom needed
         word = _word(words, state)
     return np.int64(((word >> _U32) * size + ((word & _LOW32) * size >> _U32)) >> _U32)
 
 
-@_kernel
-def _fit(transaction: Ints, words: Words, state: Ints, shape: Ints, fitted: Ints) -> None:
+@kernel
+def _fit(items: Ints, start: int, stop: int, words: Words, state: Ints, shape: Ints, fit: Ints) -> None:
     """Pad with dummies or sample by the first m places of a Fisher–Yates shuffle."""
-    n_items, m, length = shape[0], shape[1], transaction.shape[0]
-    fitted[:length] = transaction
-    for place in range(length, m):
-        fitted[place] = n_items + place - length
+    n_items, m, length = shape[0], shape[1], stop - start
+    for place in range(max(length, m)):
+        fit[place] = items[start + place] if place < length else n_items + place - length
     if length > m:
         for place in range(m):
             other = place + _below(length - place, words, state)
-            fitted[place], fitted[other] = fitted[other], fitted[place]
+            fit[place], fit[other] = fit[other], fit[place]
 
 
-@_kernel
-def _pick(cumulative: Words, words: Words, state: Ints, bits: int) -> int:
-    """Return the first subset whose cumulative weight exceeds a draw of ``bits`` bits."""
-    n_words = (bits + 63) // 64
-    draw = np.empty(n_words, dtype=np.uint64)
+@kernel
+def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) -> int:
+    """Return the first subset whose cumulative weight exceeds a draw of ``bits`` bits; ``draw`` is scratch."""
     _draw_words(words, state, bits, draw)
-    low, high = 0, cumulative.shape[0] - 1
-    while low < high:
-        middle = (low + high) // 2
-        word = n_words - 1
-        while word > 0 and draw[word] == cumulative[middle, word]:
-            word -= 1
-        if draw[word] < cumulative[middle, word]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    first, step = 0, cumulative.shape[0] // 2  # a power of two; the last total, beyond all draws, is not looked at
+    while step:
+        reached: Any = 1
+        for word in range((bits + 63) // 64):  # whether the total is at most the draw: no branch to guess wrong
+            total, drawn = cumulative[first + step - 1, word], draw[word]
+            reached = np.int64(total < drawn) | np.int64(total == drawn) & reached
+        first += step * reached
+        step //= 2
+    return first
 
 
-@_kernel
+@kernel
 def _draw_words(words: Words, state: Ints, bits: int, drawn: Words) -> None:
     for i in range((bits + 63) // 64):
         drawn[i] = _word(words, state)
@@ -360,54 +574,105 @@ def _draw_words(words: Words, state: Ints, bits: int, drawn: Words) -> None:
         drawn[bits // 64] &= (_U1 << np.uint64(bits % 64)) - _U1
 
 
-@_kernel
+@kernel
 def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints) -> None:
     """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped."""
-    num, bits = shape[2], shape[3]
+    num, span = shape[2], 1 << shape[3]
     for place in range(values.shape[0]):
-        if mask >> place & 1:
-            values[place] = _below(num, words, state)
-        else:
-            values[place] = num + _below((1 << bits) - num, words, state)
+        kept = mask >> place & 1
+        drawn = 0 if span == 2 else _below(num if kept else span - num, words, state)
+        values[place] = num * (1 - kept) + drawn
 
 
-@_kernel
-def _solve(items: Ints, values: Ints, columns: Words, equations: Words, system: Ints, seed: Words, state: Ints) -> None:
-    """Change a uniform seed into a uniform one among those that give the items their values."""
-    bits, n_words = columns.shape[1], columns.shape[2]
-    wanted, pivot_word, pivot_bit = system[0], system[1], system[2]
-    for row in range(items.shape[0] * bits):
-        place, j = row // bits, row % bits
-        equations[row, :] = columns[items[place], j]
-        wanted[row] = values[place] >> (bits - 1 - j) & 1
-        for other in range(row):
-            if equations[row, pivot_word[other]] >> np.uint64(pivot_bit[other]) & _U1:
-                for i in range(n_words):
-                    equations[row, i] ^= equations[other, i]
-                wanted[row] ^= wanted[other]
+@kernel
+def _slot_of(items: Ints, m: int, n_slots: int) -> Any:
+    """Return where the solved equations of the first m items would lie; n_slots is a power of two."""
+    mixed = _U0
+    for place in range(m):
+        mixed = (mixed ^ np.uint64(items[place])) * _MIX
+    return np.int64(mixed >> _U32) & (n_slots - 1)
+
+
+@kernel
+def _is_row(items: Ints, rows: Ints, row: int) -> bool:
+    """Tell whether the first items are those of a row."""
+    for place in range(rows.shape[1]):  # noqa: SIM110 -- numba has no all()
+        if items[place] != rows[row, place]:
+            return False
+    return True
+
+
+@kernel
+def _eliminate(
+    items: Ints, columns: Words, equations: Words, pivots: Ints, solved: Ints, slot: int, holds: Words
+) -> bool:
+    """Bring the equations of a transaction's items into reduced form, in one of the slots; False if dependent.
+
+    equations (slots, words, m·r) holds one equation a column: the bits of an item's column of the code and, in further
+    words, which equations were added to it. pivots (slots, m·r) become seed bits that stand in one equation each.
+    solved (slots, m) says whose equations they are.
+    """
+    bits, n_words, n_rows = columns.shape[1], columns.shape[2], equations.shape[2]
+    for place in range(solved.shape[1]):
+        solved[slot, place] = items[place]
+    for word in range(equations.shape[1]):
+        for row in range(n_rows):
+            equations[slot, word, row] = _U0
+    for place in range(solved.shape[1]):
+        for bit in range(bits):
+            row = place * bits + bit
+            for word in range(n_words):
+                equations[slot, word, row] = columns[items[place], bit, word]
+            equations[slot, n_words + (row >> 6), row] = _U1 << np.uint64(row & 63)
+    for row in range(n_rows):
         word = 0
-        while word < n_words - 1 and equations[row, word] == _U0:
+        while word < n_words - 1 and equations[slot, word, row] == _U0:
             word += 1
-        lowest = equations[row, word] & (_U0 - equations[row, word])
+        lowest = equations[slot, word, row] & (_U0 - equations[slot, word, row])
         if lowest == _U0:
-            state[1] = DEPENDENT_COLUMNS
-            return
-        pivot_word[row] = word
-        pivot_bit[row] = _popcount(lowest - _U1)
-        for other in range(row):
-            if equations[other, word] & lowest:
-                for i in range(n_words):
-                    equations[other, i] ^= equations[row, i]
-                wanted[other] ^= wanted[row]
-    for row in range(items.shape[0] * bits):
-        parity = 0
-        for i in range(n_words):
-            parity += _popcount(equations[row, i] & seed[i])
-        if parity & 1 != wanted[row]:
-            seed[pivot_word[row]] ^= _U1 << np.uint64(pivot_bit[row])
+            return False
+        pivot = np.uint64(_popcount(lowest - _U1))
+        pivots[slot, row] = 64 * word + np.int64(pivot)
+        for other in range(n_rows):
+            holds[other] = _U0 - (equations[slot, word, other] >> pivot & _U1)  # a mask, not a branch to guess wrong
+        holds[row] = _U0
+        for part in range(equations.shape[1]):
+            added = equations[slot, part, row]
+            for other in range(n_rows):
+                equations[slot, part, other] ^= added & holds[other]
+    return True
 
 
-@_kernel
+@kernel
+def _add_digits(values: Ints, bits: int, n_words: int, vector: Words) -> None:
+    """Write the r bits of each value, most significant first, one after the other, behind the words of a seed."""
+    for word in range(n_words, n_words + (values.shape[0] * bits + 63) // 64):
+        vector[word] = _U0
+    row = 0
+    for place in range(values.shape[0]):
+        for bit in range(bits - 1, -1, -1):
+            vector[n_words + (row >> 6)] |= np.uint64(values[place] >> bit & 1) << np.uint64(row & 63)
+            row += 1
+
+
+@kernel
+def _mend_seed(equations: Words, pivots: Ints, slot: int, sums: Words, vector: Words) -> None:
+    """Change a uniform seed into a uniform one among those whose products are as wanted, by the pivots' bits.
+
+    ``vector`` is the seed and, behind its words, the wanted products.
+    """
+    for row in range(sums.shape[0]):
+        sums[row] = _U0
+    for word in range(equations.shape[1]):
+        factor = vector[word]
+        for row in range(sums.shape[0]):
+            sums[row] ^= equations[slot, word, row] & factor
+    for row in range(sums.shape[0]):
+        if _popcount(sums[row]) & 1:
+            vector[pivots[slot, row] >> 6] ^= _U1 << np.uint64(pivots[slot, row] & 63)
+
+
+@kernel
 def _draw_coins(words: Words, state: Ints, shape: Ints, report: Words) -> None:
     """Set each bit with probability insert_num / 2^insert_bits, comparing 64 numbers at a time."""
     num, bits, length = shape[2], shape[3], shape[5]
@@ -425,13 +690,48 @@ def _draw_coins(words: Words, state: Ints, shape: Ints, report: Words) -> None:
         report[length // 64] &= (_U1 << np.uint64(length % 64)) - _U1
 
 
-@_kernel
-def _set_kept(items: Ints, mask: int, report: Words) -> None:
-    """Set the bits of kept items and clear those of dropped ones."""
-    for place in range(items.shape[0]):
+@kernel
+def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
+    """Set the bits of the kept ones of the first m items and clear those of dropped ones."""
+    for place in range(m):
         bit = _U1 << np.uint64(items[place] % 64)
         word = items[place] // 64
         if mask >> place & 1:
             report[word] |= bit
         else:
             report[word] &= ~bit
+
+
+@entry(const(uint8[::1]), int64, int32[::1], int32[::1])
+def parse_numbers(text: NDArray[np.uint8], max_digits: int, ids: NDArray[np.int32], sizes: NDArray[np.int32]) -> Any:
+    """Write the numbers in lines of text to ids and how many each line holds to sizes.
+
+    text (n,) ends with a newline; ids has room for ⌈n/2⌉ numbers, sizes for the lines. Numbers of 1 to max_digits ≤ 9
+    digits stand between blanks and tabs; a carriage return may stand right before a newline.
+
+    Returns (numbers written, position of the first byte that may not stand where it does, −1 if there is none): a
+    digit is one too many for its number.
+    """
+    n_ids = line = first = value = digits = 0
+    for place in range(text.shape[0]):
+        byte = int(text[place])
+        if 48 <= byte <= 57:
+            if digits == max_digits:
+                return n_ids, place
+            value = 10 * value + byte - 48
+            digits += 1
+        else:
+            if digits:
+                ids[n_ids] = value
+                n_ids += 1
+                value = digits = 0
+            if byte == 10:
+                sizes[line] = n_ids - first
+                line += 1
+                first = n_ids
+            elif byte == 13:
+                if place + 1 == text.shape[0] or text[place + 1] != 10:
+                    return n_ids, place
+            elif byte not in (32, 9):
+                return n_ids, place
+    return n_ids, -1

@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import randomize_chunks
-from assocpriv.core.bitmap import count_row_supersets, transaction_rows
+from assocpriv.core.bitmap import SupersetCounter, transaction_rows
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
+from assocpriv.core.machine import default_memory
+from assocpriv.core.parallel import add_up
 from assocpriv.core.plan import Plan
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.server.apriori import mine_levels
-from assocpriv.server.counting import DEFAULT_MEMORY, batch_size, sum_over_batches
+from assocpriv.server.counting import part_size
 from assocpriv.server.itemsets import check_max_itemset, check_min_support, mine, mining_facts
 
 if TYPE_CHECKING:
@@ -47,16 +49,15 @@ class PlainCounter:
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of transactions holding all items of each itemset, int64 (candidates,)."""
-        items, places = np.unique(itemsets, return_inverse=True)
-        numbered = places.reshape(itemsets.shape).astype(np.int64)
+        items = np.unique(itemsets)
+        supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
 
-        def count_batch(offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-            rows = transaction_rows(offsets, self._items, self._n_items, items)
-            return count_row_supersets(rows, numbered)
+        def count(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+            supersets.count(transaction_rows(offsets, self._items, self._n_items, items), counts)
 
-        size = batch_size(len(items), DEFAULT_MEMORY)
-        batches = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))
-        return sum_over_batches(batches, count_batch, len(itemsets))
+        size = part_size(self.n_reports, len(items), default_memory())
+        parts = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))
+        return add_up(count, parts, len(itemsets))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ UNDECIDABLE_BELOW = 2.0  # standard errors
 # the lowest discoverable support is four standard errors; measured ones are estimates and may be a little high
 DECIDED_FROM = 3.5
 MOST_CANDIDATES = 20_000_000
+CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, counted, estimated and chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def mine_levels(
     model: SupportModel,
     min_support: float,
     max_itemset: int,
+    most_candidates: int = MOST_CANDIDATES,
 ) -> tuple[list[FoundItemsets], list[Level]]:
     """Find frequent itemsets of 1 … max_itemset items.
 
@@ -94,6 +96,7 @@ def mine_levels(
         model: of the operator the reports were made with.
         min_support: s_min in (0, 1].
         max_itemset: largest size.
+        most_candidates: itemsets of one size to be counted at most.
 
     Returns:
         The itemsets found, closed under taking subsets, and an account of every size.
@@ -113,7 +116,7 @@ def mine_levels(
         if all(later.status == "undecidable" for later in outlook[level.size - 1 :]):
             levels += outlook[level.size - 1 :]
             break
-        candidates = _join(previous.itemsets, n_items, levels)
+        candidates = _join(previous.itemsets, n_items, most_candidates, levels)
         counts = counter.count(candidates) if len(candidates) else np.empty(0, dtype=np.int64)
         counted = _Kept(candidates, _sums_of(candidates, previous, counts))
         previous, is_frequent, decided = _decide(counted, n_reports, model, min_support, level)
@@ -133,9 +136,9 @@ def _foresee(model: SupportModel, k: int, min_support: float, n_reports: int) ->
     return Level(k, 0, 0, 0, model.std_error(k, min_support, n_reports), lds, status)
 
 
-def _join(itemsets: NDArray[np.int64], n_items: int, levels: list[Level]) -> NDArray[np.int64]:
+def _join(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Level]) -> NDArray[np.int64]:
     try:
-        return join_candidates(itemsets, n_items)
+        return join_candidates(itemsets, n_items, most)
     except EstimateError as error:
         uncut = [level.size for level in levels if level.status == "undecidable"]
         if not uncut:
@@ -172,15 +175,18 @@ def _decide(
     return counted.among(going_on), is_frequent, account
 
 
-def join_candidates(itemsets: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
+def join_candidates(
+    itemsets: NDArray[np.int64], n_items: int, most_candidates: int = MOST_CANDIDATES
+) -> NDArray[np.int64]:
     """Return the itemsets one larger all of whose subsets one smaller are given (the apriori join and prune).
 
     Args:
         itemsets: int64 (sets, k) in lexicographic order, each row increasing; (1, 0) gives the single items.
         n_items: number of items.
+        most_candidates: how many may be counted.
 
     Raises:
-        EstimateError: more candidates than can be counted.
+        EstimateError: more candidates than that.
     """
     n_sets, k = itemsets.shape
     if k == 0:
@@ -190,10 +196,11 @@ def join_candidates(itemsets: NDArray[np.int64], n_items: int) -> NDArray[np.int
     group_end = np.append(np.flatnonzero(fresh)[1:], n_sets)[np.cumsum(fresh) - 1]
     partners = group_end - np.arange(n_sets) - 1  # sets after this one that share all but the last item
     total = int(partners.sum())
-    if total > MOST_CANDIDATES:
+    if total > most_candidates:
+        more = ", or allow more memory (--memory)" if most_candidates < MOST_CANDIDATES else ""
         raise EstimateError(
-            f"{total:,} candidates of {k + 1} items would have to be counted (at most {MOST_CANDIDATES:,}); "
-            "raise the minimum support or lower the largest itemset size"
+            f"{total:,} candidates of {k + 1} items would have to be counted (at most {most_candidates:,}); "
+            f"raise the minimum support or lower the largest itemset size{more}"
         )
     left = np.repeat(np.arange(n_sets), partners)
     within = np.arange(total) - np.repeat(np.cumsum(partners) - partners, partners)

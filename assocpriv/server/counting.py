@@ -1,26 +1,26 @@
 """Counting, and nothing else: how many reports show all the items of an itemset.
 
 A backend returns integers; what they mean for supports is decided in apriori.py and estimate.py, so counts
-split over machines add up to the same result. The local backend here goes over the reports once per call,
-batch by batch, expanding only the items asked for.
+split over machines add up to the same result. The local backend here goes over the reports part by part,
+expanding only the items asked for, while the next parts are read.
 """
 
-import os
-from collections.abc import Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.bitmap import count_row_supersets, report_rows
-from assocpriv.core.codes import WORD_BITS, item_columns
-from assocpriv.core.parallel import map_ahead
+from assocpriv.core.bitmap import ItemTables, Rows, SupersetCounter, report_planes
+from assocpriv.core.codes import WORD_BITS
+from assocpriv.core.machine import cores, default_memory
+from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
 
 Progress = Callable[[str, int, int], None]
-_Batch = TypeVar("_Batch")
-DEFAULT_MEMORY = 256 << 20
-_LEAST_BATCH = 64 * WORD_BITS
+_Told = TypeVar("_Told", bound=tuple[int, Any])  # a number of reports, and what stands for them
+_LEAST_PART = 1 << 12
+_MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
 
 
 class CountingBackend(Protocol):
@@ -41,25 +41,33 @@ class CountingBackend(Protocol):
         """
 
 
+class _Part(NamedTuple):
+    """Some reports as bit planes, or as bitmaps of items."""
+
+    n_reports: int
+    rows: Rows
+
+
 class LocalCounter:
-    """Counts on this machine's cores, holding at most about ``memory_bytes`` of bitmaps at a time.
+    """Counts on this machine's cores, holding about ``memory_bytes`` of reports and bitmaps at a time.
+
+    Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
+    items that itemsets are made of are kept, if these fit: with Apriori no larger itemset has other items. Otherwise
+    every call reads the reports again.
 
     Args:
         reports: the collection.
-        memory_bytes: bound on the bitmaps of all running batches.
+        memory_bytes: a quarter of the free memory by default.
         progress: called with (what is done, reports done, reports).
     """
 
-    def __init__(
-        self, reports: Reports, *, memory_bytes: int = DEFAULT_MEMORY, progress: Progress | None = None
-    ) -> None:
+    def __init__(self, reports: Reports, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
         self._reports = reports
-        self._memory_bytes = memory_bytes
+        self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
         self._progress = progress
-        self._columns = np.empty((reports.plan.padded_items, 0, 0), dtype=np.uint64)
-        if reports.plan.generator.kind != "none":
-            everything = np.arange(reports.plan.padded_items, dtype=np.int64)
-            self._columns = item_columns(reports.plan.generator, reports.plan.operator.insert_bits, everything)
+        self._planes: list[_Part] = []
+        self._rows: list[_Part] = []
+        self._row_items = np.empty(0, dtype=np.int64)
 
     @property
     def n_reports(self) -> int:
@@ -68,39 +76,88 @@ class LocalCounter:
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports showing all items of each itemset (see :class:`CountingBackend`)."""
-        items, places = np.unique(itemsets, return_inverse=True)
-        numbered = places.reshape(itemsets.shape).astype(np.int64)
-        plan = self._reports.plan
-        columns = self._columns[items]
-
-        def count_batch(packed: NDArray[np.uint8]) -> NDArray[np.int64]:
-            return count_row_supersets(report_rows(packed, plan, columns, items), numbered)
-
-        size = batch_size(len(items) + plan.report_bits, self._memory_bytes)
+        items = np.unique(itemsets)
         what = f"counting itemsets of {itemsets.shape[1]}"
-        batches = self._told(self._reports.batches(size), what)
-        return sum_over_batches(batches, count_batch, len(itemsets))
+        if self._rows and np.isin(items, self._row_items).all():
+            supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
+            return add_up(
+                lambda part, counts: supersets.count(part.rows, counts), self._told(self._rows, what), len(itemsets)
+            )
+        if itemsets.shape[1] == 1:
+            return self._count_items(items, what)[np.searchsorted(items, itemsets[:, 0])]
+        return self._count_itemsets(items, itemsets, what)
 
-    def _told(self, batches: Iterable[NDArray[np.uint8]], what: str) -> Iterable[NDArray[np.uint8]]:
+    def _count_items(self, items: NDArray[np.int64], what: str) -> NDArray[np.int64]:
+        tables = ItemTables(self._reports.plan, items)
+
+        def count(part: _Part, counts: NDArray[np.int64]) -> None:
+            tables.count(part.rows, part.n_reports, counts)
+
+        return self._add_up_planes(count, 0, what, len(items))
+
+    def _count_itemsets(self, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str) -> NDArray[np.int64]:
+        tables = ItemTables(self._reports.plan, items)
+        supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
+        keep, kept = not self._fits(8 * self._reports.plan.report_bytes) and self._fits(len(items)), []
+
+        def count(part: _Part, counts: NDArray[np.int64]) -> None:
+            rows = tables.rows(part.rows, part.n_reports)
+            supersets.count(rows, counts)
+            if keep:
+                kept.append(_Part(part.n_reports, rows))
+
+        self._rows = []
+        counts = self._add_up_planes(count, len(items), what, len(itemsets))
+        self._rows, self._row_items = kept, items
+        return counts
+
+    def _fits(self, n_rows: int) -> bool:
+        """Tell whether bitmaps of so many rows over all reports take at most half of the memory."""
+        return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
+
+    def _add_up_planes(
+        self, count: Callable[[_Part, NDArray[np.int64]], None], n_rows: int, what: str, n_counts: int
+    ) -> NDArray[np.int64]:
+        """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
+        size = part_size(self.n_reports, n_rows + 8 * self._reports.plan.report_bytes, self._memory_bytes)
+        if self._planes:
+            return add_up(count, self._told(_cut(self._planes, size), what), n_counts)
+        keep, kept = self._fits(8 * self._reports.plan.report_bytes), []
+
+        def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
+            part = _Part(read[0], report_planes(read[1]))
+            count(part, counts)
+            if keep:
+                kept.append(part)
+
+        read = ((len(packed), packed) for packed in self._reports.batches(size))
+        counts = add_up(count_packed, self._told(read, what), n_counts)
+        self._planes = kept
+        return counts
+
+    def _told(self, parts: Iterable[_Told], what: str) -> Iterator[_Told]:
         done = 0
-        for batch in batches:
-            yield batch
-            done += len(batch)
+        for part in parts:
+            yield part
+            done += part[0]
             if self._progress:
                 self._progress(what, done, self.n_reports)
 
 
-def batch_size(n_rows: int, memory_bytes: int) -> int:
-    """Return how many transactions to take at a time so that ``n_rows`` bitmaps a core keep to the memory."""
-    each = memory_bytes // (2 * (os.cpu_count() or 1))  # a batch waits while one is counted
-    return max(_LEAST_BATCH, each * 8 // max(n_rows, 1) // WORD_BITS * WORD_BITS)
+def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
+    """Cut planes into parts of about ``size`` reports, whole blocks."""
+    for n_reports, planes in parts:
+        block = planes.shape[2] * WORD_BITS
+        step = max(1, size // block)
+        for first in range(0, len(planes), step):
+            yield _Part(min(step * block, n_reports - first * block), planes[first : first + step])
 
 
-def sum_over_batches(
-    batches: Iterable[_Batch], count: Callable[[_Batch], NDArray[np.int64]], n_counts: int
-) -> NDArray[np.int64]:
-    """Add up ``count`` over batches, on all cores, reading ahead by one batch a core."""
-    total = np.zeros(n_counts, dtype=np.int64)
-    for counts in map_ahead(count, batches):
-        total += counts
-    return total
+def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
+    """Return how many of ``n_total`` transactions to take at a time.
+
+    Few enough for every core to have some, and for ``n_rows`` bitmaps of those at work to take a quarter of the memory.
+    """
+    fitting = memory_bytes // (8 * cores()) * 8 // max(n_rows, 1)  # a part waits while one is counted
+    wanted = min(_MOST_PART, fitting, n_total // (2 * cores()))
+    return max(1, wanted // _LEAST_PART) * _LEAST_PART

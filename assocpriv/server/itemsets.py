@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from assocpriv.core.errors import EstimateError, FileError, PlanError
+from assocpriv.core.machine import default_memory
 from assocpriv.core.operator import Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.reports import ITEMSETS_KEY, Reports
-from assocpriv.server.apriori import FoundItemsets, Level, mine_levels
-from assocpriv.server.counting import DEFAULT_MEMORY, CountingBackend, LocalCounter, Progress
+from assocpriv.server.apriori import CANDIDATE_BYTES, MOST_CANDIDATES, FoundItemsets, Level, mine_levels
+from assocpriv.server.counting import CountingBackend, LocalCounter, Progress
 from assocpriv.server.estimate import normal_quantile
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def mine(
     confidence_level: float = 0.95,
     population: bool = False,
     counter: CountingBackend | None = None,
-    memory_bytes: int = DEFAULT_MEMORY,
+    memory_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> "pd.DataFrame":
     """Find frequent itemsets from reports alone.
@@ -75,7 +76,7 @@ def mine(
         population: standard errors for the population that the transactions were drawn from, instead of for
             the transactions that were collected.
         counter: where to count; on this machine by default.
-        memory_bytes: bound on the bitmaps held by the local counter.
+        memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
         progress: called with (what is done, done, total).
 
     Returns:
@@ -91,9 +92,11 @@ def mine(
     largest = check_max_itemset(plan, max_itemset)
     if not 0 < confidence_level < 1:
         raise EstimateError(f"confidence_level must lie between 0 and 1, got {confidence_level:g}")
-    backend = counter or LocalCounter(reports, memory_bytes=memory_bytes, progress=progress)
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    backend = counter or LocalCounter(reports, memory_bytes=memory, progress=progress)
     model = SupportModel.of(plan.operator)
-    found, levels = mine_levels(backend, plan.n_items, model, threshold, largest)
+    most = min(MOST_CANDIDATES, memory // CANDIDATE_BYTES)
+    found, levels = mine_levels(backend, plan.n_items, model, threshold, largest, most)
     facts = {
         "format": FORMAT,
         "version": VERSION,

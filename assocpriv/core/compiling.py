@@ -1,0 +1,303 @@
+"""How kernels are compiled: once for each processor, kept on disk, never stale.
+
+A kernel that Python calls is an :func:`entry`, declared for one list of argument types; kernels that only kernels
+call are a :func:`kernel`, and their code lies within that of their entries. An entry is compiled, or loaded from
+disk, when it is first called or by :func:`compile_kernels`. Other types than the declared ones are a TypeError,
+not a second compilation in the middle of a run.
+
+Compiled code is kept in the first of these folders that can be used:
+
+1. what the environment variable NUMBA_CACHE_DIR names;
+2. the package's own __pycache__;
+3. the user's cache folder, if nobody else can write there.
+
+A folder that cannot be written is used as well where the code lies there already (an image filled as root and run
+read-only). Without a folder, or on a full disk, each process compiles for itself. Never is code read from a place
+that several users share unless NUMBA_CACHE_DIR says so: the files hold pickles, which run what they say.
+
+A file's name has a digest of all that its code depends on: the code of the kernels' module and of this one as
+Python loaded it (so neither times nor sizes of files matter), the versions of Python, numpy and numba with its
+compiler, the processor and numba's settings. Hence another code is another file, whoever writes or is interrupted
+meanwhile.
+"""
+
+import functools
+import hashlib
+import os
+import pickle
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeVar
+
+import llvmlite  # type: ignore[import-untyped]
+import numba
+import numpy as np
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def const(argument: Any) -> Any:
+    """Return an array type whose arrays the kernel only reads: it takes read-only arrays and others."""
+    return argument.copy(readonly=True)
+
+
+def kernel(function: _F) -> _F:
+    """Compile a kernel that only other kernels call."""
+    compiled: _F = numba.njit(nogil=True, forceinline=True)(function)
+    return compiled
+
+
+def entry(*arguments: Any) -> Callable[[_F], _F]:
+    """Compile a kernel that Python calls, for one list of argument types; to be used at a module's top level."""
+    module = sys._getframe(1).f_code  # the code now running, a module's, holds that of all its functions
+
+    def decorate(function: _F) -> _F:
+        if numba.config.DISABLE_JIT:
+            return function
+        made: Any = Entry(function, arguments, module)
+        _ENTRIES[made.__name__] = made
+        return made  # type: ignore[no-any-return]
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where an entry's compiled code is kept on disk; with no folder, what prevents it."""
+
+    folder: Path | None
+    trouble: str = ""
+
+
+class Entry:
+    """A kernel that Python calls: a callable that is compiled, or loaded from disk, when first called."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: CodeType) -> None:
+        functools.update_wrapper(self, function)
+        self.__name__ = function.__name__
+        self.py_func = function
+        self._arguments = arguments
+        self._module = module
+        self._compiled: Any = None
+        self._kept = Kept(None)
+        self._lock = threading.Lock()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel; TypeError for other types than the declared ones."""
+        compiled = self._compiled
+        if compiled is None:
+            self.load()
+            compiled = self._compiled
+        return compiled(*arguments)
+
+    def load(self) -> Kept:
+        """Compile this kernel or load it from disk, once in a process."""
+        with self._lock:
+            if self._compiled is None:
+                compiled, self._kept = _compile(self.py_func, self._arguments, self._module)
+                self._compiled = compiled
+            return self._kept
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def compile_kernels(
+    names: Iterable[str] | None = None, progress: Callable[[int, int], None] | None = None
+) -> dict[str, Kept]:
+    """Compile entries, or load them from disk, now rather than when they are first called.
+
+    Args:
+        names: entries of the modules imported so far; all of them by default.
+        progress: called with (entries done, entries).
+
+    Returns:
+        Where the code of each is kept. Empty if compilation is switched off.
+    """
+    if numba.config.DISABLE_JIT:
+        return {}
+    chosen = list(_ENTRIES if names is None else names)
+    kept = {}
+    for done, name in enumerate(chosen, start=1):
+        kept[name] = _ENTRIES[name].load()
+        if progress:
+            progress(done, len(chosen))
+    return kept
+
+
+def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: CodeType) -> tuple[Any, Kept]:
+    """Return a function compiled for these types and no others, and where its code is kept."""
+    compiled = numba.njit(nogil=True)(function)
+    kept = _keep_on_disk(compiled, module)
+    try:
+        try:
+            compiled.compile(arguments)
+        except (EOFError, ValueError, pickle.UnpicklingError):  # a damaged file
+            compiled.recompile()  # with nothing compiled yet, this only empties the cache
+            compiled.compile(arguments)
+    except OSError as error:
+        kept = Kept(None, f"{kept.folder}: {error.strerror}")
+        if not compiled.signatures:  # a file could not be read; otherwise the code is there and was not written
+            compiled = numba.njit(nogil=True)(function)
+            compiled.compile(arguments)
+    compiled.disable_compile()
+    return compiled, kept
+
+
+# ---- where code is kept
+
+
+def _keep_on_disk(compiled: Any, module: CodeType) -> Kept:
+    """Give a function that is to be compiled a cache on disk, if there is a place for one."""
+    try:
+        cache = _cache_class(_digest(module, compiled.py_func.__globals__))
+    except (ImportError, AttributeError, TypeError):  # a numba with other internals: its own cache and rules
+        cache = None
+    try:
+        if cache is None:
+            compiled.enable_caching()
+        else:
+            compiled._cache = cache(compiled.py_func)
+    except RuntimeError as error:  # no folder is suitable
+        return Kept(None, str(error))
+    return Kept(Path(compiled.stats.cache_path))
+
+
+def _cache_class(digest: str) -> Any:
+    """Return numba's cache of a function, with our folders and with the digest in the names of files.
+
+    As a class of its own it leaves the caches of other packages alone.
+    """
+    from numba.core import caching
+
+    class Locator(caching._CacheLocator):  # type: ignore[misc]
+        """Tells numba where a function's code is kept, and what it depends on."""
+
+        def __init__(self, folder: Path, py_file: str) -> None:
+            self._folder = folder
+            self._py_file = py_file  # for numba's warnings
+
+        def ensure_cache_path(self) -> None:
+            _make(self._folder)
+
+        def get_cache_path(self) -> str:
+            return str(self._folder)
+
+        def get_source_stamp(self) -> str:
+            return digest
+
+        def get_disambiguator(self) -> str:
+            return digest
+
+        @classmethod
+        def from_function(cls, function: Any, py_file: str) -> "Locator":
+            return cls(_find_folder(py_file, f"*.{function.__qualname__}-{digest}.*.nbi"), py_file)
+
+    class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]
+        """Names the files; asks our locator and no other."""
+
+        _locator_classes = (Locator,)
+
+    class Cache(caching.FunctionCache):  # type: ignore[misc]
+        """Reads and writes the files."""
+
+        _impl_class = Names
+
+    return Cache
+
+
+def _find_folder(py_file: str, files: str) -> Path:
+    """Return the first folder that can be written or holds some files already; RuntimeError where there is none."""
+    troubles = []
+    for folder, shared in _folders(py_file):
+        trouble = _trouble_with(folder, shared, files)
+        if not trouble:
+            return folder
+        troubles.append(f"{folder}: {trouble}")
+    raise RuntimeError("; ".join(troubles))
+
+
+def _folders(py_file: str) -> Iterator[tuple[Path, bool]]:
+    """Yield the folders that code may be kept in, best first, and whether more users than one may rely on each."""
+    if numba.config.CACHE_DIR:
+        yield Path(numba.config.CACHE_DIR) / "assocpriv", True
+    yield Path(py_file).parent / "__pycache__", True
+    from numba.misc.appdirs import AppDirs
+
+    users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
+    if users.is_absolute():  # without a home it is relative to wherever we are
+        yield users, False
+
+
+def _trouble_with(folder: Path, shared: bool, files: str) -> str:
+    """Return why a folder is of no use, or nothing."""
+    try:
+        _make(folder, 0o777 if shared else 0o700)
+    except OSError as error:
+        if not any(folder.glob(files)):
+            return error.strerror or "cannot be written"
+    return "" if shared or _is_private(folder) else "another user can write there"
+
+
+def _make(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder; raise OSError where it cannot be written."""
+    folder.mkdir(mode, parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+
+
+def _is_private(folder: Path) -> bool:
+    """Tell whether only this user and root can write a folder, or exchange a folder on the way to it."""
+    if not hasattr(os, "getuid"):
+        return True  # Windows keeps the folders of users apart
+    folder = Path(os.path.realpath(folder))
+    for place in (folder, *folder.parents):
+        try:
+            status = place.stat()
+        except OSError:
+            return False
+        shared_bits = stat.S_IWOTH | (stat.S_IWGRP if place == folder else 0)
+        # in a sticky folder such as /tmp only owners can exchange what is theirs
+        if status.st_uid not in (0, os.getuid()) or (
+            status.st_mode & shared_bits and not status.st_mode & stat.S_ISVTX
+        ):
+            return False
+    return True
+
+
+# ---- what code depends on
+
+_SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
+
+
+def _digest(module: CodeType, variables: dict[str, Any]) -> str:
+    """Return a digest of all that decides what a module's kernels are compiled to."""
+    from numba.core.registry import cpu_target
+
+    facts = (
+        *(sys.implementation.cache_tag, np.__version__, numba.__version__, llvmlite.__version__),
+        cpu_target.target_context.codegen().magic_tuple(),  # operating system, processor and its features
+        [getattr(numba.config, name, None) for name in _SETTINGS],
+        _facts(module),
+        _facts(_THIS_MODULE),
+        sorted((name, repr(value)) for name, value in variables.items() if isinstance(value, int | np.integer)),
+    )
+    return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
+
+
+def _facts(value: Any) -> Any:
+    """Return what a code object does, constants and inner functions included, alike in every process."""
+    if isinstance(value, CodeType):
+        code = (value.co_name, value.co_code, value.co_exceptiontable, value.co_flags, value.co_names)
+        variables = (value.co_varnames, value.co_freevars, value.co_cellvars)
+        counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
+        return (code, variables, counts, [_facts(constant) for constant in value.co_consts])
+    return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+
+_THIS_MODULE = sys._getframe().f_code

@@ -1,0 +1,58 @@
+"""What this machine has: cores, memory, caches. Only speed depends on it, never a result."""
+
+import os
+from pathlib import Path
+
+_L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
+_LEAST_MEMORY = 64 << 20
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cache_bytes() -> tuple[int, int]:
+    """Return the sizes of a core's first (data) and second cache; typical small ones where the system is silent."""
+    return _system("SC_LEVEL1_DCACHE_SIZE") or _L1_BYTES, _system("SC_LEVEL2_CACHE_SIZE") or _L2_BYTES
+
+
+def free_memory() -> int:
+    """Return the bytes that a process may still take without others being swapped out."""
+    free = _memory_of_system()
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        allowed, taken = _number_in(_CGROUP / limit), _number_in(_CGROUP / used)
+        if allowed is not None and taken is not None:  # a container's own limit
+            free = min(free, max(0, allowed - taken))
+    return free
+
+
+def default_memory() -> int:
+    """Return what a job may hold of its data at a time if nobody says: a quarter of what is free."""
+    return max(_LEAST_MEMORY, free_memory() // 4)
+
+
+def _memory_of_system() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def _system(name: str) -> int:
+    try:
+        return max(0, os.sysconf(name))
+    except (AttributeError, ValueError, OSError):  # not this system, or not this C library
+        return 0
+
+
+def _number_in(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):  # no such file, or "max"
+        return None
