@@ -140,9 +140,10 @@ def installed_stamp():
 
 
 def install(extra):
-    """Make .venv hold this package and, with extra "dev", the developer tools; do nothing when it does."""
-    # an environment with the developer tools serves the demo as well
-    current = installed_stamp() in (wanted_stamp(extra), wanted_stamp("dev"))
+    """Make .venv hold this package with an extra's tools ("dev", "dev,bench"); do nothing when it does."""
+    # an environment with the benches' peers serves the developer, one with the developer tools the demo as well
+    serving = {"": ("", "dev", "dev,bench"), "dev": ("dev", "dev,bench")}.get(extra, (extra,))
+    current = installed_stamp() in [wanted_stamp(each) for each in serving]
     if not venv_works():
         make_venv()
     elif current:
@@ -189,7 +190,8 @@ def check(arguments):
 
 def bench(arguments):
     """Run the benches."""
-    install("dev")
+    # peers are only needed where plain baskets are mined: pyfim wants a compiler, Spark is large
+    install("dev,bench" if {"mining", "all"} & set(arguments) else "dev")
     return subprocess.call([venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment())
 
 

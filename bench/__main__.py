@@ -1,109 +1,93 @@
-"""Measure: ``python -m bench [core|kernels] [--reports N] [--json] [--save]``.
+"""Measure: ``python -m bench [kernels|mining|growth|startup|all] [--json] [--save] [...]``.
 
 Machines are shared and noisy, so every figure is a ratio against a peer or a ceiling measured in the same run; medians
-of several rounds, the two sides taken in turn.
+of several rounds, the sides taken in turn. Each measurement has a process of its own.
 """
 
 import argparse
 import json
-import os
-import platform
 import sys
-from importlib.metadata import version
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.core.bitmap import count_row_supersets, report_rows
-from assocpriv.core.codes import item_columns
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.plan import Plan
-from assocpriv.core.privacy import Breach
-from assocpriv.files.reports import Reports
-from assocpriv.lab.planner import make_plan
-from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.server.itemsets import mine
-from bench import kernels
-from bench.timing import ROUNDS, medians
+from bench import growth, mining, startup, tables
+from bench.child import measure
+from bench.machine import machine, versions
+from bench.peers import PEERS
 
 RESULTS = Path(__file__).parent / "results"
+TITLES = {
+    "kernels": "The compiled loops",
+    "mining": "Mining end to end",
+    "growth": "How mining grows",
+    "startup": "Start-up",
+}
 
 
-def randomization(plan: Plan, n_reports: int) -> dict[str, float]:
-    """Compare randomizing with drawing the random words it consumes."""
-    from assocpriv.client.bulk import BulkRandomizer
-
-    settings = QuestSettings(n_baskets=n_reports, n_items=plan.n_items, mean_size=float(plan.transaction_size))
-    baskets, _ = generate_quest(settings).aligned(plan.catalogue, unknown="drop")
-    n_words = BulkRandomizer(plan).words_needed(baskets)
-    entropy = SystemEntropy()
-    ours, ceiling = medians(
-        lambda: sum(len(chunk.packed) for chunk in randomize_chunks(baskets, plan, entropy=entropy)),
-        lambda: entropy.words(n_words),
-    )
-    return {"reports_per_s": n_reports / ours, "times_the_entropy": ours / ceiling}
-
-
-def pairs(plan: Plan, packed: np.ndarray, n_rows: int) -> dict[str, float]:
-    """Compare counting all pairs of items' bitmaps with numpy's population count, one core each."""
-    items = np.arange(n_rows, dtype=np.int64)
-    rows = report_rows(packed, plan, item_columns(plan.generator, plan.operator.insert_bits, items), items)
-    couples = np.column_stack(np.triu_indices(n_rows, 1)).astype(np.int64)
-
-    def with_numpy() -> None:
-        for i in range(n_rows - 1):
-            np.bitwise_count(rows[i + 1 :] & rows[i]).sum(axis=1)
-
-    ours, theirs = medians(lambda: count_row_supersets(rows, couples), with_numpy)
-    bits = len(couples) * len(packed)
-    return {"tbit_per_s": bits / ours / 1e12, "faster_than_numpy": theirs / ours}
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("set", nargs="?", choices=[*TITLES, "all"], default="kernels", help="what to measure")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")
+    parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
+    parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
+    parser.add_argument("--reports", type=int, help="kernels: reports to randomize (default 1,000,000)")
+    parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail,randomized)")
+    parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
+    parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
+    return parser.parse_args()
 
 
-def mining(plan: Plan, packed: np.ndarray) -> dict[str, float]:
-    """Compare the whole of mining with counting its pairs alone."""
-    reports = Reports(plan, packed)
-    (whole,) = medians(lambda: mine(reports, 0.02))
-    return {"seconds": whole, "reports_per_s": len(packed) / whole}
+def kernels(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the kernels in a process of their own."""
+    return measure("bench.kernels:run", n_reports=options.reports or (100_000 if options.quick else 1_000_000))
 
 
-def core(n_reports: int) -> dict[str, object]:
-    """Return the figures of randomizing, counting and mining with the default plan."""
-    catalogue = generate_quest(QuestSettings(n_baskets=1, n_items=1_000)).catalogue
-    result: dict[str, object] = {}
-    for code in ("bch", "reed-solomon"):
-        plan = make_plan(catalogue, 5, Breach("5%", "50%"), code=code, reports=n_reports)
-        result[f"randomize, {plan.report_bits}-bit {code} seeds"] = randomization(plan, n_reports)
-    plan = make_plan(catalogue, 5, Breach("5%", "50%"), reports=n_reports)
-    baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))
-    chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy())
-    packed = np.concatenate([chunk.packed for chunk in chunks])
-    result["all pairs of 200 items, one core"] = pairs(plan, packed, 200)
-    result["mine at 2%, 1,000 items, K = 3"] = mining(plan, packed)
-    return result
+def mining_settings(options: argparse.Namespace) -> mining.Settings:
+    """Return what the command line says of mining."""
+    cases = [name for name in options.cases.split(",") if name]
+    peers = [name.strip() for name in options.peers.split(",")]
+    return mining.Settings(options.quick, options.large, cases, peers, options.limit)
+
+
+RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
+    "kernels": kernels,
+    "mining": lambda options: mining.run(mining_settings(options)),
+    "growth": lambda options: growth.run(quick=options.quick, large=options.large),
+    "startup": lambda options: startup.run(quick=options.quick),
+}
+
+
+def as_markdown(name: str, result: dict[str, Any]) -> str:
+    """Return a set's figures, with what they were measured on, as Markdown."""
+    plain = {"mining": mining.markdown, "growth": growth.markdown, "startup": startup.markdown}
+    write = plain.get(name, tables.all_figures)
+    return tables.heading(result, TITLES[name]) + write(result)
+
+
+def save(name: str, result: dict[str, Any], options: argparse.Namespace) -> None:
+    """Keep a result as JSON and as Markdown."""
+    RESULTS.mkdir(exist_ok=True)
+    marks = "".join(f"-{mark}" for mark in ("quick", "large") if getattr(options, mark))
+    stem = RESULTS / f"{name}{marks}"
+    stem.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    stem.with_suffix(".md").write_text(as_markdown(name, result), encoding="utf-8")
+    mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
 
 
 def main() -> None:
-    """Run one set of measurements and print or save it."""
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("set", nargs="?", choices=["core", "kernels"], default="core", help="what to measure")
-    parser.add_argument("--reports", type=int, default=1_000_000, help="number of reports (default 1,000,000)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on one line")
-    parser.add_argument("--save", action="store_true", help="keep the result under bench/results/")
-    options = parser.parse_args()
-    result: dict[str, object] = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "versions": {name: version(name) for name in ("assocpriv", "numpy", "numba", "pyarrow")},
-        "reports": options.reports,
-        "rounds": ROUNDS,
-    }
-    result |= {"core": core, "kernels": kernels.run}[options.set](options.reports)
-    print(json.dumps(result, indent=None if options.json else 1))
-    if options.save:
-        RESULTS.mkdir(exist_ok=True)
-        name = RESULTS / f"{options.set}-{options.reports}.json"
-        name.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        print(f"kept as {name.name}", file=sys.stderr)
+    """Run sets of measurements and print or save them."""
+    options = arguments()
+    for name in TITLES if options.set == "all" else [options.set]:
+        about = {"set": name, "machine": machine(), "versions": versions()}
+        result = about | RUNS[name](options)
+        print(json.dumps(result) if options.json else as_markdown(name, result), flush=True)
+        if options.save:
+            save(name, result, options)
+        if "failure" in result:
+            sys.exit(f"{name}: {result['failure']}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """Medians over rounds in which the sides of a comparison take turns."""
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
+from typing import Any
 
 ROUNDS = 5
+TURNS = 3
+LONG_S = 60.0  # what takes longer is measured once
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -14,7 +17,42 @@ def seconds(action: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def medians(*actions: Callable[[], object]) -> list[float]:
+def medians(*actions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
     """Return each action's median time; a first round warms up and does not count."""
-    rounds = [[seconds(action) for action in actions] for _ in range(ROUNDS + 1)][1:]
-    return [statistics.median(times) for times in zip(*rounds, strict=True)]
+    times = [[seconds(action) for action in actions] for _ in range(rounds + 1)][1:]
+    return [statistics.median(column) for column in zip(*times, strict=True)]
+
+
+def settled(action: Callable[[], object], turns: int = TURNS) -> float:
+    """Return the median time of some calls after one that warms up; the time of that one if it was long."""
+    first = seconds(action)
+    return first if first > LONG_S else statistics.median(seconds(action) for _ in range(turns))
+
+
+def take_turns(runs: Mapping[str, Callable[[], dict[str, Any]]], turns: int = TURNS) -> dict[str, dict[str, Any]]:
+    """Run every side once a round and return each side's medians; long runs and failed ones get one round.
+
+    A run returns figures with ``process_s``, or what failed under ``failure``.
+    """
+    outcomes: dict[str, list[dict[str, Any]]] = {name: [] for name in runs}
+    for turn in range(turns):
+        for name, run in runs.items():
+            if turn == 0 or _again(outcomes[name][-1]):
+                outcomes[name].append(run())
+    return {name: middle(rounds) for name, rounds in outcomes.items()}
+
+
+def _again(outcome: dict[str, Any]) -> bool:
+    return "failure" not in outcome and outcome["process_s"] <= LONG_S
+
+
+def middle(outcomes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first outcome with the medians of its figures, or a failure among them."""
+    failed = [outcome for outcome in outcomes if "failure" in outcome]
+    if failed:
+        return failed[0]
+    merged = dict(outcomes[0])
+    for name, value in merged.items():
+        if isinstance(value, float):
+            merged[name] = statistics.median(outcome[name] for outcome in outcomes if name in outcome)
+    return merged | {"rounds": len(outcomes)}
