@@ -56,7 +56,7 @@ def test_other_pairs_are_not_taken_for_all(rng):
 def test_rows_begin_at_cache_lines_and_blocks_fit_the_cache(caches, n_bits):
     """Bitmaps have room for every transaction, and all their rows start at a cache line."""
     rows = empty_rows(3, n_bits)
-    assert rows.shape[0] * rows.shape[2] * 64 >= n_bits
+    assert n_bits <= rows.shape[0] * rows.shape[2] * 64 <= n_bits + 2048 * max(1, rows.shape[0])
     assert rows.ctypes.data % 64 == 0 or not rows.size
     assert rows.shape[2] % 32 == 0
     assert rows.shape[2] <= block_words()
@@ -102,6 +102,7 @@ def test_tables_are_as_small_as_the_caches(caches):
     bits = bitmap._group_bits(136, 7_000)
     lines = -(-136 // bits) << bits
     assert lines * 32 * 8 <= caches[1] // 2 or bits == 4
+    assert -(-9000 // bitmap._group_bits(9000, 10**6)) << bitmap._group_bits(9000, 10**6) <= 1 << 16
 
 
 def test_transactions_become_rows(rng):

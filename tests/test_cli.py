@@ -301,7 +301,7 @@ def test_memory_is_a_size(home: Path, tmp_path: Path, size: str) -> None:
     assert records[0] == records[1]
 
 
-@pytest.mark.parametrize("size", ["lots", "", "1", "63MiB", "1iB", "-1GB", "1PB", "1e9", "nan"])
+@pytest.mark.parametrize("size", ["lots", "", "1", "63MiB", "1iB", "-1GB", "1PB", "1e9", "nan", "9" * 400])
 def test_memory_that_is_no_size(home: Path, tmp_path: Path, size: str) -> None:
     """Another word, or too little, is wrong usage and says what a size looks like."""
     for question in (
@@ -310,6 +310,15 @@ def test_memory_that_is_no_size(home: Path, tmp_path: Path, size: str) -> None:
     ):
         message = refused_without_output(tmp_path, *question, f"--memory={size}", status=2)
         assert "MiB" in message or "GB" in message
+
+
+@pytest.mark.skipif(not Path("/dev/stdin").exists(), reason="a system without /dev/stdin")
+def test_baskets_may_come_through_a_pipe(home: Path, tmp_path: Path) -> None:
+    """What another program writes is read as a file is."""
+    options = ["--plan", home / "plan.json", "-o", tmp_path / "r.parquet", "--format", "dat", "--json"]
+    done = python("randomize", "/dev/stdin", *options, input=(home / "b.dat").read_text())
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["reports"] == N_BASKETS
 
 
 def test_a_long_file_must_fit_the_memory(tmp_path: Path) -> None:

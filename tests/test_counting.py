@@ -185,6 +185,25 @@ def test_sums_over_no_and_many_inputs():
     assert add_up(add, (np.array([i, 1]) for i in range(100)), 2).tolist() == [4950, 100]
 
 
+def test_done_is_told_when_it_is_done():
+    """Inputs are told in order, each after its work; work that has not begun is given up with the caller."""
+    begun, told = [], []
+
+    def work(given, _counts):
+        begun.append(given)
+
+    def tell(given):
+        assert given in begun
+        told.append(given)
+        if given == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_up(work, range(10**6), 1, tell)
+    assert told == list(range(6))
+    assert len(begun) < 1000
+
+
 def test_an_error_in_a_part_is_not_swallowed():
     """What goes wrong while counting one part is raised by the sum."""
 

@@ -472,3 +472,43 @@ def test_rows_of_another_width_are_not_written(tmp_path: Path) -> None:
     """Arrays whose rows are not of the plan's width are refused, not cut."""
     with pytest.raises(WireError):
         write_reports([np.zeros((4, 5), np.uint8)], WIDE, tmp_path / "r.parquet")
+
+
+# ---- collections
+
+
+@pytest.mark.parametrize(
+    "packed",
+    [
+        np.zeros((3, PLAN.report_bytes + 1), np.uint8),
+        np.zeros((3, 40 * PLAN.report_bytes), np.uint8),
+        np.zeros((3, PLAN.report_bytes), np.int64),
+        np.zeros(3 * PLAN.report_bytes, np.uint8),
+        np.zeros((3, 1, PLAN.report_bytes), np.uint8),
+    ],
+)
+def test_arrays_that_are_no_reports_are_refused(packed: NDArray[Any]) -> None:
+    """Rows of another length, type or shape would lead compiled code beyond its tables."""
+    with pytest.raises(WireError, match=f"rows of {PLAN.report_bytes} bytes"):
+        Reports(PLAN, packed)
+
+
+def test_bits_beyond_the_plan_are_refused_in_memory() -> None:
+    """A bit that no report of the plan has is told, as in files."""
+    assert PLAN.report_bits % 8
+    with pytest.raises(WireError, match="report 0 has a bit set beyond"):
+        Reports(PLAN, np.full((1, PLAN.report_bytes), 255, np.uint8))
+
+
+@pytest.mark.parametrize("sizes", [[3] * 40, [0, 1, 64, 1, 0, 63, 64, 2], [64], [], [200, 1, 1]])
+def test_small_files_come_in_large_batches(tmp_path: Path, sizes: list[int]) -> None:
+    """All reports come in order, in batches no larger than asked for, few of them small."""
+    packed, start = packed_reports(PLAN, 300), 0
+    (tmp_path / "empty").mkdir()
+    for number, size in enumerate([*sizes, 1]):
+        write_reports([packed[start : start + size]], PLAN, tmp_path / f"{number:03}.parquet")
+        start += size
+    batches = list(read_reports(tmp_path).batches(64))
+    assert np.array_equal(np.concatenate(batches), packed[:start])
+    assert max(map(len, batches)) <= 64
+    assert len(batches) <= 2 + 2 * start // 64

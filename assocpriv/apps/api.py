@@ -16,7 +16,7 @@ from assocpriv.client.itemset import Randomizer
 from assocpriv.client.sampling import SamplingLoss, count_sizes, sampling_loss
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BasketError
-from assocpriv.core.machine import default_memory
+from assocpriv.core.machine import default_memory, workers_within
 from assocpriv.core.plan import Plan
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.lab.planner import make_plan as plan
@@ -154,7 +154,7 @@ def randomize_file(
             sizes.update(count_sizes(batch))
             yield batch
 
-    chunks = randomize_chunks(counted(), plan, entropy=SystemEntropy())
+    chunks = randomize_chunks(counted(), plan, entropy=SystemEntropy(), workers=workers_within(memory))
     write_reports((chunk.packed for chunk in chunks), plan, output, force=force)
     return RandomizedFile(stream.counts, sizes[0], sampling_loss(sizes, plan))
 

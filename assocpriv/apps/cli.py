@@ -43,24 +43,34 @@ class _Group(click.Group):
         """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
-        if threading.current_thread() is threading.main_thread():
-            # as Ctrl-C: what is unfinished is taken away on the way out
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
-        return super().main(*args, **options)
+        if threading.current_thread() is not threading.main_thread():
+            return super().main(*args, **options)
+        # as Ctrl-C: what is unfinished is taken away on the way out
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            return super().main(*args, **options)
+        finally:
+            signal.signal(signal.SIGTERM, before)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except AssocprivError as error:
-            Progress.clear_terminal()
-            raise click.ClickException(" ".join(str(error).split())) from None
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
-        except OSError as error:  # a name too long for the system, a full disk behind standard output
-            where = f"{error.filename}: " if error.filename is not None else ""
-            raise click.ClickException(f"{where}{error.strerror or 'the system refused'}") from None
-        except MemoryError:
-            raise click.ClickException("out of memory; take fewer baskets, or a higher minimum support") from None
+        except (AssocprivError, OSError, MemoryError) as error:
+            problem = _problem(error)
+        Progress.clear_terminal()
+        raise click.ClickException(problem)
+
+
+def _problem(error: AssocprivError | OSError | MemoryError) -> str:
+    """Say on one line what was refused."""
+    if isinstance(error, MemoryError):
+        return "out of memory; take fewer baskets, a higher minimum support or less --memory"
+    if isinstance(error, OSError):  # a name too long for the system, a full disk behind standard output
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror or 'the system refused'}"
+    return " ".join(str(error).split())
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

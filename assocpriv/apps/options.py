@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import click
 
+from assocpriv.core.machine import LEAST_MEMORY
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -58,8 +60,7 @@ basket_options = joined(
 )
 
 
-LEAST_MEMORY = 64 << 20
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) *(?:([KMGT])(I?))?B?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE)
 
 
 def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:

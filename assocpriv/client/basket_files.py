@@ -23,7 +23,7 @@ from assocpriv.client.baskets import Baskets, assemble_in_order
 from assocpriv.client.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.machine import cores
+from assocpriv.core.machine import workers_within
 from assocpriv.core.parallel import map_ahead
 
 Progress = Callable[[int, int], None]
@@ -197,9 +197,10 @@ def stream_baskets(
     """
     check_choices(unknown=unknown, repeats=repeats, empty=empty)
     path = Path(path)
-    # a chunk a core, one that waits and one that is cut
-    share = memory_bytes // (_WORKING_BYTES * (cores() + 2))
-    budget = _Budget(min(CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, share)), memory_bytes)
+    workers = workers_within(memory_bytes)
+    # a chunk a worker, one that waits and one that is cut
+    share = memory_bytes // (_WORKING_BYTES * (workers + 2))
+    budget = _Budget(min(CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, share)), memory_bytes, workers)
 
     def finish(cells: Cells) -> tuple[Baskets, ReadCounts]:
         return _finished(cells, catalogue, unknown, repeats, empty)
@@ -209,10 +210,11 @@ def stream_baskets(
 
 @dataclass(frozen=True, slots=True)
 class _Budget:
-    """What reading may take: text parsed at once, and memory in all; None for as much as it needs."""
+    """What reading may take: text parsed at once, memory in all and threads; None for as much as it needs."""
 
     chunk_bytes: int
     memory_bytes: int | None = None
+    workers: int | None = None
 
     def units(self, unit_bytes: int) -> int:
         """Return how many units of some size fit, −1 if any number does."""
@@ -288,11 +290,12 @@ class _ToldFile(io.FileIO):
 
     def __init__(self, path: Path, progress: Progress) -> None:
         super().__init__(path)
-        self._progress, self._size = progress, path.stat().st_size
+        self._progress, self._size, self._read = progress, path.stat().st_size, 0
 
     def readinto(self, buffer: Any) -> int | None:
         read = super().readinto(buffer)
-        self._progress(self.tell(), self._size)
+        self._read += read or 0
+        self._progress(self.tell() if self.seekable() else self._read, self._size)
         return read
 
 
@@ -312,7 +315,7 @@ def _line_batches(
     parse: Callable[[Chunk], Cells], opened: _Opener, budget: _Budget, work: _Work[_Result]
 ) -> Iterator[_Result]:
     with opened() as file:
-        yield from map_ahead(lambda chunk: work(parse(chunk)), _line_chunks(file, budget))
+        yield from map_ahead(lambda chunk: work(parse(chunk)), _line_chunks(file, budget), budget.workers)
 
 
 def _line_chunks(file: BinaryIO, budget: _Budget) -> Iterator[Chunk]:
@@ -358,7 +361,7 @@ def _read_parquet(opened: _Opener, budget: _Budget, work: _Work[_Result]) -> Ite
         if not file.read(1):
             raise BasketError(_NO_BASKETS)
         file.seek(0)
-        yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget))
+        yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget), budget.workers)
 
 
 def _parquet_cells(file: BinaryIO, budget: _Budget) -> Iterator[Callable[[], Cells]]:

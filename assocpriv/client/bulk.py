@@ -142,9 +142,10 @@ def randomize_chunks(
     *,
     entropy: WordEntropy,
     chunk: int | None = None,
+    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[RandomizedChunk]:
-    """Randomize all transactions, at hand or batch by batch, in order, on all cores.
+    """Randomize all transactions, at hand or batch by batch, in order, on all cores (or ``workers`` threads).
 
     Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
     one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
@@ -169,7 +170,7 @@ def randomize_chunks(
                 part = batch[start : start + chunk]
                 yield part, entropy.words(randomizer.words_needed(part) + _SPARE_WORDS)
 
-    for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts()):
+    for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts(), workers):
         yield randomized
         done += len(randomized.packed)
         if progress:

@@ -8,7 +8,7 @@ word t div 64, counted through the blocks; bits beyond the last transaction are 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.codes import WORD_BITS, item_columns
+from assocpriv.core.codes import WORD_BITS, Field, item_columns
 from assocpriv.core.machine import cache_bytes
 from assocpriv.core.plan import Plan
 
@@ -18,7 +18,7 @@ _COLUMNS_AT_ONCE = 1 << 14
 
 
 def block_words() -> int:
-    """Return the words of a block's row, a power of two: the eight rows that a tile reads fit the first cache."""
+    """Return the most words of a block's row, a power of two: the eight rows that a tile reads fit the first cache."""
     return 1 << max(5, (cache_bytes()[0] // (8 * 8)).bit_length() - 1)
 
 
@@ -26,9 +26,10 @@ def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
     from assocpriv.core.kernels import LANES
 
-    n_words = -(-n_bits // (WORD_BITS * LANES)) * LANES
-    width = min(block_words(), n_words)
-    return _aligned((-(-n_words // width) if width else 0, n_rows, width))
+    n_lanes = -(-n_bits // (WORD_BITS * LANES))
+    n_blocks = -(-n_lanes * LANES // block_words())
+    # blocks of about the same size, so that little of the last one is empty
+    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * LANES if n_blocks else 0))
 
 
 def _aligned(shape: tuple[int, int, int]) -> Rows:
@@ -43,7 +44,7 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
     from assocpriv.core.kernels import transpose_reports
 
     planes = empty_rows(8 * packed.shape[1], len(packed))
-    transpose_reports(packed, planes)
+    transpose_reports(np.ascontiguousarray(packed), planes)
     return planes
 
 
@@ -59,35 +60,33 @@ class ItemTables:
         self._items = items
         self._num = plan.operator.insert_num
         self._is_seeded = plan.generator.kind != "none"
+        self._n_planes = 8 * plan.report_bytes
         if self._is_seeded:
-            n_bits, r = 8 * plan.report_bytes, plan.operator.insert_bits
-            self._group_bits = _group_bits(n_bits, len(items) * r)
+            r, field = plan.operator.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
+            self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
-                _entries(item_columns(plan.generator, r, part), n_bits, self._group_bits)
+                _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)
                 for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
             ]
             self._entries = np.concatenate(parts)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of the tables."""
-        return self._entries.nbytes if self._is_seeded else 0
 
     def rows(self, planes: Rows, n_reports: int) -> Rows:
         """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
         from assocpriv.core.kernels import expand_items
 
+        assert planes.shape[1] == self._n_planes
         rows = _aligned((planes.shape[0], len(self._items), planes.shape[2]))
         if self._is_seeded:
             expand_items(planes, self._entries, self._num, n_reports, self._group_bits, rows)
         else:
-            np.take(planes, self._items, axis=1, out=rows)
+            np.take(planes, self._items, axis=1, out=rows, mode="clip")  # another mode would copy them twice
         return rows
 
     def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
         """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
         from assocpriv.core.kernels import count_items
 
+        assert planes.shape[1] == self._n_planes
         if self._is_seeded:
             count_items(planes, self._entries, self._num, n_reports, self._group_bits, counts)
         else:
@@ -98,7 +97,7 @@ def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
     from assocpriv.core.kernels import LANES
 
-    room = cache_bytes()[1] // 2 // (8 * LANES)
+    room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
     fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= room]
     return min(fitting)[1] if fitting else 4

@@ -156,14 +156,9 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: C
 def _keep_on_disk(compiled: Any, module: CodeType) -> Kept:
     """Give a function that is to be compiled a cache on disk, if there is a place for one."""
     try:
-        cache = _cache_class(_digest(module, compiled.py_func.__globals__))
-    except (ImportError, AttributeError, TypeError):  # a numba with other internals: its own cache and rules
-        cache = None
-    try:
-        if cache is None:
-            compiled.enable_caching()
-        else:
-            compiled._cache = cache(compiled.py_func)
+        compiled._cache = _cache_class(_digest(module, compiled.py_func.__globals__))(compiled.py_func)
+    except (ImportError, AttributeError, TypeError):  # its own cache has other rules than ours
+        return Kept(None, f"numba {numba.__version__} keeps code in another way")
     except RuntimeError as error:  # no folder is suitable
         return Kept(None, str(error))
     return Kept(Path(compiled.stats.cache_path))
@@ -252,7 +247,7 @@ def _make(folder: Path, mode: int = 0o777) -> None:
 
 
 def _is_private(folder: Path) -> bool:
-    """Tell whether only this user and root can write a folder, or exchange a folder on the way to it."""
+    """Tell whether only this user and root can write a folder; on the way to it, also members of a folder's group."""
     if not hasattr(os, "getuid"):
         return True  # Windows keeps the folders of users apart
     folder = Path(os.path.realpath(folder))
@@ -261,11 +256,12 @@ def _is_private(folder: Path) -> bool:
             status = place.stat()
         except OSError:
             return False
-        shared_bits = stat.S_IWOTH | (stat.S_IWGRP if place == folder else 0)
+        if status.st_uid not in (0, os.getuid()):
+            return False
+        if place == folder and status.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
+            return False
         # in a sticky folder such as /tmp only owners can exchange what is theirs
-        if status.st_uid not in (0, os.getuid()) or (
-            status.st_mode & shared_bits and not status.st_mode & stat.S_ISVTX
-        ):
+        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
             return False
     return True
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
-_LEAST_MEMORY = 64 << 20
+LEAST_MEMORY = 64 << 20  # a job may hold
 _CGROUP = Path("/sys/fs/cgroup")
 
 
@@ -23,19 +23,24 @@ def cache_bytes() -> tuple[int, int]:
 def free_memory() -> int:
     """Return the bytes that a process may still take without others being swapped out."""
     free = _memory_of_system()
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    for limit, used, cached in (
+        ("memory.max", "memory.current", "memory.stat:inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat:total_inactive_file"),
     ):
-        allowed, taken = _number_in(_CGROUP / limit), _number_in(_CGROUP / used)
-        if allowed is not None and taken is not None:  # a container's own limit
-            free = min(free, max(0, allowed - taken))
+        allowed, taken = _cgroup_number(limit), _cgroup_number(used)
+        if allowed is not None and taken is not None:  # a container's own limit; cached files give way
+            free = min(free, max(0, allowed - taken + (_cgroup_number(cached) or 0)))
     return free
 
 
 def default_memory() -> int:
     """Return what a job may hold of its data at a time if nobody says: a quarter of what is free."""
-    return max(_LEAST_MEMORY, free_memory() // 4)
+    return max(LEAST_MEMORY, free_memory() // 4)
+
+
+def workers_within(memory_bytes: int) -> int:
+    """Return how many cores to work on where each takes up to 16 MiB for what it works on."""
+    return max(1, min(cores(), memory_bytes >> 24))
 
 
 def _memory_of_system() -> int:
@@ -51,8 +56,11 @@ def _system(name: str) -> int:
         return 0
 
 
-def _number_in(path: Path) -> int | None:
+def _cgroup_number(name: str) -> int | None:
+    """Return the number that a file holds, or holds under a key."""
+    file, _, key = name.partition(":")
     try:
-        return int(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):  # no such file, or "max"
+        text = (_CGROUP / file).read_text(encoding="ascii")
+        return int(dict(line.split() for line in text.splitlines())[key] if key else text)
+    except (KeyError, OSError, ValueError):  # no such file, or "max"
         return None

@@ -15,10 +15,16 @@ _Input = TypeVar("_Input")
 _Output = TypeVar("_Output")
 
 
-def map_ahead(work: Callable[[_Input], _Output], inputs: Iterable[_Input]) -> Iterator[_Output]:
-    """Yield ``work`` of each input in order; inputs are taken in this thread, one a core ahead of the results."""
-    workers = cores()
-    with ThreadPoolExecutor(workers) as pool:
+def map_ahead(
+    work: Callable[[_Input], _Output], inputs: Iterable[_Input], workers: int | None = None
+) -> Iterator[_Output]:
+    """Yield ``work`` of each input in order; inputs are taken in this thread, one a worker ahead of the results.
+
+    There is a worker a core, or as many as ``workers`` says. Whoever stops early waits only for work that has begun.
+    """
+    workers = workers or cores()
+    pool = ThreadPoolExecutor(workers)
+    try:
         waiting: deque[Future[_Output]] = deque()
         for given in inputs:
             waiting.append(pool.submit(work, given))
@@ -26,26 +32,34 @@ def map_ahead(work: Callable[[_Input], _Output], inputs: Iterable[_Input]) -> It
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def add_up(
-    work: Callable[[_Input, NDArray[np.int64]], None], inputs: Iterable[_Input], n_counts: int
+    work: Callable[[_Input, NDArray[np.int64]], None],
+    inputs: Iterable[_Input],
+    n_counts: int,
+    told: Callable[[_Input], None] | None = None,
 ) -> NDArray[np.int64]:
     """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to an array it is given.
 
-    Each thread has one such array of its own, so that nobody waits and nothing is allocated on the way.
+    Each thread has one such array of its own, so that nobody waits and nothing is allocated on the way. ``told`` is
+    called in this thread with each input that is done.
     """
     own = threading.local()
     everything: list[NDArray[np.int64]] = []
 
-    def add(given: _Input) -> None:
+    def add(given: _Input) -> _Input:
         if not hasattr(own, "counts"):
             own.counts = np.zeros(n_counts, dtype=np.int64)
             everything.append(own.counts)
         work(given, own.counts)
+        return given
 
-    for _ in map_ahead(add, inputs):
-        pass
+    for given in map_ahead(add, inputs):
+        if told:
+            told(given)
     total = everything.pop() if everything else np.zeros(n_counts, dtype=np.int64)
     for counts in everything:
         total += counts

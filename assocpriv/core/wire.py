@@ -12,7 +12,7 @@ from bitarray import bitarray
 from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
-from assocpriv.core.codes import WORD_BITS, item_columns
+from assocpriv.core.codes import item_columns
 from assocpriv.core.errors import WireError
 from assocpriv.core.plan import Plan
 
@@ -87,11 +87,3 @@ def check_unused_bits(packed: NDArray[np.uint8], plan: Plan, source: str = "", f
             f"{source}report {position} has a bit set beyond the plan's {plan.report_bits}; "
             "was it made with another plan?"
         )
-
-
-def report_words(packed: NDArray[np.uint8], bits: int) -> NDArray[np.uint64]:
-    """Return packed reports as words, uint64 of shape (reports, ⌈bits/64⌉), bit b at bit b mod 64 of word b div 64."""
-    words = -(-bits // WORD_BITS)
-    padded = np.zeros((len(packed), words * 8), dtype=np.uint8)
-    padded[:, : packed.shape[1]] = packed
-    return padded.view("<u8").astype(np.uint64, copy=False)

@@ -38,12 +38,19 @@ class Reports:
         packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
         paths: the files, if they are in files.
         file_reports: number of reports in the files.
+
+    Raises:
+        WireError: an array that cannot be reports of the plan.
     """
 
     plan: Plan
     packed: NDArray[np.uint8]
     paths: tuple[Path, ...] = ()
     file_reports: int = 0
+
+    def __post_init__(self) -> None:
+        _check_rows(self.packed, self.plan)
+        check_unused_bits(self.packed, self.plan)
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
@@ -66,6 +73,9 @@ class Reports:
         Raises:
             WireError: a file that is damaged or whose reports do not fit the plan.
         """
+        yield from _filled(self._pieces(size), size)
+
+    def _pieces(self, size: int) -> Iterator[NDArray[np.uint8]]:
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
         for path in self.paths:
@@ -104,13 +114,36 @@ def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | 
         pq.ParquetWriter(stream, schema, **_WRITER) as writer,
     ):
         for packed in batches:
-            if packed.dtype != np.uint8 or packed.shape[1:] != (plan.report_bytes,):
-                raise WireError(f"reports of this plan are rows of {plan.report_bytes} bytes, got {packed.shape[1:]}")
+            _check_rows(packed, plan)
             data = pa.py_buffer(np.ascontiguousarray(packed))
             array = pa.FixedSizeBinaryArray.from_buffers(column.type, len(packed), [None, data])
             writer.write_batch(pa.record_batch([array], schema=schema), row_group_size=_ROW_GROUP)
             written += len(packed)
     return written
+
+
+def _check_rows(packed: NDArray[np.uint8], plan: Plan) -> None:
+    """Refuse what is no array of reports: compiled code would read beyond its tables."""
+    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != plan.report_bytes:
+        raise WireError(
+            f"reports of this plan are rows of {plan.report_bytes} bytes (uint8), got {packed.dtype} of shape "
+            f"{packed.shape}"
+        )
+
+
+def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
+    """Join pieces, none larger than ``size``, to batches of at least half of it, as many small files need."""
+    waiting: list[NDArray[np.uint8]] = []
+    for piece in pieces:
+        if sum(map(len, waiting)) + len(piece) > size:
+            yield np.concatenate(waiting)
+            waiting = []
+        if not waiting and 2 * len(piece) >= size:
+            yield piece
+        elif len(piece):
+            waiting.append(piece)
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:

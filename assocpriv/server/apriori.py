@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.machine import cores
 from assocpriv.core.transition import SupportModel
 from assocpriv.server.counting import CountingBackend
 from assocpriv.server.estimate import SupportEstimates, estimate_supports
@@ -27,7 +28,7 @@ UNDECIDABLE_BELOW = 2.0  # standard errors
 # the lowest discoverable support is four standard errors; measured ones are estimates and may be a little high
 DECIDED_FROM = 3.5
 MOST_CANDIDATES = 20_000_000
-CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, counted, estimated and chosen
+_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,11 @@ def mine_levels(
         all_kept.append(previous)
         frequent.append(is_frequent)
     return _close(all_kept, frequent, n_reports, model), levels
+
+
+def candidates_within(memory_bytes: int) -> int:
+    """Return how many candidates of one size a quarter of the memory holds, with a count for each core."""
+    return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
 
 
 def _foresee(model: SupportModel, k: int, min_support: float, n_reports: int) -> Level:

@@ -5,8 +5,8 @@ split over machines add up to the same result. The local backend here goes over 
 expanding only the items asked for, while the next parts are read.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
 
 Progress = Callable[[str, int, int], None]
-_Told = TypeVar("_Told", bound=tuple[int, Any])  # a number of reports, and what stands for them
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
 
@@ -81,7 +80,7 @@ class LocalCounter:
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
             return add_up(
-                lambda part, counts: supersets.count(part.rows, counts), self._told(self._rows, what), len(itemsets)
+                lambda part, counts: supersets.count(part.rows, counts), self._rows, len(itemsets), self._teller(what)
             )
         if itemsets.shape[1] == 1:
             return self._count_items(items, what)[np.searchsorted(items, itemsets[:, 0])]
@@ -121,7 +120,7 @@ class LocalCounter:
         """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
         size = part_size(self.n_reports, n_rows + 8 * self._reports.plan.report_bytes, self._memory_bytes)
         if self._planes:
-            return add_up(count, self._told(_cut(self._planes, size), what), n_counts)
+            return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
         keep, kept = self._fits(8 * self._reports.plan.report_bytes), []
 
         def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
@@ -131,17 +130,21 @@ class LocalCounter:
                 kept.append(part)
 
         read = ((len(packed), packed) for packed in self._reports.batches(size))
-        counts = add_up(count_packed, self._told(read, what), n_counts)
+        counts = add_up(count_packed, read, n_counts, self._teller(what))
         self._planes = kept
         return counts
 
-    def _told(self, parts: Iterable[_Told], what: str) -> Iterator[_Told]:
+    def _teller(self, what: str) -> Callable[[tuple[int, Any]], None]:
+        """Return what is called with each part that is done, its number of reports first."""
         done = 0
-        for part in parts:
-            yield part
+
+        def tell(part: tuple[int, Any]) -> None:
+            nonlocal done
             done += part[0]
             if self._progress:
                 self._progress(what, done, self.n_reports)
+
+        return tell
 
 
 def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:

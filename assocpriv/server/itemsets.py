@@ -25,7 +25,7 @@ from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.reports import ITEMSETS_KEY, Reports
-from assocpriv.server.apriori import CANDIDATE_BYTES, MOST_CANDIDATES, FoundItemsets, Level, mine_levels
+from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, mine_levels
 from assocpriv.server.counting import CountingBackend, LocalCounter, Progress
 from assocpriv.server.estimate import normal_quantile
 
@@ -95,7 +95,8 @@ def mine(
     memory = default_memory() if memory_bytes is None else memory_bytes
     backend = counter or LocalCounter(reports, memory_bytes=memory, progress=progress)
     model = SupportModel.of(plan.operator)
-    most = min(MOST_CANDIDATES, memory // CANDIDATE_BYTES)
+    # what is free at the moment decides how fast, not whether
+    most = MOST_CANDIDATES if memory_bytes is None else candidates_within(memory_bytes)
     found, levels = mine_levels(backend, plan.n_items, model, threshold, largest, most)
     facts = {
         "format": FORMAT,
