@@ -512,3 +512,15 @@ def test_small_files_come_in_large_batches(tmp_path: Path, sizes: list[int]) -> 
     assert np.array_equal(np.concatenate(batches), packed[:start])
     assert max(map(len, batches)) <= 64
     assert len(batches) <= 2 + 2 * start // 64
+
+
+def test_reading_holds_no_more_than_a_batch(tmp_path: Path) -> None:
+    """However large a file is, little of it is in memory while it is read batch by batch."""
+    some = packed_reports(PLAN, 100_000)
+    path, most = tmp_path / "large.parquet", 0
+    write_reports((some for _ in range(400)), PLAN, path)
+    before = pa.total_allocated_bytes()
+    for _ in read_reports(path).batches(10_000):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert path.stat().st_size > 40_000_000
+    assert 0 < most < 10_000_000

@@ -21,6 +21,7 @@ PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
 _ROW_GROUP = 1 << 20
+_BUFFER = 1 << 20  # bytes
 _WRITER: dict[str, Any] = {
     "compression": "none",
     "use_dictionary": False,
@@ -220,7 +221,8 @@ def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint
 
     done = 0
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        # a buffer of Arrow's own instead of one of the whole file
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file:
             promised = file.metadata.num_rows
             for batch in file.iter_batches(batch_size=size):
                 packed = _as_packed(batch.column(0), plan, path)
