@@ -83,7 +83,8 @@ def ceilings(rng: np.random.Generator) -> dict[str, float]:
     rate, loop, rows, rounds = best
     cores = os.cpu_count() or 1
     with ThreadPoolExecutor(cores) as pool:
-        (took,) = medians(lambda: list(pool.map(lambda own: loop(own, rounds), [rows.copy() for _ in range(cores)])))
+        own = [aligned(rng, *rows.shape) for _ in range(cores)]
+        (took,) = medians(lambda: list(pool.map(lambda each: loop(each, rounds), own)))
     return {
         "ceiling_tbit_per_s_one_core": rate / 1e12,
         "ceiling_tbit_per_s_all_cores": cores * _bits(rows, rounds) / took / 1e12,

@@ -96,16 +96,22 @@ def _row(name: str, point: Point, made: dict[str, Any], mined: dict[str, Any]) -
     return row | code | figures | {"kept_items": kept, "varied": varied[name]}
 
 
-def fit(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the slopes of log time and log peak memory over the logarithm of what varied, by least squares."""
-    done = [row for row in rows if "failure" not in row]
-    if len({row["varied"] for row in done}) < 2:
-        return {}
-    logs = [math.log(row["varied"]) for row in done]
-    return {
-        name: statistics.linear_regression(logs, [math.log(row[name]) for row in done]).slope
-        for name in ("seconds", "peak_mb")
-    }
+def fit(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Return the slopes of log time and log peak memory over the logarithm of what varied, by least squares.
+
+    Time's slope also over the upper half of the points, where what every run takes weighs less.
+    """
+    done = sorted((row for row in rows if "failure" not in row), key=lambda row: float(row["varied"]))
+    upper = done[(len(done) - 1) // 2 :]
+    slopes = {"seconds": _slope(done, "seconds"), "upper_seconds": _slope(upper, "seconds")}
+    return slopes | {"peak_mb": _slope(done, "peak_mb")}
+
+
+def _slope(rows: list[dict[str, Any]], name: str) -> float | None:
+    if len({row["varied"] for row in rows}) < 2:
+        return None
+    logs = [math.log(row["varied"]) for row in rows]
+    return statistics.linear_regression(logs, [math.log(row[name]) for row in rows]).slope
 
 
 _COLUMNS = {
@@ -123,7 +129,12 @@ _COLUMNS = {
     "peak MB": "peak_mb",
     "": "failure",
 }
-_EXPONENTS = {"varied": "series", "exponent of time": "seconds", "exponent of peak memory": "peak_mb"}
+_EXPONENTS = {
+    "varied": "series",
+    "exponent of time": "seconds",
+    "in the upper half": "upper_seconds",
+    "exponent of peak memory": "peak_mb",
+}
 
 
 def markdown(result: dict[str, Any]) -> str:
