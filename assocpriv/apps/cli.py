@@ -50,7 +50,7 @@ class _Group(click.Group):
         try:
             return super().main(*args, **options)
         finally:
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: set by another language
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
