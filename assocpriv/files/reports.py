@@ -133,16 +133,18 @@ def _check_rows(packed: NDArray[np.uint8], plan: Plan) -> None:
 
 
 def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
-    """Join pieces, none larger than ``size``, to batches of at least half of it, as many small files need."""
+    """Join small pieces, as many small files give, to batches of up to ``size``; no piece is larger than that."""
     waiting: list[NDArray[np.uint8]] = []
+    n_waiting = 0
     for piece in pieces:
-        if sum(map(len, waiting)) + len(piece) > size:
+        if n_waiting + len(piece) > size:
             yield np.concatenate(waiting)
-            waiting = []
+            waiting, n_waiting = [], 0
         if not waiting and 2 * len(piece) >= size:
             yield piece
         elif len(piece):
             waiting.append(piece)
+            n_waiting += len(piece)
     if waiting:
         yield np.concatenate(waiting)
 

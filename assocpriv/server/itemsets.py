@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from assocpriv.core.errors import EstimateError, FileError, PlanError
-from assocpriv.core.machine import default_memory
 from assocpriv.core.operator import Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import parse_probability
@@ -92,8 +91,7 @@ def mine(
     largest = check_max_itemset(plan, max_itemset)
     if not 0 < confidence_level < 1:
         raise EstimateError(f"confidence_level must lie between 0 and 1, got {confidence_level:g}")
-    memory = default_memory() if memory_bytes is None else memory_bytes
-    backend = counter or LocalCounter(reports, memory_bytes=memory, progress=progress)
+    backend = counter or LocalCounter(reports, memory_bytes=memory_bytes, progress=progress)
     model = SupportModel.of(plan.operator)
     # what is free at the moment decides how fast, not whether
     most = MOST_CANDIDATES if memory_bytes is None else candidates_within(memory_bytes)
