@@ -15,13 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assocpriv.apps.api import (
+        ask,
+        ask_rules,
+        combine,
         mine,
         plan,
         randomize,
         randomize_baskets,
         randomize_file,
         read_baskets,
+        refine,
         simulate,
+        simulate_rounds,
         to_baskets,
     )
     from assocpriv.client.baskets import Baskets
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.plan import Plan
     from assocpriv.core.privacy import Breach
+    from assocpriv.core.view import View
     from assocpriv.files.plans import read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.server.itemsets import read_itemsets, write_itemsets
@@ -38,13 +44,15 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "assocpriv.apps.api": (
-        "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "simulate", "to_baskets",
+        "ask", "ask_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file",
+        "read_baskets", "refine", "simulate", "simulate_rounds", "to_baskets",
     ),
     "assocpriv.client.baskets": ("Baskets",),
     "assocpriv.core.errors": ("AssocprivError",),
     "assocpriv.core.catalogue": ("Catalogue",),
     "assocpriv.core.plan": ("Plan",),
     "assocpriv.core.privacy": ("Breach",),
+    "assocpriv.core.view": ("View",),
     "assocpriv.files.plans": ("read_plan", "write_plan"),
     "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.server.itemsets": ("read_itemsets", "write_itemsets"),
@@ -53,9 +61,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "association_rules", "mine", "plan",
-    "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_itemsets", "read_plan", "read_reports",
-    "simulate", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
+    "association_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+    "read_itemsets", "read_plan", "read_reports", "refine", "simulate", "simulate_rounds", "to_baskets",
+    "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 
 

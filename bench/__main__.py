@@ -1,7 +1,9 @@
-"""Measure: ``python -m bench [kernels|mining|growth|startup|all] [--json] [--save] [...]``.
+"""Measure: ``python -m bench [kernels|mining|growth|startup|figures|accuracy|all] [--json] [--save] [...]``.
 
 Machines are shared and noisy, so every figure is a ratio against a peer or a ceiling measured in the same run; medians
-of several rounds, the sides taken in turn. Each measurement has a process of its own.
+of several rounds, the sides taken in turn. Each measurement has a process of its own. ``figures`` measures nothing: it
+computes what plans can discover, the same everywhere, and always keeps it. ``accuracy`` compares what methods find at
+equal privacy; it takes hours and goes on where it was.
 """
 
 import argparse
@@ -12,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import growth, mining, startup, tables
+from bench.accuracy import run as accuracy
 from bench.child import measure
+from bench.figures import run as figures
 from bench.machine import machine, versions
 from bench.peers import PEERS
 
 RESULTS = Path(__file__).parent / "results"
+STORE = Path(__file__).parent / "accuracy" / "runs.jsonl"  # not kept in the repository
 TITLES = {
     "kernels": "The compiled loops",
     "mining": "Mining end to end",
@@ -28,7 +33,9 @@ TITLES = {
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("set", nargs="?", choices=[*TITLES, "all"], default="kernels", help="what to measure")
+    parser.add_argument(
+        "set", nargs="?", choices=[*TITLES, "figures", "accuracy", "all"], default="kernels", help="what to measure"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
@@ -36,6 +43,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--reports", type=int, help="kernels: reports to randomize (default 1,000,000)")
     parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail,randomized)")
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
+    parser.add_argument("--seeds", type=int, default=3, help="accuracy: runs of each cell (default 3)")
+    parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
     return parser.parse_args()
 
@@ -77,9 +86,29 @@ def save(name: str, result: dict[str, Any], options: argparse.Namespace) -> None
     mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
 
 
+def compare(options: argparse.Namespace) -> None:
+    """Run the accuracy bench and print or save it."""
+    about = {"set": "accuracy", "machine": machine(), "versions": versions()}
+    found = about | accuracy.run(options.store, seeds=options.seeds, quick=options.quick)
+    text = tables.heading(found, "What methods find at equal privacy") + accuracy.markdown(found)
+    print(json.dumps(found) if options.json else text, flush=True)
+    if options.save:
+        stem = RESULTS / f"accuracy{'-quick' if options.quick else ''}"
+        stem.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        stem.with_suffix(".md").write_text(text, encoding="utf-8")
+        mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
+
+
 def main() -> None:
     """Run sets of measurements and print or save them."""
     options = arguments()
+    if options.set == "figures":
+        found = figures.run(RESULTS / "figures")
+        print(json.dumps(found) if options.json else figures.markdown(found))
+        return
+    if options.set == "accuracy":
+        compare(options)
+        return
     for name in TITLES if options.set == "all" else [options.set]:
         about = {"set": name, "machine": machine(), "versions": versions()}
         result = about | RUNS[name](options)

@@ -14,7 +14,8 @@ from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
-from assocpriv.lab.planner import choose_generator, round_design, search_designs
+from assocpriv.lab.designs import round_design, search_designs
+from assocpriv.lab.planner import choose_generator
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from bench.datasets import flat_rows
 from bench.timing import ROUNDS, medians

@@ -81,8 +81,8 @@ def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str,
     loaded = perf_counter()
     counter = PlainCounter(baskets.offsets, baskets.items, len(baskets.catalogue))
     least = least_count(support, len(baskets)) - 0.5
-    model = SupportModel.plain(max_itemset)
-    found, _ = mine_levels(counter, len(baskets.catalogue), model, least / len(baskets), max_itemset)
+    plain = [(counter, SupportModel.plain())]
+    found, _ = mine_levels(plain, len(baskets.catalogue), least / len(baskets), max_itemset)
     done = perf_counter()
     itemsets = sum(len(level.itemsets) for level in found)
     return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}

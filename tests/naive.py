@@ -15,7 +15,7 @@ from assocpriv.client.itemset import Randomizer, fit_transaction
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.generator import Generator
-from assocpriv.core.operator import Operator
+from assocpriv.core.operator import FixedSizeOperator, Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 
@@ -68,6 +68,22 @@ def small_plan(
     operator = Operator(m, *insert, weight_bits, tuple(weights))
     generator = small_generator(code, n_items + m, insert[1], m + k)
     return Plan(Catalogue.numbered(n_items), m, k, (operator,), generator, NO_PROMISE)
+
+
+def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequence[int] | None = None) -> Plan:
+    """Make a plan for reports of a fixed size: sets that share j items with the transaction weigh ``shares[j]``.
+
+    Args:
+        n_items: real items.
+        m: transaction size M.
+        k: itemset size K.
+        report_size: ℓ.
+        shares: m + 1 numbers, 1 … m + 1 by default; those of a j that cannot occur are left out.
+    """
+    shares = list(shares or range(1, m + 2))
+    weights = tuple(share if 0 <= report_size - j <= n_items else 0 for j, share in enumerate(shares))
+    operator = FixedSizeOperator(m, n_items + m, report_size, weights)
+    return Plan(Catalogue.numbered(n_items), m, k, (operator,), Generator(), NO_PROMISE)
 
 
 def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:
@@ -126,6 +142,17 @@ def expand_items(planes, columns, num, n_reports):
     return blocks_of(words_of(present), planes.shape[2])
 
 
+def unrank_reports(ranks, size, shape):
+    """Twin: ranks of sets of ``size`` items, as integers -> planes of a shape (blocks, items, words)."""
+    bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
+    for report, rest in enumerate(map(int, ranks)):
+        for i in range(size, 0, -1):
+            largest = max(c for c in range(shape[1]) if comb(c, i) <= rest)
+            bits[largest, report] = 1
+            rest -= comb(largest, i)  # noqa: PLW2901
+    return blocks_of(words_of(bits), shape[2])
+
+
 def fill_rows(transactions, row_of_item, shape):
     """Twin: transactions as sequences of ids -> rows of a shape (blocks, rows, words)."""
     bits = np.zeros((shape[1], 64 * shape[0] * shape[2]), dtype=np.uint8)
@@ -143,7 +170,7 @@ def count_supersets(rows, itemsets):
 
 
 def randomize_transactions(transactions, plan, words):
-    """Twin: randomize by the one-report client as many transactions as the words suffice for.
+    """Twin, of randomize_sets too: randomize by the one-report client as many transactions as the words suffice for.
 
     Returns:
         The reports (bytes), the M items that each transaction was fitted to, and the words that these used.

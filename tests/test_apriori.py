@@ -19,11 +19,13 @@ from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.files.reports import Reports
-from assocpriv.lab.planner import Design, make_plan, round_design, search_designs
+from assocpriv.lab.designs import Design, round_design, search_designs
+from assocpriv.lab.planner import make_plan
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.server import apriori
 from assocpriv.server.apriori import find_itemsets, join_candidates, mine_levels
 from assocpriv.server.counting import LocalCounter
+from assocpriv.server.estimate import Group
 from assocpriv.server.itemsets import mine
 from assocpriv.server.rules import association_rules
 
@@ -83,9 +85,9 @@ def sorted_rows(itemsets, k):
 def test_plain_mining_finds_what_trying_every_itemset_finds(transactions, twentieths, largest):
     """Without randomization the frequent itemsets, their counts and supports are the true ones."""
     min_support = twentieths / 20
-    found, levels = mine_levels(plain_counter(transactions), N_ITEMS, SupportModel.plain(largest), min_support, largest)
+    found, levels = mine_levels([(plain_counter(transactions), SupportModel.plain())], N_ITEMS, min_support, largest)
     wanted = naive.frequent_itemsets(transactions, N_ITEMS, min_support, largest)
-    assert as_dict(found, "counts") == wanted
+    assert as_dict(found, "counts") == {itemset: [count] for itemset, count in wanted.items()}
     assert all(as_dict(found, "frequent").values())
     supports = as_dict(found, "support")
     assert supports == {itemset: count / len(transactions) for itemset, count in wanted.items()}
@@ -153,7 +155,7 @@ def test_statuses_say_what_can_be_decided(k):
     for support in (Fraction(i, 4000) for i in range(1, 4000, 7)):
         sigma = sqrt(variance_at(THRESHOLD, k, support) / n_reports)
         null = sqrt(variance_at(THRESHOLD, k, 0) / n_reports)
-        status = apriori._foresee(model, k, float(support), n_reports).status
+        status = apriori._foresee([Group(n_reports, model)], k, float(support)).status
         if support < 2 * null:
             assert status == "undecidable"
         else:
@@ -165,7 +167,7 @@ def test_statuses_say_what_can_be_decided(k):
 def test_levels_carry_the_errors_of_their_sizes():
     """Each level states σ_k(s_min) and LDS_k, the support that is four of its own standard errors."""
     counter = ExpectedCounter(THRESHOLD, {frozenset({0, 1, 2}): 1}, 100_000)
-    _, levels = mine_levels(counter, 4, SupportModel.of(THRESHOLD), 0.25, 3)
+    _, levels = mine_levels([(counter, SupportModel.of(THRESHOLD))], 4, 0.25, 3)
     for level in levels:
         assert level.std_error == pytest.approx(sqrt(variance_at(THRESHOLD, level.size, Fraction(1, 4)) / 100_000))
         lowest = level.lowest_discoverable_support
@@ -189,7 +191,7 @@ def true_supports(n_items, largest):
 def test_mining_finds_true_supports_of_expected_counts():
     """From counts at their means mining gives every itemset at or above s_min, with its true support."""
     counter = ExpectedCounter(THRESHOLD, MARKET)
-    found, levels = mine_levels(counter, 6, SupportModel.of(THRESHOLD), 0.25, 3)
+    found, levels = mine_levels([(counter, SupportModel.of(THRESHOLD))], 6, 0.25, 3)
     wanted = {i: float(s) for i, s in true_supports(6, 3).items() if s >= 0.25}
     assert as_dict(found, "support") == pytest.approx(wanted, abs=1e-6)
     assert {level.status for level in levels} == {"decided"}
@@ -206,7 +208,7 @@ def test_found_itemsets_are_closed_under_subsets(seed, twentieths):
             return super().count(itemsets) + rng.integers(-400, 400, len(itemsets))
 
     counter = NoisyCounter(THRESHOLD, MARKET, 20_000)
-    found, levels = mine_levels(counter, 9, SupportModel.of(THRESHOLD), twentieths / 40, 3)
+    found, levels = mine_levels([(counter, SupportModel.of(THRESHOLD))], 9, twentieths / 40, 3)
     frequent = as_dict(found, "frequent")
     for itemset in frequent:
         for k in range(1, len(itemset)):
@@ -236,7 +238,7 @@ def test_an_undecidable_level_before_a_decidable_one_passes_uncut():
     operator = pair_operator()
     model, n_reports = SupportModel.of(operator), 5_000
     counter = ExpectedCounter(operator, PAIRS, n_reports)
-    found, levels = mine_levels(counter, 8, model, 0.2, 2)
+    found, levels = mine_levels([(counter, model)], 8, 0.2, 2)
     assert [level.status for level in levels] == ["undecidable", "decided"]
     assert (levels[0].candidates, levels[0].kept, levels[0].frequent) == (8, 8, 0)
     assert levels[1].candidates == 28
@@ -250,8 +252,8 @@ def test_undecidable_levels_at_the_end_are_not_counted():
     """Sizes from which nothing can be decided any more cost no counting, and are accounted for."""
     model, n_reports = SupportModel.of(THRESHOLD), 250
     counter = ExpectedCounter(THRESHOLD, MARKET, n_reports)
-    assert [apriori._foresee(model, k, 0.25, n_reports).status for k in (2, 3)] == ["undecidable"] * 2
-    found, levels = mine_levels(counter, 6, model, 0.25, 3)
+    assert [apriori._foresee([Group(n_reports, model)], k, 0.25).status for k in (2, 3)] == ["undecidable"] * 2
+    found, levels = mine_levels([(counter, model)], 6, 0.25, 3)
     assert counter.asked == [1]
     assert {len(itemset) for itemset in as_dict(found, "counts")} == {1}
     assert [(level.size, level.candidates, level.kept, level.frequent) for level in levels[1:]] == [
@@ -259,14 +261,14 @@ def test_undecidable_levels_at_the_end_are_not_counted():
         (3, 0, 0, 0),
     ]
     counter = ExpectedCounter(THRESHOLD, MARKET, 10)
-    found, levels = mine_levels(counter, 6, model, 0.25, 3)
+    found, levels = mine_levels([(counter, model)], 6, 0.25, 3)
     assert (found, counter.asked, len(levels)) == ([], [], 3)
 
 
 def test_sizes_the_operator_says_nothing_about_end_the_mining():
     """Above the transaction size the error is infinite, the level undecidable, and nothing of it is counted."""
     counter = ExpectedCounter(THRESHOLD, MARKET)
-    _, levels = mine_levels(counter, 6, SupportModel.of(THRESHOLD), 0.25, 4)
+    _, levels = mine_levels([(counter, SupportModel.of(THRESHOLD))], 6, 0.25, 4)
     assert counter.asked == [1, 2, 3]
     assert (levels[3].status, levels[3].std_error, levels[3].lowest_discoverable_support) == ("undecidable", inf, inf)
 
@@ -277,7 +279,7 @@ def test_no_reports_are_refused():
     counter = LocalCounter(Reports.from_bytes([], plan))
     assert counter.n_reports == 0
     with pytest.raises(EstimateError, match="no reports"):
-        mine_levels(counter, 5, SupportModel.of(plan.operator), 0.1, 2)
+        mine_levels([(counter, SupportModel.of(plan.operator))], 5, 0.1, 2)
 
 
 def test_more_candidates_than_can_be_counted_are_refused():

@@ -115,6 +115,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("randomize", folder / "b.dat", "--plan", folder / "plan.json", "-o", folder / "r.parquet")
     for ending in ("parquet", "csv", "json"):
         run("mine", folder / "r.parquet", "--min-support", "15%", "-o", folder / f"i.{ending}")
+    run("randomize", folder / "b.dat", "--plan", folder / "plan.json", "-o", folder / "others.pq.parquet")
+    run("mine", folder / "others.pq.parquet", "--min-support", "15%", "-o", folder / "other.csv")
     return folder
 
 
@@ -126,7 +128,7 @@ def test_plan_record(home: Path, tmp_path: Path) -> None:
     record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
     gamma = Fraction(record["amplification"])
     assert "/" in record["amplification"]
-    assert "/" in record["default_probability"]
+    assert (record["plan_kind"] == "fixed-size") == (record["default_probability"] is None)
     assert 1 < gamma < Fraction(record["amplification_limit"]) == 19
     assert 2.9 < record["epsilon"] < 2.9445
     assert re.fullmatch(r"[0-9a-f]{64}", record["plan_id"])
@@ -151,7 +153,8 @@ def test_plan_is_deterministic(home: Path, tmp_path: Path) -> None:
 def test_plan_options_matter(tmp_path: Path) -> None:
     """Each choice of a plan shows in the plan: code, pattern, target, itemset size, promise."""
     usual = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "0.json")
-    none = run_json(*PLAN_ARGUMENTS, "--code", "none", "-o", tmp_path / "1.json")
+    independent = run_json(*PLAN_ARGUMENTS, "--kind", "independent", "-o", tmp_path / "6.json")
+    none = run_json(*PLAN_ARGUMENTS, "--kind", "independent", "--code", "none", "-o", tmp_path / "1.json")
     bch = run_json(*PLAN_ARGUMENTS, "--code", "bch", "-o", tmp_path / "2.json")
     threshold = run_json(*PLAN_ARGUMENTS, "--pattern", "threshold", "-o", tmp_path / "3.json")
     pairs = run_json(*PLAN_ARGUMENTS, "--target", "singles,pairs", "--itemset-size", 2, "-o", tmp_path / "4.json")
@@ -161,6 +164,8 @@ def test_plan_options_matter(tmp_path: Path) -> None:
     assert re.fullmatch("0*1*", threshold["pattern"])
     assert list(pairs["lowest_discoverable_support"]) == ["1", "2"]
     assert strict["epsilon"] < usual["epsilon"]
+    assert (independent["plan_kind"], independent["report_size"]) == ("select-a-size", None)
+    assert "/" in independent["default_probability"]
 
 
 def test_the_whole_way(home: Path, tmp_path: Path) -> None:
@@ -292,6 +297,46 @@ def test_mine_options(home: Path) -> None:
     assert shown[-1].startswith("… and ")
 
 
+def test_certain_and_consistent(home: Path, tmp_path: Path) -> None:
+    """What is certain is marked and explained, in itemsets and rules; new columns go through files and inspect."""
+    question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%", "--consistent"]
+    record = run_json(*question, "-o", tmp_path / "i.csv")
+    assert record["reports"] + record["certain"]["selecting_reports"] == N_BASKETS
+    pair = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
+    assert pair["certain"] is True
+    assert pair["p_value"] < 1e-6
+    assert abs(pair["consistent_support"] - pair["support"]) < 4 * pair["std_error"]
+    shown = run(*question).stdout
+    assert "  * 1, 2" in shown
+    assert "on average at most 5% have a support below 20%" in shown
+    assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
+    described = run_json("inspect", tmp_path / "i.csv")
+    assert described["certain"] == record["certain"]
+    assert [row["p_value"] for row in described["itemsets"]] == [row["p_value"] for row in record["itemsets"]]
+    assert "on average at most 5%" in run("inspect", tmp_path / "i.csv").stdout
+    rules = run_json("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%")
+    assert rules["certain"]["level"] == 0.9
+    assert any(rule["certain"] for rule in rules["rules"])
+    shown = run("rules", tmp_path / "i.csv", "--min-confidence", "50%", "--certain", "90%").stdout
+    assert "* 1 → 2" in shown
+    assert "on average at most 10% have a confidence below 50%" in shown
+    everything = run_json(*question, "--certain-by", "all")
+    assert everything["reports"] == N_BASKETS
+    assert everything["certain"]["hypotheses"] == 12 + 66 + 220
+    hopeless = run("mine", home / "r.parquet", "--min-support", "99%", "--certain", "95%").stdout
+    assert "none is certain" in hopeless
+
+
+def test_certain_needs_what_it_rests_on(home: Path, tmp_path: Path) -> None:
+    """Rules are certain only where their itemsets are; a level that is none is refused before anything is read."""
+    message = refused("rules", home / "i.parquet", "--min-confidence", "50%", "--certain", "95%")
+    assert "chosen by the same reports" in message
+    for level in ("0", "100%", "x", "nan", ""):
+        question = ["mine", home / "r.parquet", "--min-support", "20%", f"--certain={level}"]
+        assert "certain" in refused_without_output(tmp_path, *question, "-o", tmp_path / "i.parquet")
+    refused("mine", home / "r.parquet", "--min-support", "20%", "--certain-by", "half", status=2)
+
+
 @pytest.mark.parametrize("size", ["64MiB", "0.5 GB", "67108864", "1.5gib", "70000k"])
 def test_memory_is_a_size(home: Path, tmp_path: Path, size: str) -> None:
     """Both commands take a size and say the same whatever it is."""
@@ -351,6 +396,161 @@ def test_generate(tmp_path: Path) -> None:
     assert (tmp_path / "a.dat").read_bytes() == (tmp_path / "b.dat").read_bytes()
     assert (tmp_path / "a.dat").read_bytes() != (tmp_path / "c.dat").read_bytes()
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 500
+
+
+# ---- rounds
+
+
+def test_a_plan_of_sizes_needs_no_items(home: Path, tmp_path: Path) -> None:
+    """It asks for buckets alone, is deterministic, keeps the promise, and works on any basket."""
+    record = run_json("plan", "--histogram", *PROMISE, "-o", tmp_path / "a.json", "--reports", 500)
+    run("plan", "--histogram", *PROMISE, "-o", tmp_path / "b.json")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert (record["view"], record["transaction_size"], record["itemset_size"]) == ("sizes", 1, 1)
+    assert Fraction(record["amplification"]) < 19
+    run("randomize", home / "b.csv", "--plan", tmp_path / "a.json", "-o", tmp_path / "r.parquet")
+    for question in (["mine", "--min-support", "5%"], ["ask", "--itemset", "1", "--itemset", "2", "--itemset", "3"]):
+        told = run_json(question[0], tmp_path / "r.parquet", *question[1:])["itemsets"]
+        shares = {row["itemset"][0]: row["support"] for row in told}
+        errors = {row["itemset"][0]: row["std_error"] for row in told}
+        for name in ("1", "2", "3"):
+            truth = sum(len(set(basket)) == int(name) for basket in make_baskets()) / N_BASKETS
+            assert abs(shares[name] - truth) < 4.9 * errors[name]  # false alarm 1e-6
+
+
+def test_a_plan_of_sizes_may_say_what_counts(tmp_path: Path) -> None:
+    """With names and a taxonomy, what counts is how many of these names a basket comes to."""
+    (tmp_path / "tree.csv").write_text("brie,cheese,dairy\nmilk,dairy\nrye,bread\n")
+    (tmp_path / "out.txt").write_text("milk\n")
+    question = ["plan", "--histogram", "--taxonomy", tmp_path / "tree.csv", "--level", 2, *PROMISE]
+    run(*question, "-o", tmp_path / "p.json")
+    view = json.loads((tmp_path / "p.json").read_text())["view"]
+    assert (view["kind"], view["others"], view["counted"]) == ("sizes", "drop", ["bread", "cheese", "dairy"])
+    assert view["parents"]["brie"] == "cheese"
+    run(*question, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "q.json")
+    assert json.loads((tmp_path / "q.json").read_text())["view"]["left_out"] == ["milk"]
+    run("plan", "--histogram", "--items", 3, *PROMISE, "-o", tmp_path / "n.json")
+    assert json.loads((tmp_path / "n.json").read_text())["view"]["counted"] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["--transaction-size=3", "--itemset-size=1", "--target=pairs", "--sizes=hidden", "--baskets=b.dat", "--code=none",
+     "--pattern=any", "--others=drop", "--format=dat", "--taxonomy=t.csv", "--leave-out=t.txt", "--items=3 --level=1"],
+)  # fmt: skip
+def test_what_does_not_go_with_a_histogram(tmp_path: Path, wrong: str) -> None:
+    """Options that a plan of sizes has no use for are wrong usage."""
+    question = ["plan", "--histogram", *PROMISE, *wrong.split(), "-o", tmp_path / "p.json"]
+    refused_without_output(tmp_path, *question, status=2)
+
+
+@pytest.mark.parametrize("reports", ["0", "-1", str(10**30)])
+def test_a_plan_of_sizes_needs_reports(tmp_path: Path, reports: str) -> None:
+    """A number of reports is out of range for it as for any plan."""
+    refused_without_output(tmp_path, "plan", "--histogram", *PROMISE, f"--reports={reports}", "-o", tmp_path / "p.json")
+
+
+def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
+    """The text names other people, the catalogue and the composed promise; the record has them exactly."""
+    question = ["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", tmp_path / "p.json"]
+    said = run(*question).stdout
+    assert "OTHER people" in said
+    assert "answering both plans: γ < 361" in said
+    assert "0.05 becomes at most 0.95" in said
+    record = run_json(*question, "--force", "--reports", 77)
+    assert record["both"]["amplification_limit"] == "361/1"
+    assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")
+    assert record["reports"] == 77
+    assert run_json("inspect", tmp_path / "p.json")["plan_id"] == record["plan_id"]
+
+
+def test_refine_refuses(home: Path, tmp_path: Path) -> None:
+    """A table of another plan, what is no table, no histogram, and an existing file are refused."""
+    run("plan", "--items", 9, "--transaction-size", 2, *PROMISE, "-o", tmp_path / "o.json")
+    refuse = ["-o", tmp_path / "p.json"]
+    plan = ["--plan", home / "plan.json"]
+    other = refused_without_output(tmp_path, "refine", home / "i.csv", "--plan", tmp_path / "o.json", *refuse)
+    assert "not with the plan given" in other
+    refused_without_output(tmp_path, "refine", home / "b.csv", *plan, *refuse)
+    refused_without_output(tmp_path, "refine", home / "i.csv", "--plan", home / "r.parquet", *refuse)
+    refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--top", 0, *refuse)
+    for histogram in ("i.csv", "b.dat", "none.csv"):
+        refused_without_output(tmp_path, "refine", home / "i.csv", *plan, "--histogram", home / histogram, *refuse)
+
+
+def test_combine_averages_one_plan(home: Path, tmp_path: Path) -> None:
+    """Two collections of one plan give smaller errors; files hold what is printed; rules do not come of it."""
+    record = run_json("combine", home / "i.parquet", home / "other.csv", "-o", tmp_path / "c.json")
+    row = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
+    assert min(row["support_1"], row["support_2"]) <= row["support"] <= max(row["support_1"], row["support_2"])
+    assert row["std_error"] < min(row["std_error_1"], row["std_error_2"])
+    assert json.loads((tmp_path / "c.json").read_text())["itemsets"] == record["itemsets"]
+    assert "1, 2" in run("combine", home / "i.parquet", home / "other.csv", "--top", 3).stdout
+    for ending in ("csv", "parquet"):
+        run("combine", home / "i.parquet", home / "other.csv", "-o", tmp_path / f"c.{ending}")
+    for ending in ("json", "csv", "parquet"):
+        for command in (
+            ["rules", tmp_path / f"c.{ending}", "--min-confidence", 0],
+            ["inspect", tmp_path / f"c.{ending}"],
+        ):
+            assert "combined table of several rounds" in refused(*command)
+
+
+def test_combine_refuses(home: Path, tmp_path: Path) -> None:
+    """One table, a table twice, the same reports twice and no histogram are refused."""
+    for tables, wrong in (
+        (["i.csv"], "two tables or more"),
+        (["i.csv", "i.csv"], "named twice"),
+        (["i.csv", "i.json"], "mined from the same reports"),
+        (["i.csv", "b.csv"], "not a file of mined itemsets"),
+        (["i.csv", "other.csv", "--histogram", "i.csv"], "must be a mined table of a sizes plan"),
+    ):
+        question = [word if word.startswith("--") else home / word for word in tables]
+        assert wrong in refused_without_output(tmp_path, "combine", *question, "-o", tmp_path / "c.csv")
+
+
+def test_simulated_rounds(home: Path) -> None:
+    """Schedules are compared beside the truth; a seed repeats them; the text marks the proposal."""
+    question = ["simulate", home / "b.dat", "--rounds", "auto", *PROMISE, "--top", 5, "--seed", 1]
+    record, again = run_json(*question), run_json(*question)
+    assert record["itemsets"] == again["itemsets"]
+    assert [each["rounds"] for each in record["schedules"]] == [1, 2, 3]
+    (best,) = [each for each in record["schedules"] if each["proposed"]]
+    assert best["rounds"] == record["proposed_rounds"]
+    assert best["hits"] == max(each["hits"] for each in record["schedules"])
+    assert best["hits"] == sum(row["wanted"] for row in record["itemsets"]) == 5 - len(record["missed"])
+    assert [step["name"] for step in record["schedules"][2]["steps"]] == ["sizes", "items", "shortlist", "itemsets"]
+    assert record["schedules"][2]["steps"][0]["rmse"] is None
+    said = run(*question).stdout
+    assert said.count("← proposed") == 1
+    assert len(run_json(*question[:3], "1", *question[4:])["schedules"]) == 1
+
+
+def test_nothing_can_be_told_is_said(home: Path) -> None:
+    """With hardly any amplification allowed, text and record say that what is found is chance."""
+    question = ["simulate", home / "b.dat", "--rounds", "2", "--prior", "5%", "--posterior", "5.01%", "--top", 5]
+    assert "nothing can be told" in run(*question, "--seed", 1).stdout
+    record = run_json(*question, "--seed", 1)
+    assert record["anything_told"] is False
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [
+        ("--rounds=4", 2), ("--rounds=auto --min-support=2%", 2), ("--rounds=1 --max-itemset=2", 2),
+        ("--rounds=1 --unknown=drop", 2), ("--rounds=1 --plan=plan.json", 2), ("--rounds=1 --top=0", 1),
+        ("--rounds=1 --posterior=5%", 1), ("--rounds=1 --prior=abc", 1),
+    ],
+)  # fmt: skip
+def test_bad_rounds(home: Path, wrong: str, status: int) -> None:
+    """Rounds take no plan, and their numbers are checked."""
+    refused("simulate", home / "b.dat", *PROMISE, *wrong.split(), status=status)
+
+
+def test_a_promise_needs_rounds(home: Path) -> None:
+    """Without rounds a plan says what is promised."""
+    question = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%", "--prior", "5%"]
+    assert "--rounds" in refused(*question, status=2)
 
 
 # ---- the demo
@@ -560,7 +760,7 @@ def bad_plans(home: Path) -> dict[str, str]:
         "a-list": "[1]",
         "deep": "[" * 100_000,
         "broken-promise": changed(promise={"prior": "1/20", "posterior": "1/10"}),
-        "version-2": changed(version=2),
+        "version-3": changed(version=3),
         "unknown-kind": changed(kind="new"),
         "more-fields": changed(more=1),
         "fewer-fields": json.dumps({name: value for name, value in plan.items() if name != "sizes"}),
@@ -579,7 +779,7 @@ def bad_plans(home: Path) -> dict[str, str]:
 
 
 BAD_PLANS = [
-    "empty", "cut", "cut-end", "not-json", "a-list", "deep", "broken-promise", "version-2", "unknown-kind",
+    "empty", "cut", "cut-end", "not-json", "a-list", "deep", "broken-promise", "version-3", "unknown-kind",
     "more-fields", "fewer-fields", "huge-exponent", "huge-float", "huge-integer", "long-integer", "huge-weights",
     "weight-exponent", "huge-weight-bits", "huge-field", "huge-catalogue", "repeated-name", "itemsets",
 ]  # fmt: skip
@@ -752,6 +952,11 @@ def test_missing_options_are_named(name: str) -> None:
         (["simulate", "b.dat", "--plan", "plan.json"], "--min-support"),
         (["simulate", "b.dat", "--min-support", "2%"], "--plan"),
         (["rules", "i.parquet"], "--min-confidence"),
+        (["refine", "i.parquet", "-o", "p.json"], "--plan"),
+        (["refine", "i.parquet", "--plan", "plan.json"], "--output"),
+        (["simulate", "b.dat", "--rounds", "1", "--prior", "5%"], "--posterior"),
+        (["simulate", "b.dat", "--rounds", "1", "--posterior", "5%"], "--prior"),
+        (["plan", "--histogram", "--prior", "5%", "-o", "p.json"], "--posterior"),
         (["randomize", "b.dat", "--plan", "plan.json"], "--output"),
         (["plan", "--items", "5", *PROMISE, "-o", "p.json"], "--transaction-size"),
     ],
@@ -809,12 +1014,17 @@ def writing_commands(home: Path) -> dict[str, tuple[list[Any], str]]:
         "rules to csv": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".csv"),
         "rules to json": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".json"),
         "generate": (["generate", "quest", "--baskets", 100], ".dat"),
+        "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3], ".json"),
+        "histogram": (["plan", "--histogram", *PROMISE], ".json"),
+        "combine to csv": (["combine", home / "i.parquet", home / "other.csv"], ".csv"),
+        "combine to parquet": (["combine", home / "i.parquet", home / "other.csv"], ".parquet"),
+        "combine to json": (["combine", home / "i.parquet", home / "other.csv"], ".json"),
     }
 
 
 WRITING = [
     "plan", "randomize", "mine to parquet", "mine to csv", "mine to json", "rules to parquet", "rules to csv",
-    "rules to json", "generate",
+    "rules to json", "generate", "refine", "histogram", "combine to csv", "combine to parquet", "combine to json",
 ]  # fmt: skip
 
 
@@ -869,7 +1079,7 @@ def test_unwritable_folder(home: Path, tmp_path: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out", "out.parquet.gz", ".csv"])
-@pytest.mark.parametrize("command", ["mine to csv", "rules to csv"])
+@pytest.mark.parametrize("command", ["mine to csv", "rules to csv", "combine to csv"])
 def test_unknown_extensions(home: Path, tmp_path: Path, command: str, name: str) -> None:
     """Tables are written as .parquet, .csv or .json only."""
     arguments, _ = writing_commands(home)[command]
@@ -923,7 +1133,7 @@ def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param({"operator": {}}, id="operator"),
+        pytest.param({"groups": [{}]}, id="groups"),
         pytest.param({"format": "other"}, id="format"),
         pytest.param({"itemsets": None}, id="no itemsets"),
         pytest.param({"itemsets": 5}, id="itemsets a number"),
@@ -931,7 +1141,7 @@ def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
         pytest.param({"reports": None}, id="no reports"),
         pytest.param({"population": None}, id="no population"),
         pytest.param({"plan_id": None}, id="no plan id"),
-        pytest.param({"version": 2}, id="version"),
+        pytest.param({"version": 3}, id="version"),
     ],
 )
 def test_tampered_itemsets(home: Path, tmp_path: Path, change: dict[str, Any]) -> None:
@@ -1091,6 +1301,11 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     ],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
+    "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
+    "assocpriv refine": lambda home, out: [
+        "refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", out / "p.json"
+    ],
+    "assocpriv combine": lambda home, out: ["combine", home / "i.parquet", home / "other.csv"],
     "assocpriv inspect": lambda home, out: ["inspect", home / "r.parquet"],
     "assocpriv simulate": lambda home, out: [
         "simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%"
@@ -1123,6 +1338,8 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
         ["randomize", baskets, "--plan", plan, "-o", plan],
         ["mine", reports, "--min-support", "10%", "-o", reports],
         ["rules", itemsets, "--min-confidence", "10%", "-o", itemsets],
+        ["refine", itemsets, "--plan", plan, "-o", plan],
+        ["combine", itemsets, home / "other.csv", "-o", itemsets],
     ):
         assert "is an input" in refused_without_output(tmp_path, *commands, "--force")
 

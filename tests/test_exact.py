@@ -19,7 +19,7 @@ from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.core.wire import report_items
 from assocpriv.lab.exact import distribution
-from assocpriv.server.estimate import covariance, estimate_supports
+from assocpriv.server.estimate import Group, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
 
@@ -174,7 +174,7 @@ def test_partial_supports_follow_the_transition_matrix(plan: Plan, laws: dict[fr
 def subset_sums(itemset: frozenset[int], reports: list[frozenset[int]]) -> np.ndarray:
     """Return C_0 … C_k over reports given as the items they show."""
     hits = [len(itemset & shown) for shown in reports]
-    return np.array([[sum(comb(hit, j) for hit in hits) for j in range(len(itemset) + 1)]], dtype=np.int64)
+    return np.array([[[sum(comb(hit, j) for hit in hits) for j in range(len(itemset) + 1)]]], dtype=np.int64)
 
 
 def test_estimates_are_unbiased(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
@@ -184,7 +184,7 @@ def test_estimates_are_unbiased(plan: Plan, laws: dict[frozenset[int], Law]) -> 
         sets, shown = fitted(plan, transaction), shown_law(plan, law)
         for itemset in itemsets_of(plan):
             results = [
-                (p, estimate_supports(subset_sums(itemset, [items]), 1, model, exact=True))
+                (p, estimate_supports(subset_sums(itemset, [items]), [Group(1, model)], exact=True))
                 for items, p in shown.items()
             ]
             mean = sum(p * e.support[0] for p, e in results)
@@ -213,7 +213,7 @@ def test_variances_of_two_reports(name: str) -> None:
         mean = square = variance = Fraction(0)
         for (a, b), p in by_hits.items():
             shown = [frozenset(range(a)), frozenset(range(b))]
-            estimate = estimate_supports(subset_sums(itemset, shown), 2, model, exact=True)
+            estimate = estimate_supports(subset_sums(itemset, shown), [Group(2, model)], exact=True)
             mean += p * estimate.support[0]
             square += p * estimate.support[0] ** 2
             variance += p * getattr(estimate, field)[0]
@@ -238,7 +238,7 @@ def test_covariances_of_one_report() -> None:
                 counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
                 z = [_value(model, members[name], counts) for name in (left, right)]
                 joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
-                arguments = (counts, 1, model, members[left], members[right])
+                arguments = (counts[:, None], [Group(1, model)], members[left], members[right])
                 estimated += float(p) * float(covariance(*arguments, population=False)[0])
             assert estimated == pytest.approx(joint - one * other, abs=1e-9)
 

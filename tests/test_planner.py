@@ -9,7 +9,8 @@ from assocpriv.core.codes import bch_seed_bits, reed_solomon_seed_bits
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.core.transition import SupportModel, transition_matrix
-from assocpriv.lab.planner import choose_generator, make_plan, round_design, search_designs
+from assocpriv.lab.designs import round_design, search_designs
+from assocpriv.lab.planner import choose_generator, make_plan
 
 N = 5_000_000
 
@@ -117,7 +118,7 @@ def test_default_plan_is_the_shortest_good_one() -> None:
 
 def test_single_items_of_single_item_baskets() -> None:
     """With m = 1 the planner finds the optimized unary encoding: ρ near 1/(1+γ)."""
-    plan = make_plan(100, 1, Breach("5%", "50%"), code="none")
+    plan = make_plan(100, 1, Breach("5%", "50%"), kind="independent", code="none")
     assert float(plan.operator.default_probability) == pytest.approx(1 / 20, abs=1 / 256)
     assert plan.operator.pattern == "01"
 
@@ -134,13 +135,16 @@ def test_plans_of_every_kind_are_valid(m: int, code: str) -> None:
 def test_targets() -> None:
     """Planning for pairs gives a lower LDS for pairs than planning for all sizes, and names are understood."""
     promise = Breach("5%", "50%")
-    pairs = make_plan(50, 5, promise, target="pairs", code="none")
+    pairs = make_plan(50, 5, promise, target="pairs", kind="independent", code="none")
     assert (
-        make_plan(50, 5, promise, target=[2], code="none")
+        make_plan(50, 5, promise, target=[2], kind="independent", code="none")
         == pairs
-        == make_plan(50, 5, promise, target="2", code="none")
+        == make_plan(50, 5, promise, target="2", kind="independent", code="none")
     )
-    both = [SupportModel.of(make_plan(50, 5, promise, target=t, code="none").operator) for t in (None, "pairs")]
+    both = [
+        SupportModel.of(make_plan(50, 5, promise, target=t, kind="independent", code="none").operator)
+        for t in (None, "pairs")
+    ]
     assert both[1].lowest_discoverable_support(2, N) < 0.8 * both[0].lowest_discoverable_support(2, N)
 
 

@@ -19,7 +19,7 @@ from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.server.apriori import find_itemsets
 from assocpriv.server.counting import LocalCounter
-from assocpriv.server.estimate import estimate_supports, normal_quantile
+from assocpriv.server.estimate import Group, estimate_supports, normal_quantile
 
 
 def itemsets_to_watch(counter: PlainCounter, n_items: int) -> list[np.ndarray]:
@@ -49,7 +49,7 @@ def deviations(baskets: Baskets, plan: Plan, seed: int, watched: list[np.ndarray
             distinct = np.unique(itemsets[:, members], axis=0)
             counts = counter.count(distinct)
             sums[:, len(members)] += counts[find_itemsets(distinct, itemsets[:, members])]
-        estimates = estimate_supports(sums, n, model)
+        estimates = estimate_supports(sums[:, None], [Group(n, model)])
         result.append((estimates.support - truth.count(itemsets) / n) / estimates.std_error(population=False))
     return np.concatenate(result)
 

@@ -7,7 +7,6 @@ done, 1 bad input or failure (one line, no traceback), 2 wrong usage.
 import signal
 import sys
 import threading
-from collections.abc import Iterable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,8 @@ import click
 
 from assocpriv import __version__
 from assocpriv.apps.cli_lab import demo, generate, simulate
+from assocpriv.apps.cli_rounds import combine, histogram_plan, refine, refuse_given
+from assocpriv.apps.cli_server import ask, mine, rules
 from assocpriv.apps.console import count_lines, say, show_result
 from assocpriv.apps.options import (
     PATH,
@@ -24,16 +25,23 @@ from assocpriv.apps.options import (
     format_option,
     json_option,
     memory_option,
-    min_support_option,
     plan_option,
-    top_option,
 )
 from assocpriv.apps.progress import Progress
 from assocpriv.apps.warm_up import warm_up
 from assocpriv.core.errors import AssocprivError
 
 if TYPE_CHECKING:
+    from assocpriv.client.baskets import Baskets
+    from assocpriv.core.catalogue import Catalogue
     from assocpriv.core.plan import Plan
+    from assocpriv.core.privacy import Breach
+    from assocpriv.core.view import View
+    from assocpriv.lab.sizes import SizeRow
+
+_NOT_OF_SIZES = (
+    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format_",
+)  # fmt: skip
 
 
 class _Group(click.Group):
@@ -93,7 +101,17 @@ def main() -> None:
 @main.command()
 @click.option("--items", type=int, help="Number of items, named 0 … N−1.")
 @click.option("--catalogue", type=PATH, help="File of item names, one a line.")
-@click.option("--transaction-size", type=int, required=True, help="M: baskets are padded or sampled to M items.")
+@click.option("--taxonomy", type=PATH, help="CSV: in each line a name, its parent, the parent's parent …")
+@click.option("--level", type=int, help="Column of the taxonomy, from 1, whose names are the items.")
+@click.option("--leave-out", type=PATH, help="File of names that clients drop, with all below them, one a line.")
+@click.option(
+    "--others",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What clients do with names that lead to no item.",
+)
+@click.option("--transaction-size", type=int, help="M: baskets are sampled to M items.  [default: by --baskets]")
 @click.option("--prior", required=True, help="Belief before a report, as 5% or 0.05.")
 @click.option("--posterior", required=True, help="Belief that no report may lift the prior to.")
 @click.option("--itemset-size", type=int, help="K: largest itemsets to estimate.  [default: 3, at most M]")
@@ -112,25 +130,47 @@ def main() -> None:
     show_default=True,
     help="Operators to search; threshold is the choice of the 2003 paper.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice(["auto", "independent", "fixed-size"]),
+    default="auto",
+    show_default=True,
+    help="How items are added to a report: each by chance, or to a fixed number of items.",
+)
 @click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas.")
-@click.option("--baskets", type=PATH, help="A sample of baskets: says what sampling to M would lose.")
+@click.option(
+    "--sizes",
+    type=click.Choice(["hidden", "in-clear"]),
+    default="hidden",
+    show_default=True,
+    help="A basket's size; in clear, nothing is promised about it.",
+)
+@click.option("--baskets", type=PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose.")
 @format_option
+@click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
 @click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON).")
 @force_option
 @json_option
 def plan(
     items: int | None,
     catalogue: Path | None,
-    transaction_size: int,
+    taxonomy: Path | None,
+    level: int | None,
+    leave_out: Path | None,
+    others: str,
+    transaction_size: int | None,
     prior: str,
     posterior: str,
     itemset_size: int | None,
     reports: int,
     code: str,
     pattern: str,
+    kind: str,
     target: str | None,
+    sizes: str,
     baskets: Path | None,
     format_: str | None,
+    histogram: bool,
     output: Path,
     force: bool,
     as_json: bool,
@@ -142,43 +182,113 @@ def plan(
     \b
     Example:
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
+      assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
     from assocpriv.apps import show
+    from assocpriv.client.sampling import count_sizes, sampling_loss
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.plans import read_catalogue, write_plan
+    from assocpriv.files.plans import write_plan
     from assocpriv.lab.planner import make_plan
 
-    if (items is None) == (catalogue is None):
-        raise click.UsageError("give either --items or --catalogue")
-    check_writable(output, force=force)
-    names = read_catalogue(catalogue) if catalogue is not None else items
-    assert names is not None
+    named = 3 - [items, catalogue, level].count(None)
+    if named != 1 and not (histogram and named == 0):
+        raise click.UsageError("give one of --items, --catalogue and --level")
+    if level is not None and taxonomy is None:
+        raise click.UsageError("--level names a column of --taxonomy; give both")
+    if histogram:
+        refuse_given(_NOT_OF_SIZES, "does not go with --histogram, which asks for sizes alone")
+        if not named:
+            refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
+    if transaction_size is None and baskets is None and not histogram:
+        raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
+    check_writable(output, force=force, inputs=[path for path in (catalogue, taxonomy, leave_out) if path is not None])
+    promise = Breach(prior, posterior)
+    if histogram:
+        counted = _names_and_view(items, catalogue, taxonomy, level, leave_out, "drop") if named else None
+        asked = histogram_plan(promise, counted, reports)
+        write_plan(asked, output, force=force)
+        show_result(as_json, lambda: show.plan_record(asked, reports), lambda: show.plan_lines(asked, reports))
+        return
+    names, view = _names_and_view(items, catalogue, taxonomy, level, leave_out, others)
+    wishes: dict[str, Any] = {"itemset_size": itemset_size, "reports": reports, "pattern": pattern}
+    wishes["target"] = target.split(",") if target is not None else None
+    sample: Baskets | None = None
+    rows: list[SizeRow] = []
+    if transaction_size is None and baskets is not None:
+        sample = _read_sample(baskets, format_, make_plan(names, 1, promise, code="none", view=view))
+        rows, transaction_size = _propose(sample, promise, sizes, wishes)
+        say(show.size_lines(rows, reports))
+    assert transaction_size is not None
     made = make_plan(
         names,
         transaction_size,
-        Breach(prior, posterior),
-        itemset_size=itemset_size,
-        reports=reports,
+        promise,
         code=code,
-        pattern=pattern,
-        target=target.split(",") if target is not None else None,
+        kind=kind,
+        sizes=sizes.replace("-", " "),
+        view=view,
         progress=Progress().stage("planning"),
+        **wishes,
     )
     if baskets is not None:
-        say(_sample_lines(baskets, format_, made))
+        sample = _read_sample(baskets, format_, made) if sample is None else sample
+        say(show.loss_lines(sampling_loss(count_sizes(sample), made)))
     write_plan(made, output, force=force)
-    show_result(as_json, lambda: show.plan_record(made, reports), lambda: show.plan_lines(made, reports))
+    tried = {"transaction_sizes": show.size_records(rows)} if rows else {}
+    show_result(as_json, lambda: show.plan_record(made, reports) | tried, lambda: show.plan_lines(made, reports))
 
 
-def _sample_lines(path: Path, format_: str | None, made: "Plan") -> list[str]:
-    from assocpriv.apps.show import loss_lines
+def _propose(sample: "Baskets", promise: "Breach", sizes: str, wishes: dict[str, Any]) -> "tuple[list[SizeRow], int]":
+    """Return what each transaction size would mean for baskets like a sample's, and the one proposed."""
+    from assocpriv.client.sampling import count_sizes, top_holders
+    from assocpriv.core.operator import MAX_TRANSACTION_SIZE
+    from assocpriv.lab.sizes import default_itemset_size, propose_transaction_size
+
+    counted = count_sizes(sample)
+    largest = default_itemset_size(counted) if wishes["itemset_size"] is None else wishes["itemset_size"]
+    holders = top_holders(sample, min(largest, MAX_TRANSACTION_SIZE))
+    progress = Progress().stage("comparing sizes")
+    mode = sizes.replace("-", " ")
+    rows = propose_transaction_size(counted, promise, holders=holders, mode=mode, progress=progress, **wishes)
+    return rows, next(row.transaction_size for row in rows if row.proposed)
+
+
+def _names_and_view(
+    items: int | None,
+    catalogue: Path | None,
+    taxonomy: Path | None,
+    level: int | None,
+    leave_out: Path | None,
+    others: str,
+) -> "tuple[int | Catalogue, View]":
+    from assocpriv.core.view import View
+    from assocpriv.files.plans import read_catalogue
+    from assocpriv.files.taxonomy import read_taxonomy
+
+    tree = read_taxonomy(taxonomy) if taxonomy is not None else None
+    names = read_catalogue(catalogue) if catalogue is not None else items
+    if names is None:
+        assert tree is not None
+        assert level is not None
+        names = tree.level(level)
+    left_out = tuple(sorted(read_catalogue(leave_out))) if leave_out is not None else ()
+    return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)
+
+
+def _read_sample(path: Path, format_: str | None, made: "Plan") -> "Baskets":
+    """Read a sample of baskets as a plan views them, telling what was left out."""
     from assocpriv.client.basket_files import read_baskets
-    from assocpriv.client.sampling import count_sizes, sampling_loss
+    from assocpriv.client.views import read_transactions
 
     progress = Progress().stage("reading", "B")
-    sample = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
-    return loss_lines(sampling_loss(count_sizes(sample), made))
+    if made.view.is_plain:
+        return read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
+    sample, counts = read_transactions(
+        path, made, format=format_, unknown="drop", repeats="merge", empty="keep", progress=progress
+    )
+    say(count_lines(counts, int((sample.sizes == 0).sum()), made))
+    return sample
 
 
 @main.command()
@@ -230,7 +340,7 @@ def randomize(
         force=force,
         progress=Progress().stage("randomizing", "B"),
     )
-    say([*count_lines(done.counts, done.empty), *loss_lines(done.loss)])
+    say([*count_lines(done.counts, done.empty, made), *loss_lines(done.loss)])
     show_result(
         as_json,
         lambda: {
@@ -241,105 +351,6 @@ def randomize(
             "expected_support_lost": {str(k): share for k, share in done.loss.shares.items()},
         },
         lambda: [f"{done.counts.baskets:,} reports of {made.report_bytes} bytes written to {output}"],
-    )
-
-
-@main.command()
-@click.argument("reports", type=PATH, nargs=-1, required=True)
-@min_support_option()
-@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
-@click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from.")
-@memory_option
-@click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
-@top_option
-@force_option
-@json_option
-def mine(
-    reports: tuple[Path, ...],
-    min_support: str,
-    max_itemset: int | None,
-    confidence_level: float,
-    population: bool,
-    memory: int | None,
-    output: Path | None,
-    top: int,
-    force: bool,
-    as_json: bool,
-) -> None:
-    """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
-
-    \b
-    Example:
-      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
-    """
-    from assocpriv.apps import show
-    from assocpriv.apps.warm_up import COUNTING, compile_told
-    from assocpriv.files.reports import read_reports
-    from assocpriv.server import itemsets as mined
-
-    _check_output(output, force, reports)
-    collection = read_reports(reports)
-    compile_told(COUNTING)
-    frame = mined.mine(
-        collection,
-        min_support,
-        max_itemset=max_itemset,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory,
-        progress=Progress(),
-    )
-    facts = mined.mining_facts(frame)
-    say(f"warning: {line}" for line in mined.describe_undecided(facts))
-    if output is not None:
-        mined.write_itemsets(frame, output, force=force)
-    show_result(
-        as_json,
-        lambda: facts | {"itemsets": mined.itemset_records(frame)},
-        lambda: [show.meaning_line(facts), *show.itemset_lines(frame, top)],
-    )
-
-
-def _check_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
-    from assocpriv.files.atomic import check_writable
-    from assocpriv.server.itemsets import output_format
-
-    if output is not None:
-        output_format(output)
-        check_writable(output, force=force, inputs=inputs)
-
-
-@main.command()
-@click.argument("itemsets", type=PATH)
-@click.option("--min-confidence", required=True, help="Least confidence of a rule, as 60% or 0.6.")
-@click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
-@top_option
-@force_option
-@json_option
-def rules(itemsets: Path, min_confidence: str, output: Path | None, top: int, force: bool, as_json: bool) -> None:
-    """Derive association rules from mined ITEMSETS.
-
-    \b
-    Example:
-      assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
-    """
-    from assocpriv.apps import show
-    from assocpriv.server.itemsets import describe_undecided, mining_facts, read_itemsets
-    from assocpriv.server.rules import association_rules, rule_records, write_rules
-
-    _check_output(output, force, [itemsets])
-    frame = read_itemsets(itemsets)
-    found = association_rules(frame, min_confidence)
-    if output is not None:
-        write_rules(found, output, force=force)
-    facts = mining_facts(frame)
-    say(f"warning: {line}" for line in describe_undecided(facts))
-    told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
-    show_result(
-        as_json,
-        lambda: told | {"rules": rule_records(found)},
-        lambda: [show.meaning_line(facts), *show.rule_lines(found, top)],
     )
 
 
@@ -360,7 +371,7 @@ def inspect(path: Path, reports: int, as_json: bool) -> None:
     show_result(as_json, lambda: {"kind": kind} | record(), lines)
 
 
-for command in (simulate, generate, demo, warm_up):
+for command in (mine, rules, ask, refine, combine, simulate, generate, demo, warm_up):
     main.add_command(command)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import click
 
+from assocpriv.apps.cli_rounds import WANTED, refuse_given, require, run_rounds_simulation
 from assocpriv.apps.console import read_told, say, show_result
 from assocpriv.apps.options import (
     PATH,
@@ -13,40 +14,51 @@ from assocpriv.apps.options import (
     force_option,
     format_option,
     json_option,
-    min_support_option,
-    plan_option,
-    top_option,
 )
 from assocpriv.apps.progress import Progress
+
+_LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
+_ROWS = 50
 
 
 @click.command()
 @click.argument("baskets", type=PATH)
-@plan_option
-@min_support_option()
+@click.option("--plan", "plan_path", type=PATH, help="The plan to try; required without --rounds.")
+@click.option("--min-support", help=f"{_LEAST_SUPPORT} Required without --rounds.")
 @click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
+@click.option("--prior", help="With --rounds: belief before a report, as 5%.")
+@click.option("--posterior", help="With --rounds: belief that no report may lift the prior to.")
 @click.option("--seed", type=click.IntRange(0), help="Makes the simulation repeatable.")
 @basket_options
-@top_option
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {_ROWS}, with --rounds {WANTED}]",
+)
 @json_option
 def simulate(
     baskets: Path,
-    plan_path: Path,
-    min_support: str,
+    plan_path: Path | None,
+    min_support: str | None,
     max_itemset: int | None,
+    rounds: str | None,
+    prior: str | None,
+    posterior: str | None,
     seed: int | None,
     format_: str | None,
     unknown: str,
     repeats: str,
     empty: str,
-    top: int,
+    top: int | None,
     as_json: bool,
 ) -> None:
-    """Try a plan on BASKETS like yours: both sides, and the truth beside what was found.
+    """Try a plan, or a schedule of rounds, on BASKETS like yours: both sides, and the truth beside what was found.
 
     \b
     Example:
       assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
+      assocpriv simulate baskets.dat --rounds auto --prior 5% --posterior 50% --top 64
     """
     from assocpriv.apps.show import loss_lines
     from assocpriv.apps.simulation import simulation_lines, simulation_record
@@ -56,15 +68,30 @@ def simulate(
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
 
+    if rounds is not None:
+        refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
+        require(("prior", "posterior"))
+        reading = {"format": format_, "repeats": repeats, "empty": empty}
+        wanted = WANTED if top is None else top
+        run_rounds_simulation(
+            baskets, rounds, (prior, posterior), top=wanted, seed=seed, reading=reading, as_json=as_json
+        )
+        return
+    refuse_given(("prior", "posterior"), "goes with --rounds only; a plan holds its promise")
+    require(("plan_path", "min_support"))
+    assert plan_path is not None
+    assert min_support is not None
     made = read_plan(plan_path)
     check_min_support(min_support)
     check_max_itemset(made, max_itemset)
-    raw = read_told(baskets, format_, made.catalogue, unknown, repeats, empty)
-    say(loss_lines(sampling_loss(count_sizes(raw), made)))
+    transactions = read_told(baskets, format_, made, unknown, repeats, empty)
+    say(loss_lines(sampling_loss(count_sizes(transactions), made)))
     compile_told()
-    result = run(raw, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
+    result = run(transactions, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
     say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
-    show_result(as_json, lambda: simulation_record(result), lambda: simulation_lines(result, top))
+    show_result(
+        as_json, lambda: simulation_record(result), lambda: simulation_lines(result, _ROWS if top is None else top)
+    )
 
 
 @click.group()

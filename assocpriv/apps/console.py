@@ -11,6 +11,8 @@ from assocpriv.apps.progress import Progress
 
 if TYPE_CHECKING:
     from assocpriv.client.basket_files import ReadCounts
+    from assocpriv.client.baskets import Baskets
+    from assocpriv.core.plan import Plan
 
 
 def say(lines: Iterable[str]) -> None:
@@ -27,24 +29,24 @@ def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], li
         click.echo("\n".join(lines()))
 
 
-def read_told(path: Path, format_: str | None, catalogue: Any, unknown: str, repeats: str, empty: str) -> Any:
-    """Read baskets into a plan's catalogue, telling what was left out or merged."""
-    from assocpriv.client.basket_files import read_baskets_report
+def read_told(path: Path, format_: str | None, plan: "Plan", unknown: str, repeats: str, empty: str) -> "Baskets":
+    """Read baskets as a plan's transactions, telling what was left out or merged."""
+    from assocpriv.client.views import read_transactions
 
-    baskets, counts = read_baskets_report(
+    transactions, counts = read_transactions(
         path,
+        plan,
         format=format_,
-        catalogue=catalogue,
         unknown=unknown,
         repeats=repeats,
         empty=empty,
         progress=Progress().stage("reading", "B"),
     )
-    say(count_lines(counts, int((baskets.sizes == 0).sum())))
-    return baskets
+    say(count_lines(counts, int((transactions.sizes == 0).sum()), plan))
+    return transactions
 
 
-def count_lines(counts: "ReadCounts", empty: int) -> list[str]:
+def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
     """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
     done = [
         (counts.unknown_dropped, "items outside the catalogue dropped"),
@@ -53,7 +55,7 @@ def count_lines(counts: "ReadCounts", empty: int) -> list[str]:
     ]
     lines = [f"{number:,} {what}" for number, what in done if number]
     emptied = empty - counts.empty_kept
-    if emptied:
+    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
         told = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
         lines.append(f"warning: {told}; check the format")
     return lines

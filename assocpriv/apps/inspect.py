@@ -6,9 +6,11 @@ from typing import Any
 
 from assocpriv.apps import show
 from assocpriv.core.errors import EstimateError, FileError, PlanError, WireError
+from assocpriv.core.plan import IN_CLEAR
 from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.server.itemsets import FORMATS, itemset_records, mining_facts, read_itemsets
+from assocpriv.server.itemsets import mining_facts, read_itemsets
+from assocpriv.server.table_files import FORMATS, itemset_records
 
 Description = tuple[str, Callable[[], dict[str, Any]], Callable[[], list[str]]]
 
@@ -54,25 +56,30 @@ def _reports(path: Path, _reports_planned: int) -> Description | None:
     if path.suffix.lower() != ".parquet" and not path.is_dir():
         return None
     collection = read_reports(path)
-    _check_all(collection)
+    group_reports = _check_all(collection)
     n_reports = len(collection)
     files = len(collection.paths)
 
     def lines() -> list[str]:
         return [
             f"{n_reports:,} reports in {files} file{'s' * (files != 1)}, each whole and as its plan says",
-            *show.plan_lines(collection.plan, max(n_reports, 1)),
+            *show.plan_lines(collection.plan, max(n_reports, 1), group_reports),
         ]
 
     def record() -> dict[str, Any]:
-        return show.plan_record(collection.plan, max(n_reports, 1)) | {"reports": n_reports, "files": files}
+        told = show.plan_record(collection.plan, max(n_reports, 1), group_reports)
+        return told | {"reports": n_reports, "files": files}
 
     return "reports", record, lines
 
 
-def _check_all(collection: Reports) -> None:
+def _check_all(collection: Reports) -> list[int] | None:
+    """Read all reports, which checks them; return how many there are of each size that is in clear."""
+    if collection.plan.sizes == IN_CLEAR:
+        return [len(group) for group in collection.groups()]
     for _ in collection.batches(1 << 20):
-        pass  # reading is the check
+        pass
+    return None
 
 
 def _itemsets(path: Path, _reports_planned: int) -> Description | None:

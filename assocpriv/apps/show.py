@@ -1,26 +1,42 @@
 """Results as text for a person and as JSON content for a program."""
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.client.sampling import SamplingLoss
-from assocpriv.core.plan import Plan
+from assocpriv.core.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
 from assocpriv.core.transition import SupportModel
+from assocpriv.server.estimate import Group, lowest_discoverable_support
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.lab.sizes import SizeRow
+    from assocpriv.server.query import Answers
+
+_MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
+_RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
+_ENTRIES = {"items": "items", "itemsets": "itemsets", "sizes": "sizes of baskets"}
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
 
 
-def plan_record(plan: Plan, reports: int) -> dict[str, Any]:
-    """Return what a plan promises and what N reports of it can show, for ``--json``."""
-    model = SupportModel.of(plan.operator)
-    lds = {k: model.lowest_discoverable_support(k, reports) for k in range(1, plan.itemset_size + 1)}
+def plan_record(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return what a plan promises and what N reports of it can show, for ``--json``.
+
+    Args:
+        plan: the plan.
+        reports: N.
+        group_reports: with sizes in clear, how many reports there are of each size; all of the largest by default.
+    """
+    in_clear = {"groups": _group_records(plan, reports, group_reports)} if plan.sizes == IN_CLEAR else {}
     return {
         "plan_id": plan.plan_id,
         "items": plan.n_items,
+        "view": plan.view.kind,
+        "sizes": plan.sizes,
         "transaction_size": plan.transaction_size,
         "itemset_size": plan.itemset_size,
         "promise": {
@@ -30,31 +46,73 @@ def plan_record(plan: Plan, reports: int) -> dict[str, Any]:
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
         "epsilon": epsilon(plan.amplification),
-        "default_probability": format_fraction(plan.operator.default_probability),
+        "plan_kind": plan.kind,
+        "default_probability": format_fraction(plan.operator.default_probability)
+        if isinstance(plan.operator, Operator)
+        else None,
+        "report_size": plan.operator.report_size if isinstance(plan.operator, FixedSizeOperator) else None,
         "pattern": plan.operator.pattern,
         "code": plan.generator.kind,
         "report_bits": plan.report_bits,
         "report_bytes": plan.report_bytes,
         "reports": reports,
-        "lowest_discoverable_support": {str(k): s if math.isfinite(s) else None for k, s in lds.items()},
-    }
+        "lowest_discoverable_support": _finite(_limits(plan, reports, group_reports)),
+    } | in_clear
 
 
-def plan_lines(plan: Plan, reports: int) -> list[str]:
-    """Say what a plan promises and what N reports of it can show."""
+def _finite(limits: dict[int, float]) -> dict[str, float | None]:
+    """Write figures by itemset size as JSON content, which has no infinity."""
+    return {str(k): limit if math.isfinite(limit) else None for k, limit in limits.items()}
+
+
+def _limits(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> dict[int, float]:
+    """Return the lowest discoverable supports by itemset size."""
+    sizes = range(1, plan.itemset_size + 1)
+    if group_reports and any(group_reports):
+        models = [SupportModel.of(group.operator) for group in plan.groups]
+        groups = [Group(n, model) for n, model in zip(group_reports, models, strict=True)]
+        return {k: lowest_discoverable_support(groups, k) for k in sizes}
+    model = SupportModel.of(plan.operator)
+    return {k: model.lowest_discoverable_support(k, reports) for k in sizes}
+
+
+def _group_records(plan: Plan, reports: int, group_reports: Sequence[int] | None) -> list[dict[str, Any]]:
+    """Say of each size what its operator is and what N reports of it alone could show."""
+    return [
+        {
+            "size": group.transaction_size,
+            "reports": None if group_reports is None else group_reports[place],
+            "default_probability": format_fraction(group.independent.default_probability),
+            "pattern": group.operator.pattern,
+            "amplification": format_fraction(group.amplification),
+            "lowest_discoverable_support": _finite(_limits(group, reports)),
+        }
+        for place, group in enumerate(plan.groups)
+    ]
+
+
+def plan_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> list[str]:
+    """Say what a plan promises and what N reports of it can show (see :func:`plan_record`)."""
     promise = plan.promise
     prior, posterior = float(promise.prior), float(promise.posterior)
     original = -(-plan.n_items // 8)
     worst = float(highest_posterior(promise.prior, plan.amplification))
+    in_clear = plan.sizes == IN_CLEAR
     lines = [
-        f"plan        {plan.plan_id[:16]}…  {plan.n_items:,} items, at most {plan.transaction_size} a transaction "
-        "(its size is hidden)",
-        f"promise     no report lifts a belief from {prior:.10g} to {posterior:.10g}, whatever the data: "
-        f"{prior:.10g} becomes at most {_up(worst)}",
-        f"            γ < {_up(float(promise.amplification_limit))}, ε = ln γ ≤ {_up(epsilon(plan.amplification))}",
-        f"report      {plan.report_bytes:,} bytes ({plan.report_bits:,} bits, {_CODE_NAMES[plan.generator.kind]}); "
+        f"plan        {plan.plan_id[:16]}…  {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
+        f"{plan.transaction_size} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
+        f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior:.10g} "
+        f"to {posterior:.10g}, whatever the data: {prior:.10g} becomes at most {figure_up(worst)}",
+        f"            γ < {figure_up(float(promise.amplification_limit))}, "
+        f"ε = ln γ ≤ {figure_up(epsilon(plan.amplification))}",
+        f"report      {plan.report_bytes:,} bytes ({plan.report_bits:,} bits, {_size_of(plan)}{_code_of(plan)}); "
         f"the basket as {plan.n_items:,} bits would take {original:,} bytes",
-        f"operator    default probability {format_fraction(plan.operator.default_probability)}, "
+    ]
+    if in_clear:
+        lines.insert(3, _size_warning(plan))
+        return lines + _group_lines(plan, reports, group_reports)
+    lines += [
+        f"operator    {_insertion_of(plan.operator)}, "
         f"kept sizes 0…{plan.transaction_size} made likelier: {plan.operator.pattern}",
         f"from {reports:,} reports, within at most {plan.transaction_size} sampled items a basket, "
         "the lowest discoverable support is",
@@ -62,23 +120,80 @@ def plan_lines(plan: Plan, reports: int) -> list[str]:
     return lines + _limit_lines(plan, reports)
 
 
+def _size_warning(plan: Plan) -> str:
+    m = plan.transaction_size
+    return (
+        f"            a basket's size (1 … {m}; 1 if it is empty, {m} if it is longer) is sent in clear: NOTHING is "
+        "promised about it, it lies outside γ"
+    )
+
+
+def _group_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None) -> list[str]:
+    """Show the operator of each size, and what the reports can show."""
+    names = [itemsets_of(k) for k in range(1, plan.itemset_size + 1)]
+    width = max(plan.transaction_size + 1, len("made likelier"))
+    lines = [
+        f"operators   {'size':>4}"
+        + (f" {'reports':>12}" if group_reports else "")
+        + f" {'default':>8}  {'made likelier':<{width}}"
+        + "".join(f" {name:>14}" for name in names)
+    ]
+    for record in _group_records(plan, reports, group_reports):
+        limits = [_percent(limit) for limit in record["lowest_discoverable_support"].values()]
+        lines.append(
+            f"            {record['size']:>4}"
+            + (f" {record['reports']:>12,}" if group_reports else "")
+            + f" {record['default_probability']:>8}  {record['pattern']:<{width}}"
+            + "".join(f" {limit:>14}" for limit in limits)
+        )
+    lines.append(
+        f"            lowest discoverable support were all of {reports:,} reports of that size, within at most "
+        f"{plan.transaction_size} sampled items a basket"
+    )
+    if group_reports and any(group_reports):
+        lines += ["of these reports together, the lowest discoverable support is"]
+        lines += [
+            f"            {_percent(limit)} for {name}"
+            for limit, name in zip(_limits(plan, reports, group_reports).values(), names, strict=True)
+        ]
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None or share >= 1 else f"{share:.3%}"
+
+
+def _size_of(plan: Plan) -> str:
+    return "8 of them the size, " if plan.sizes == IN_CLEAR else ""
+
+
+def _code_of(plan: Plan) -> str:
+    return "the number of a set" if plan.kind == "fixed-size" else _CODE_NAMES[plan.generator.kind]
+
+
+def _insertion_of(operator: AnyOperator) -> str:
+    if isinstance(operator, FixedSizeOperator):
+        return f"reports of exactly {operator.report_size:,} of {operator.items:,} items"
+    return f"default probability {format_fraction(operator.default_probability)}"
+
+
 def _limit_lines(plan: Plan, reports: int) -> list[str]:
-    model = SupportModel.of(plan.operator)
-    limits = [model.lowest_discoverable_support(k, reports) for k in range(1, plan.itemset_size + 1)]
+    limits = list(_limits(plan, reports).values())
     texts = [f"{lds:.3%}" if lds < 1 else "none: nothing below 100% can be discovered" for lds in limits]
-    names = [_itemsets_of(k + 1) for k in range(len(texts))]
+    names = [itemsets_of(k + 1) for k in range(len(texts))]
     if len(set(texts)) == 1:  # as at ρ = 1/2, where a report is as noisy for every size
         return [f"            {texts[0]} for {', '.join(names)} alike"]
     return [f"            {text} for {name}" for text, name in zip(texts, names, strict=True)]
 
 
-def _up(value: float) -> str:
+def figure_up(value: float) -> str:
     """Write a figure of privacy with at least six digits, rounded up."""
     digits = 6 - math.floor(math.log10(value)) - 1
     return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
 
 
-def _itemsets_of(k: int) -> str:
+def itemsets_of(k: int) -> str:
+    """Name itemsets of one size."""
     return {1: "single items", 2: "pairs", 3: "triples"}.get(k, f"itemsets of {k}")
 
 
@@ -87,7 +202,7 @@ def loss_lines(loss: SamplingLoss) -> list[str]:
     size = loss.transaction_size
     if not loss.sampled:
         return [f"no basket is longer than {size} items: nothing is lost by sampling"]
-    lost = ", ".join(f"{share:.1%} of {_itemsets_of(k)}" for k, share in loss.shares.items())
+    lost = ", ".join(f"{share:.1%} of {itemsets_of(k)}" for k, share in loss.shares.items())
     lines = [
         f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
         f"expected support lost, averaged over itemsets: {lost}"
@@ -100,52 +215,147 @@ def loss_lines(loss: SamplingLoss) -> list[str]:
     return lines
 
 
+def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
+    """Return what each transaction size would mean for baskets like a sample's, for ``--json``."""
+    return [
+        {
+            "transaction_size": row.transaction_size,
+            "longer_share": row.longer,
+            "surviving_support": _finite(row.surviving),
+            "lowest_discoverable_support": _finite(row.lowest_discoverable_support),
+            "lowest_raw_support": _finite(row.lowest_raw_support),
+            "proposed": row.proposed,
+        }
+        for row in rows
+    ]
+
+
+def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
+    """Show what each transaction size would mean for baskets like a sample's."""
+    largest = max(rows[0].surviving)
+    names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
+    parts = ["surviving", "discoverable of M", "discoverable raw"]
+    width = 9 * largest
+    lines = [
+        f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
+        f"{'M':>3} {'longer':>7}" + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
+    ]
+    for row in rows:
+        shown = [
+            [f"{share:.1%}" for share in row.surviving.values()],
+            [_percent(limit) for limit in row.lowest_discoverable_support.values()],
+            [_percent(limit) for limit in row.lowest_raw_support.values()],
+        ]
+        cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
+        lines.append(f"{row.transaction_size:>3} {row.longer:7.1%}{cells}" + ("  ← proposed" if row.proposed else ""))
+    return [
+        *lines,
+        "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the sample's "
+        f"most frequent itemsets; discoverable: the lowest support from {reports:,} reports, within the M sampled "
+        "items, and raw, in whole baskets (the former over what survives)",
+    ]
+
+
 def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
-    """Show itemsets, frequent ones only, with the truth where the table holds it."""
-    shown = frame[frame["frequent"]]
-    truth = "true_support" in frame.columns
-    interval = f"{100 * frame.attrs['assocpriv']['confidence_level']:.4g}% interval"
-    header = f"{'support':>9} {'± error':>9}  {interval:>17}" + (f" {'true':>8} {'raw':>8}" if truth else "")
-    lines = [header + "  itemset"]
+    """Show itemsets, frequent ones only, with the truth where the table holds it, and what is certain marked."""
+    facts = frame.attrs["assocpriv"]
+    certain = facts.get("certain")
+    shown = frame[frame["frequent"] if certain is None else frame["frequent"] | frame["certain"]]
+    more = {name: label for name, label in _MORE_COLUMNS.items() if name in frame.columns}
+    lines = [_support_header(facts) + "".join(f" {label:>8}" for label in more.values()) + "  itemset"]
     for row in shown.head(top).to_dict("records"):
-        # shown clipped to what a support can be; the data are not
-        low, high = max(row["ci_low"], 0.0), min(row["ci_high"], 1.0)
-        line = f"{row['support']:9.3%} {row['std_error']:9.3%}  {low:8.3%}–{high:8.3%}"
-        if truth:
-            line += f" {row['true_support']:8.3%} {row['raw_support']:8.3%}"
+        line = _support_line(row) + "".join(f" {row[name]:{max(8, len(label))}.3%}" for name, label in more.items())
+        if certain is not None:
+            lines.append(f"{line}  {'* ' if row['certain'] else '  '}{', '.join(sorted(row['itemsets']))}")
+            continue
         mark = "  ?" if row["support"] < 4 * row["std_error"] else ""
         lines.append(f"{line}  {', '.join(sorted(row['itemsets']))}{mark}")
     if any(line.endswith("  ?") for line in lines):
         lines.append("?: below four standard errors, so it may be nothing")
-    return lines + _rest(len(shown), top)
+    lines += _rest(len(shown), top)
+    if certain is not None:
+        lines += _claim_lines(
+            int(frame["certain"].sum()), certain, "itemsets", f"support below {100 * facts['min_support']:.6g}%"
+        )
+    return lines
+
+
+def _support_header(facts: dict[str, Any]) -> str:
+    interval = f"{100 * facts['confidence_level']:.4g}% interval"
+    return f"{'support':>9} {'± error':>9}  {interval:>17}"
+
+
+def _support_line(row: dict[Any, Any]) -> str:
+    return f"{row['support']:9.3%} {row['std_error']:9.3%}  {row['ci_low']:8.3%}–{row['ci_high']:8.3%}"
+
+
+def _claim_lines(found: int, certain: dict[str, Any], what: str, false: str) -> list[str]:
+    """Say what is claimed of what is marked, and what it rests on."""
+    share = f"{100 * (1 - certain['level']):.6g}%"
+    rests = f"{certain['hypotheses']:,} {what} tested"
+    if not found:
+        return [f"*: none is certain; {rests}"]
+    return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
 
 
 def meaning_line(facts: dict[str, Any]) -> str:
     """Say what the supports of a table of itemsets are shares of."""
+    certain = facts.get("certain")
+    chosen = ""
+    if certain is not None and certain["by"] == "split":
+        chosen = f" ({certain['selecting_reports']:,} others chose the itemsets)"
     return (
-        f"from {facts['reports']:,} reports; supports are those within at most {facts['transaction_size']} sampled "
-        "items a basket"
+        f"from {facts['reports']:,} reports{chosen}; supports are those within at most {facts['transaction_size']} "
+        "sampled items a basket"
     )
 
 
 def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
-    """Show rules, with the truth where the table holds it."""
+    """Show rules, with the truth where the table holds it, and what is certain marked."""
     truth = "true_confidence" in rules.columns
-    lines = [
-        f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
-        + (f" {'true':>8}" if truth else "")
-        + "  rule"
-    ]
+    certain = rules.attrs.get("assocpriv", {}).get("certain")
+    lines = [_RULE_HEADER + (f" {'true':>8}" if truth else "") + "  rule"]
     for row in rules.head(top).to_dict("records"):
-        line = (
-            f"{row['confidence']:10.1%} {row['confidence_std_error']:8.1%} {row['lift']:8.2f} "
-            f"{row['lift_std_error']:8.2f} {row['support']:8.2%}"
-        )
+        line = _rule_line(row)
         if truth:
             line += f" {row['true_confidence']:8.1%}"
-        left, right = (", ".join(sorted(row[side])) for side in ("antecedents", "consequents"))
-        lines.append(f"{line}  {left} → {right}")
-    return lines + _rest(len(rules), top)
+        mark = "" if certain is None else "* " if row["certain"] else "  "
+        lines.append(f"{line}  {mark}{_sides(row)}")
+    lines += _rest(len(rules), top)
+    if certain is not None:
+        false = f"confidence below {100 * certain['min_confidence']:.6g}%"
+        lines += _claim_lines(int(rules["certain"].sum()), certain, "rules", false)
+    return lines
+
+
+def _rule_line(row: dict[Any, Any]) -> str:
+    return (
+        f"{row['confidence']:10.1%} {row['confidence_std_error']:8.1%} {row['lift']:8.2f} "
+        f"{row['lift_std_error']:8.2f} {row['support']:8.2%}"
+    )
+
+
+def _sides(row: dict[Any, Any]) -> str:
+    left, right = (", ".join(sorted(row[side])) for side in ("antecedents", "consequents"))
+    return f"{left} → {right}"
+
+
+def answer_lines(answers: "Answers") -> list[str]:
+    """Show what was asked: itemsets, then rules, in the order asked."""
+    lines = []
+    if len(answers.itemsets):
+        lines.append(_support_header(answers.facts) + "  itemset")
+        lines += [
+            f"{_support_line(row)}  {', '.join(sorted(row['itemsets']))}" for row in answers.itemsets.to_dict("records")
+        ]
+    if len(answers.rules):
+        interval = f"{100 * answers.facts['confidence_level']:.4g}% interval"
+        lines.append(f"{_RULE_HEADER}  {interval:>15}  rule")
+        lines += [
+            f"{_rule_line(row)}  {row['confidence_ci_low']:7.1%}–{row['confidence_ci_high']:7.1%}  {_sides(row)}"
+            for row in answers.rules.to_dict("records")
+        ]
+    return lines
 
 
 def _rest(total: int, top: int) -> list[str]:

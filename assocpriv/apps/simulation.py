@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.show import itemset_lines
 from assocpriv.lab.simulate import Simulation
-from assocpriv.server.itemsets import itemset_records, mining_facts
+from assocpriv.server.itemsets import mining_facts
+from assocpriv.server.table_files import itemset_records
 
 if TYPE_CHECKING:
     import pandas as pd

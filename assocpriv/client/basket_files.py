@@ -10,7 +10,7 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
@@ -164,7 +164,7 @@ class BasketStream(Iterator[Baskets]):
 
 def stream_baskets(
     path: str | os.PathLike[str],
-    catalogue: Catalogue,
+    catalogue: Catalogue | None,
     *,
     format: str | None = None,  # noqa: A002 -- the command line's --format
     unknown: str = "error",
@@ -172,6 +172,7 @@ def stream_baskets(
     empty: str = "error",
     memory_bytes: int = 256 << 20,
     progress: Progress | None = None,
+    then: Callable[[Baskets], tuple[Baskets, int]] | None = None,
 ) -> BasketStream:
     """Read a file of any size batch by batch, as :func:`read_baskets` reads it whole.
 
@@ -179,7 +180,7 @@ def stream_baskets(
 
     Args:
         path: the file, as for :func:`read_baskets`.
-        catalogue: the items there may be.
+        catalogue: the items there may be; None for any, numbered in each batch anew.
         format: as for :func:`read_baskets`. A file of the long layout is one batch, because the items of a
             transaction may stand anywhere in it.
         unknown: "error" or "drop", as for :func:`read_baskets`.
@@ -187,9 +188,10 @@ def stream_baskets(
         empty: "error" or "keep", as for :func:`read_baskets`.
         memory_bytes: about what reading may take, whatever the size of the file.
         progress: called with (bytes read, bytes of the file).
+        then: what to make of each batch, and how many items it drops; called in several threads.
 
     Returns:
-        An iterator of baskets over ``catalogue``, with the counts so far.
+        An iterator of baskets over ``catalogue``, or of what ``then`` makes of them, with the counts so far.
 
     Raises:
         BasketError: while iterating, as for :func:`read_baskets`, and where a line or a file of the long layout
@@ -203,7 +205,13 @@ def stream_baskets(
     budget = _Budget(min(CHUNK_BYTES, max(_LEAST_CHUNK_BYTES, share)), memory_bytes, workers)
 
     def finish(cells: Cells) -> tuple[Baskets, ReadCounts]:
-        return _finished(cells, catalogue, unknown, repeats, empty)
+        # a batch without items has no names to make a catalogue of
+        names = Catalogue.numbered(1) if catalogue is None and not len(cells.codes) else catalogue
+        baskets, counts = _finished(cells, names, unknown, repeats, empty)
+        if then is None:
+            return baskets, counts
+        made, dropped = then(baskets)
+        return made, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
     return BasketStream(path, _batches(path, format, budget, progress, finish))
 

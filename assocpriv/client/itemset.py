@@ -1,4 +1,4 @@
-"""Select-a-size on the device: one transaction → one report.
+"""One transaction → one report, on the device.
 
 This module sees raw items. The steps, each an exact draw (see core/entropy.py):
 
@@ -7,6 +7,9 @@ This module sees raw items. The steps, each an exact draw (see core/entropy.py):
    probability v_j / 2^weight_bits;
 3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
+
+A plan of the kind fixed-size has other steps 2 and 3: client/fixed_size.py. With sizes in clear M is the size of the
+transaction's group, and the report begins with it.
 
 Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
 """
@@ -17,13 +20,14 @@ from functools import cached_property
 from itertools import accumulate
 from operator import index
 
+from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.seeded import draw_seed
 from assocpriv.core.codes import Field
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BasketError
 from assocpriv.core.operator import Operator
-from assocpriv.core.plan import Plan
-from assocpriv.core.wire import encode_report
+from assocpriv.core.plan import IN_CLEAR, Plan
+from assocpriv.core.wire import encode_report, with_size
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,14 @@ class KeptSubsets:
 
 def kept_subsets(operator: Operator) -> KeptSubsets:
     """Tabulate the subsets that step 2 picks from."""
-    masks = tuple(sorted(range(1 << operator.size), key=lambda mask: (mask.bit_count(), mask)))
+    masks = subsets_by_size(operator.size)
     weights = (operator.keep_weights[mask.bit_count()] for mask in masks)
     return KeptSubsets(masks, tuple(accumulate(weights)))
+
+
+def subsets_by_size(m: int) -> tuple[int, ...]:
+    """Return all subsets of m positions as integers, by size and then by value."""
+    return tuple(sorted(range(1 << m), key=lambda mask: (mask.bit_count(), mask)))
 
 
 class Randomizer:
@@ -49,10 +58,24 @@ class Randomizer:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.subsets = kept_subsets(plan.operator)
 
     def __repr__(self) -> str:
         return f"Randomizer({self.plan!r})"
+
+    @cached_property
+    def subsets(self) -> KeptSubsets:
+        """The subsets that a transaction's kept items are picked from."""
+        return kept_subsets(self.plan.independent)
+
+    @cached_property
+    def groups(self) -> "list[Randomizer]":
+        """Of a plan with sizes in clear, the randomizers of the transactions of 1 … M items."""
+        return [Randomizer(group) for group in self.plan.groups]
+
+    @cached_property
+    def sets(self) -> SetDraws:
+        """The draws of a plan of the kind fixed-size."""
+        return SetDraws.of(self.plan.fixed)
 
     @cached_property
     def field(self) -> Field:
@@ -73,7 +96,13 @@ class Randomizer:
             BasketError: an id outside the catalogue, or a repeated one.
             TypeError: an id that is no integer.
         """
-        items = fit_transaction(check_transaction(transaction, self.plan), self.plan, entropy)
+        checked = check_transaction(transaction, self.plan)
+        if self.plan.sizes == IN_CLEAR:
+            size = min(max(len(checked), 1), self.plan.transaction_size)
+            return with_size(size, self.groups[size - 1].randomize(checked, entropy=entropy), self.plan)
+        items = fit_transaction(checked, self.plan, entropy)
+        if self.plan.kind == "fixed-size":
+            return encode_report(self.sets.draw(items, entropy), self.plan)
         mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
         kept = [bool(mask >> position & 1) for position in range(len(items))]
         if self.plan.generator.kind == "none":
@@ -106,7 +135,7 @@ def fit_transaction(items: Sequence[int], plan: Plan, entropy: Entropy) -> list[
 
 
 def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: Entropy) -> int:
-    operator = plan.operator
+    operator = plan.independent
     bits = entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits)
     for item, keep in zip(items, kept, strict=True):
         bits = bits | 1 << item if keep else bits & ~(1 << item)

@@ -28,7 +28,7 @@ def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Fie
         field: the generator's field.
         entropy: draws one value per item in order, then the seed.
     """
-    num, bits = plan.operator.insert_num, plan.operator.insert_bits
+    num, bits = plan.independent.insert_num, plan.independent.insert_bits
     values = [entropy.below(num) if keep else num + entropy.below((1 << bits) - num) for keep in kept]
     seed = entropy.below(1 << plan.generator.seed_bits)
     columns = item_columns(plan.generator, bits, np.array(items, dtype=np.int64), field)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from assocpriv.core.codes import WORD_BITS, Field, item_columns
 from assocpriv.core.machine import cache_bytes
 from assocpriv.core.plan import Plan
+from assocpriv.core.ranking import binomial_words
 
 Rows = NDArray[np.uint64]
 _LINE_BITS = 64 * 8  # of a cache
@@ -48,6 +49,28 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
     return planes
 
 
+def plane_count(plan: Plan) -> int:
+    """Return how many planes :func:`planes_of` makes of a plan's reports."""
+    return plan.padded_items if plan.kind == "fixed-size" else 8 * plan.report_bytes
+
+
+def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
+    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones.
+
+    These are the bitmaps of the reports' bits; of reports of a fixed size, which are ranks of sets, those of all items.
+    """
+    if plan.kind != "fixed-size":
+        return report_planes(packed)
+    from assocpriv.core.kernels import unrank_reports
+
+    binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
+    octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
+    octets[:, : packed.shape[1]] = packed
+    planes = empty_rows(plan.padded_items, len(packed))
+    unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, planes)
+    return planes
+
+
 class ItemTables:
     """Some items' columns in the form that the kernels expand seeds by; made once for any number of batches.
 
@@ -58,11 +81,11 @@ class ItemTables:
 
     def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
         self._items = items
-        self._num = plan.operator.insert_num
         self._is_seeded = plan.generator.kind != "none"
-        self._n_planes = 8 * plan.report_bytes
+        self._n_planes = plane_count(plan)
         if self._is_seeded:
-            r, field = plan.operator.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
+            self._num = plan.independent.insert_num
+            r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
             self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
                 _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)
@@ -118,7 +141,7 @@ def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArr
 
 def report_rows(packed: NDArray[np.uint8], plan: Plan, items: NDArray[np.int64]) -> Rows:
     """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
-    return ItemTables(plan, items).rows(report_planes(packed), len(packed))
+    return ItemTables(plan, items).rows(planes_of(packed, plan), len(packed))
 
 
 def transaction_rows(

@@ -243,6 +243,76 @@ def transpose_reports(packed: NDArray[np.uint8], planes: Words) -> None:
                         column[i] <<= 1
 
 
+@entry(const(uint64[:, ::1]), const(uint64[:, :, ::1]), uint64[:, :, ::1])
+def unrank_reports(ranks: Words, binomials: Words, planes: Words) -> None:
+    """Write the bitmap of every item, planes (blocks, items, words), from the ranks of sets of ℓ items, (n, w).
+
+    binomials (items, ℓ + 1, w) holds C(c, i) at [c, i], from the least significant word. A set of the rank x has the
+    largest member c iff x ≥ C(c, ℓ); then x − C(c, ℓ) is the rank of the rest. 64 reports go along together.
+    """
+    n_blocks, n_items, n_words = planes.shape
+    n_ranks, size = ranks.shape[0], binomials.shape[1] - 1
+    rest, missing = np.empty((ranks.shape[1], 64), dtype=np.uint64), np.empty(64, dtype=np.int64)
+    scratch = np.empty((ranks.shape[1] + 1, 64), dtype=np.uint64)
+    widths = np.empty(n_items, dtype=np.int64)
+    _find_widths(binomials, widths)
+    for block in range(n_blocks):
+        for word in range(n_words):
+            first = (block * n_words + word) * 64
+            for i in range(64):
+                missing[i] = size if first + i < n_ranks else 0
+                for part in range(ranks.shape[1]):
+                    rest[part, i] = ranks[first + i, part] if first + i < n_ranks else _U0
+            for item in range(n_items - 1, -1, -1):
+                planes[block, item, word] = _take(binomials, item, widths[item], missing, rest, scratch)
+
+
+@kernel
+def _find_widths(binomials: Words, widths: Ints) -> None:
+    """Write how many words hold the rank of any set of the numbers 0 … c, for each c; the table's width at most."""
+    for item in range(widths.shape[0]):
+        width = 1 if item + 1 < widths.shape[0] else binomials.shape[2]
+        for i in range(binomials.shape[1] if item + 1 < widths.shape[0] else 0):
+            for part in range(width, binomials.shape[2]):
+                if binomials[item + 1, i, part]:
+                    width = part + 1
+        widths[item] = width
+
+
+@kernel
+def _take(binomials: Words, item: int, width: int, missing: Ints, rest: Words, scratch: Words) -> Any:
+    """Return which of 64 sets have an item as the largest member, and take it out of them.
+
+    missing (64,) and rest (w, 64) are the number of members that a set has left, and the rank of these; scratch is
+    (w + 1, 64). Ranks take ``width`` words here.
+    """
+    shown, borrow = _U0, rest.shape[0]  # the row of scratch for what is borrowed
+    if width == 1:
+        for i in range(64):
+            value = binomials[item, missing[i], 0]
+            taken = np.int64(rest[0, i] >= value) & np.int64(missing[i] > 0)
+            rest[0, i] -= value & (_U0 - np.uint64(taken))
+            missing[i] -= taken
+            shown |= np.uint64(taken) << np.uint64(i)
+        return shown
+    for i in range(64):
+        scratch[borrow, i] = _U0
+    for part in range(width):
+        for i in range(64):
+            value, left = binomials[item, missing[i], part], rest[part, i]
+            scratch[part, i] = left - value - scratch[borrow, i]
+            scratch[borrow, i] = np.uint64(left < value) | np.uint64(left == value) & scratch[borrow, i]
+    for i in range(64):
+        taken = np.int64(scratch[borrow, i] == _U0) & np.int64(missing[i] > 0)
+        missing[i] -= taken
+        shown |= np.uint64(taken) << np.uint64(i)
+        scratch[borrow, i] = _U0 - np.uint64(taken)
+    for part in range(width):
+        for i in range(64):
+            rest[part, i] ^= (rest[part, i] ^ scratch[part, i]) & scratch[borrow, i]
+    return shown
+
+
 @entry(const(uint64[:, :, ::1]), const(uint16[:, :, ::1]), int64, int64, int64, uint64[:, :, ::1])
 def expand_items(planes: Words, entries: Entries, num: int, n_reports: int, group_bits: int, rows: Words) -> None:
     """Write the bitmap of each item over the reports: its bit i tells whether report i shows it.
@@ -514,6 +584,192 @@ def randomize_transactions(
         for word in range(n_words):
             reports[t, word] = vector[word]
     return offsets.shape[0] - 1, state[0], 0
+
+
+@entry(
+    const(int64[:]),
+    const(int64[:]),
+    const(uint64[::1]),
+    types.Tuple((const(uint64[:, ::1]), const(uint64[:, :, ::1]), const(int64[:, ::1]), const(int64[::1]))),
+    const(uint64[:, :, ::1]),
+    const(int64[::1]),
+    int64[:, ::1],
+    uint64[:, ::1],
+)
+def randomize_sets(  # noqa: PLR0912 -- loops
+    offsets: Ints,
+    items: Ints,
+    words: Words,
+    draws: tuple[Words, Words, Ints, Ints],
+    binomials: Words,
+    shape: Ints,
+    fitted: Ints,
+    reports: Words,
+) -> Any:
+    """Randomize transactions to sets of ℓ items, drawing exactly as client/fixed_size.py does.
+
+    Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``draws``: the cumulative weights of keeping
+    fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the others for
+    the items added, with their rejection limits 2^(64 words) mod bound, (1 + choices, 2, words); the bits of each bound
+    and whether it is a power of two, (1 + choices, 2); the masks of kept places by size, (2^m,). ``binomials`` is
+    (items, ℓ + 1, w). ``shape`` = n_items, m, ℓ, fewest. Writes the m items of each transaction to fitted (n, m) and
+    reports (n, w).
+
+    Returns (transactions done, words they used, status); stops before the transaction that the words do not
+    suffice for.
+    """
+    m, size, n_words = shape[1], shape[2], reports.shape[1]
+    cumulative, bounds, lengths, masks = draws
+    n_items, n_done, longest = binomials.shape[0], offsets.shape[0] - 1, m
+    for t in range(n_done):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    state, firsts = np.zeros(2, dtype=np.int64), np.zeros(m + 2, dtype=np.int64)  # words used, status
+    for place in range(masks.shape[0]):
+        firsts[_popcount(np.uint64(masks[place])) + 1] = place + 1  # where the masks of a size end
+    fit = np.empty(longest, dtype=np.int64)
+    drawn = np.empty(max(bounds.shape[2], cumulative.shape[1], n_words), dtype=np.uint64)
+    product = np.empty(2 * bounds.shape[2], dtype=np.uint64)
+    # 64 transactions at a time: bit i of a word is the i-th of them
+    inside, kept = np.empty(n_items, dtype=np.uint64), np.empty(n_items, dtype=np.uint64)
+    others, widths = np.empty(n_items - m, dtype=np.uint64), np.empty(n_items, dtype=np.int64)
+    missing, places = np.empty(64, dtype=np.int64), np.empty((3, 64), dtype=np.int64)
+    ranks, scratch = np.empty((n_words, 64), dtype=np.uint64), np.empty((n_words + 1, 64), dtype=np.uint64)
+    _find_widths(binomials, widths)
+    used = 0
+    for start in range(0, n_done, 64):
+        for item in range(n_items):
+            inside[item] = kept[item] = _U0
+        for i in range(64):
+            missing[i] = 0
+        stop = start
+        while stop < min(start + 64, n_done):
+            _fit(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
+            _draw_number(0, bounds, lengths, words, state, product, drawn)
+            choice = _count_reached(cumulative, drawn)
+            j = shape[3] + choice
+            mask = masks[firsts[j] + _below(firsts[j + 1] - firsts[j], words, state)]
+            _draw_number(1 + choice, bounds, lengths, words, state, product, drawn)
+            if state[1]:
+                break
+            i = stop - start
+            missing[i] = size - j
+            for place in range(m):
+                inside[fit[place]] |= _U1 << np.uint64(i)
+                kept[fit[place]] |= np.uint64(mask >> place & 1) << np.uint64(i)
+                fitted[stop, place] = fit[place]
+            for word in range(n_words):
+                ranks[word, i] = drawn[word]
+            stop, used = stop + 1, state[0]
+        for place in range(n_items - m - 1, -1, -1):
+            others[place] = _take(binomials, place, widths[place], missing, ranks, scratch)
+        _rank_merged(inside, kept, others, binomials, widths, places, ranks, scratch)
+        for t in range(start, stop):
+            for word in range(n_words):
+                reports[t, word] = ranks[word, t - start]
+        if state[1]:
+            return stop, used, state[1]
+    return n_done, used, 0
+
+
+@kernel
+def _draw_number(
+    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, product: Words, drawn: Words
+) -> None:
+    """Write a uniform number below a bound, from the least significant word, all words of ``drawn``."""
+    n_words = (lengths[row, 0] + 63) // 64
+    for i in range(n_words, drawn.shape[0]):
+        drawn[i] = _U0
+    if lengths[row, 1]:
+        _draw_words(words, state, lengths[row, 0], drawn)
+        return
+    accepted = False
+    while not accepted:
+        for i in range(2 * n_words):
+            product[i] = _U0
+        for i in range(n_words):
+            _add_product(_word(words, state), i, row, bounds, n_words, product)
+        accepted = True  # unless the lower half is below the limit
+        for i in range(n_words):
+            low, limit = product[i], bounds[row, 1, i]
+            accepted = low > limit or (low == limit and accepted)
+        accepted = accepted or state[1] != 0
+    for i in range(n_words):
+        drawn[i] = product[n_words + i]
+
+
+@kernel
+def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int, product: Words) -> None:
+    """Add factor · 2^(64 place) · bound to a product."""
+    carry = _U0
+    for i in range(n_words):
+        bound, before = bounds[row, 0, i], product[place + i]
+        low = factor * bound
+        total = before + low
+        product[place + i] = total + carry
+        carry = _high_word(factor, bound) + np.uint64(total < low) + np.uint64(product[place + i] < carry)
+    product[place + n_words] = carry
+
+
+@kernel
+def _high_word(left: Any, right: Any) -> Any:
+    """Return ⌊left · right / 2^64⌋."""
+    low = (left & _LOW32) * (right & _LOW32)
+    middle = (left >> _U32) * (right & _LOW32) + (low >> _U32)
+    other = (left & _LOW32) * (right >> _U32) + (middle & _LOW32)
+    return (left >> _U32) * (right >> _U32) + (middle >> _U32) + (other >> _U32)
+
+
+@kernel
+def _count_reached(cumulative: Words, drawn: Words) -> int:
+    """Return how many of the increasing totals are at most the number drawn."""
+    count = 0
+    for row in range(cumulative.shape[0]):
+        reached: Any = 1
+        for word in range(cumulative.shape[1]):
+            total, number = cumulative[row, word], drawn[word]
+            reached = np.int64(total < number) | np.int64(total == number) & reached
+        count += reached
+    return count
+
+
+@kernel
+def _rank_merged(
+    inside: Words,
+    kept: Words,
+    others: Words,
+    binomials: Words,
+    widths: Ints,
+    places: Ints,
+    ranks: Words,
+    scratch: Words,
+) -> None:
+    """Write the ranks, (w, 64), of 64 sets of items: those kept, and the others among those that are not inside.
+
+    Bit i of inside[c] and kept[c] tells of item c and set i; bit i of others[q] of the q-th item that is not inside.
+    places (3, 64) and scratch (w + 1, 64) are scratch.
+    """
+    size, n_words = binomials.shape[1] - 1, ranks.shape[0]
+    for i in range(64):
+        places[0, i] = places[1, i] = 0  # members, and items inside, below the item looked at
+        for part in range(n_words):
+            ranks[part, i] = _U0
+    for item in range(inside.shape[0]):
+        for i in range(64):
+            bit = np.uint64(i)
+            within = inside[item] >> bit & _U1
+            other = others[min(item - places[1, i], others.shape[0] - 1)] >> bit & (within ^ _U1)
+            shown = kept[item] >> bit & _U1 | other
+            places[2, i] = min(places[0, i] + 1, size)
+            places[0, i] += np.int64(shown)
+            places[1, i] += np.int64(within)
+            scratch[0, i] = _U0 - shown
+            scratch[n_words, i] = _U0  # what is carried
+        for part in range(widths[item]):
+            for i in range(64):
+                value = binomials[item, places[2, i], part] & scratch[0, i]
+                total = ranks[part, i] + value
+                ranks[part, i] = total + scratch[n_words, i]
+                scratch[n_words, i] = np.uint64(total < value) | np.uint64(ranks[part, i] < total)
 
 
 @kernel

@@ -1,8 +1,13 @@
-"""Select-a-size for transactions of one size, as integers."""
+"""The two kinds of operator for transactions of one size, as integers.
+
+Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone. Select-a-size
+adds every other item independently; a fixed-size operator adds as many as make the report hold exactly ℓ items.
+"""
 
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from math import comb
 from typing import Any
 
@@ -12,6 +17,9 @@ from assocpriv.core.fields import check_fields, check_integer
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 MAX_INSERT_BITS = 16
 MAX_WEIGHT_BITS = 1024
+MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports; long catalogues gain nothing by them
+MAX_FIXED_BITS = 512
+_WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,11 @@ class Operator:
         middle = max(self.likelihoods) * min(self.likelihoods)
         return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
 
+    def insertion(self, _kept: int, given: int, shown: int) -> Fraction:
+        """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
+        rho = self.default_probability
+        return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
+
     def to_json(self) -> dict[str, Any]:
         """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
         return {
@@ -89,15 +102,110 @@ class Operator:
         fields = check_fields(
             content, "operators", {"size", "insert_num", "insert_bits", "weight_bits", "keep_weights"}
         )
-        weights = fields["keep_weights"]
-        if not isinstance(weights, list) or not all(
-            isinstance(w, str) and re.fullmatch(r"[1-9][0-9]{0,399}", w, re.ASCII) for w in weights
-        ):
-            raise PlanError("plan field keep_weights must be a list of positive whole numbers written as text")
         return cls(
             size=fields["size"],
             insert_num=fields["insert_num"],
             insert_bits=fields["insert_bits"],
             weight_bits=fields["weight_bits"],
-            keep_weights=tuple(int(w) for w in weights),
+            keep_weights=_read_weights(fields["keep_weights"]),
         )
+
+
+def _read_weights(weights: object) -> tuple[int, ...]:
+    if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
+        raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
+    return tuple(int(w) for w in weights)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeOperator:
+    """Reports of exactly ℓ of the n items (dummies included), for transactions of m items, as integers.
+
+    A single set t' of ``report_size`` = ℓ items has the probability ``keep_weights[j]`` / total, j = |t ∩ t'|, with
+    total = Σ_j C(m,j)·C(n−m, ℓ−j)·keep_weights[j] the same for every transaction. A j that cannot occur has weight 0.
+    With two levels, this is for ℓ = 1 randomized response over n items, for m = 1 the subset selection of the
+    local-privacy literature (Ye and Barg 2018).
+    """
+
+    size: int
+    items: int
+    report_size: int
+    keep_weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
+        check_integer(self.items, "items", self.size + 1, MAX_FIXED_ITEMS)
+        check_integer(self.report_size, "report_size", 1, self.items - 1)
+        if self.report_bits > MAX_FIXED_BITS:
+            raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
+        if len(self.keep_weights) != self.size + 1:
+            raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
+        for j, weight in enumerate(self.keep_weights):
+            low, high = (1, 1 << MAX_WEIGHT_BITS) if self.sets_keeping(j) else (0, 0)
+            check_integer(weight, "keep_weights", low, high)
+
+    def sets_keeping(self, j: int) -> int:
+        """Return how many sets of ℓ items share exactly j with a transaction."""
+        if self.report_size < j:
+            return 0
+        return comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
+
+    @property
+    def report_bits(self) -> int:
+        """Bits that number all sets of ℓ items."""
+        return max(1, (comb(self.items, self.report_size) - 1).bit_length())
+
+    @property
+    def cumulative(self) -> tuple[int, ...]:
+        """Cumulative weights of keeping j = 0..m items; the last is the total."""
+        weights = (self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
+        return tuple(accumulate(weights))
+
+    @property
+    def size_distribution(self) -> tuple[Fraction, ...]:
+        """p[j], the probability of keeping j items, j = 0..size."""
+        total = self.cumulative[-1]
+        return tuple(Fraction(self.sets_keeping(j) * v, total) for j, v in enumerate(self.keep_weights))
+
+    @property
+    def amplification(self) -> Fraction:
+        """γ = max / min of the weights that occur, exactly."""
+        weights = [v for v in self.keep_weights if v]
+        return Fraction(max(weights), min(weights))
+
+    @property
+    def pattern(self) -> str:
+        """Which kept sizes j = 0..m are the likelier ones: ``1`` where the weight is nearer the largest."""
+        weights = [v for v in self.keep_weights if v]
+        return "".join("1" if v * v > max(weights) * min(weights) else "0" for v in self.keep_weights)
+
+    def insertion(self, kept: int, given: int, shown: int) -> Fraction:
+        """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
+        outside, added = self.items - self.size, self.report_size - kept
+        if not (0 <= added <= outside and shown <= added):
+            return Fraction(0)
+        return Fraction(comb(given, shown) * comb(outside - given, added - shown), comb(outside, added))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
+        return {
+            "size": self.size,
+            "items": self.items,
+            "report_size": self.report_size,
+            "keep_weights": [str(v) for v in self.keep_weights],
+        }
+
+    @classmethod
+    def from_json(cls, content: object) -> "FixedSizeOperator":
+        """Read what :meth:`to_json` wrote."""
+        fields = check_fields(content, "operators", {"size", "items", "report_size", "keep_weights"})
+        return cls(**fields | {"keep_weights": _read_weights(fields["keep_weights"])})
+
+
+AnyOperator = Operator | FixedSizeOperator
+
+
+def operator_from_json(content: object) -> AnyOperator:
+    """Read an operator of either kind: one of fixed size states the size of its reports."""
+    fixed = isinstance(content, dict) and "report_size" in content
+    return FixedSizeOperator.from_json(content) if fixed else Operator.from_json(content)

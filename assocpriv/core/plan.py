@@ -7,7 +7,7 @@ changes. docs/formats.md describes every field.
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,11 +16,20 @@ from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.fields import check_fields, check_integer
 from assocpriv.core.generator import Generator
-from assocpriv.core.operator import MAX_TRANSACTION_SIZE, Operator
+from assocpriv.core.operator import (
+    MAX_TRANSACTION_SIZE,
+    AnyOperator,
+    FixedSizeOperator,
+    Operator,
+    operator_from_json,
+)
 from assocpriv.core.privacy import Breach, format_fraction
+from assocpriv.core.view import View
 
 FORMAT = "assocpriv-plan"
+HIDDEN, IN_CLEAR = "hidden", "in clear"
 VERSION = 1
+WIDER_VERSION = 2  # of plans with a view, reports of a fixed size or sizes in clear; others stay what they were
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -39,10 +48,14 @@ def _about(ratio: Fraction) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a collection publishes: catalogue, transaction size, operator, generator and promise.
+    """What a collection publishes: catalogue, transaction size, operators, generator, promise and view.
 
-    Sizes are hidden: every transaction counts as exactly ``transaction_size`` items, shorter ones padded with
-    dummy items (ids n_items … n_items + M − 1), longer ones sampled uniformly.
+    Sizes ``hidden``: every transaction counts as exactly ``transaction_size`` items, shorter ones padded with
+    dummy items (ids n_items … n_items + M − 1), longer ones sampled uniformly. The promise covers all that is sent.
+
+    Sizes ``in clear``: a report begins with a byte that says the transaction's size, 1 … M (1 for an empty one, M for
+    one sampled to M items), and each size has an operator of its own. The promise then covers which items a transaction
+    of this size holds; **the size itself lies outside it**.
 
     Raises:
         PlanError: fields that contradict each other.
@@ -52,40 +65,92 @@ class Plan:
     catalogue: Catalogue
     transaction_size: int
     itemset_size: int
-    operators: tuple[Operator, ...]
+    operators: tuple[AnyOperator, ...]
     generator: Generator
     promise: Breach
-    sizes: str = field(default="hidden")
+    sizes: str = HIDDEN
+    view: View = field(default_factory=View)
 
     def __post_init__(self) -> None:
         check_integer(self.transaction_size, "transaction_size", 1, MAX_TRANSACTION_SIZE)
         check_integer(self.itemset_size, "itemset_size", 1, self.transaction_size)
-        if self.sizes != "hidden":
-            raise PlanError("plan field sizes must be 'hidden'; a newer release may know other modes")
-        if len(self.operators) != 1 or self.operators[0].size != self.transaction_size:
-            raise PlanError("a plan with hidden sizes needs one operator, of size transaction_size")
+        self.view.check_catalogue(self.catalogue)
+        if self.sizes not in (HIDDEN, IN_CLEAR):
+            raise PlanError("plan field sizes must be 'hidden' or 'in clear'; a newer release may know other modes")
+        m = self.transaction_size
+        if [operator.size for operator in self.operators] != ([m] if self.sizes == HIDDEN else list(range(1, m + 1))):
+            raise PlanError(
+                "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an "
+                "operator for each size 1 … transaction_size, in order"
+            )
+        self._check_kind()
         if self.amplification >= self.promise.amplification_limit:
             raise PrivacyLimitError(
                 f"the plan's amplification {_about(self.amplification)} breaks its promise, "
                 f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
             )
-        self._check_generator()
+        for operator in self.operators:
+            self._check_generator(operator)
 
-    def _check_generator(self) -> None:
-        r, needed = self.operator.insert_bits, self.transaction_size + self.itemset_size
-        if self.generator.kind == "none":
-            return
-        if self.generator.capacity(r) < self.padded_items:
-            raise PlanError(f"the generator is too short for {self.padded_items} items of {r} bits")
-        if self.generator.independent_items(r) < min(needed, self.padded_items):
+    def _check_kind(self) -> None:
+        fixed = [operator for operator in self.operators if isinstance(operator, FixedSizeOperator)]
+        if fixed and (self.sizes != HIDDEN or self.generator.kind != "none"):
+            raise PlanError("reports of a fixed size need hidden sizes and the generator none")
+        if fixed and self.n_items < self.itemset_size:
+            raise PlanError(f"itemsets of {self.itemset_size} items need as many items, got {self.n_items}")
+        if fixed and fixed[0].items != self.padded_items:
             raise PlanError(
-                f"itemsets of {self.itemset_size} items need a generator with any {needed} items independent"
+                f"the operator is for {fixed[0].items} items, but the plan has {self.padded_items} with dummies"
             )
 
+    def _check_generator(self, operator: AnyOperator) -> None:
+        if self.generator.kind == "none" or isinstance(operator, FixedSizeOperator):
+            return
+        r, n_items = operator.insert_bits, len(self.catalogue) + operator.size
+        largest = min(self.itemset_size, operator.size)
+        needed = operator.size + largest
+        if self.generator.capacity(r) < n_items:
+            raise PlanError(f"the generator is too short for {n_items} items of {r} bits")
+        if self.generator.independent_items(r) < min(needed, n_items):
+            raise PlanError(f"itemsets of {largest} items need a generator with any {needed} items independent")
+
     @property
-    def operator(self) -> Operator:
-        """The operator for transactions of ``transaction_size`` items."""
-        return self.operators[0]
+    def kind(self) -> str:
+        """Which operators the plan has: ``select-a-size`` or ``fixed-size``."""
+        return "fixed-size" if isinstance(self.operators[0], FixedSizeOperator) else "select-a-size"
+
+    @property
+    def operator(self) -> AnyOperator:
+        """The operator for transactions of ``transaction_size`` items; of the groups, that of the largest."""
+        return self.operators[-1]
+
+    @property
+    def independent(self) -> Operator:
+        """The operator of a plan of the kind select-a-size."""
+        assert isinstance(self.operator, Operator)
+        return self.operator
+
+    @property
+    def fixed(self) -> FixedSizeOperator:
+        """The operator of a plan of the kind fixed-size."""
+        assert isinstance(self.operator, FixedSizeOperator)
+        return self.operator
+
+    @cached_property
+    def groups(self) -> "tuple[Plan, ...]":
+        """A plan of hidden size for each operator: those of one group's reports (without the byte of the size)."""
+        if self.sizes == HIDDEN:
+            return (self,)
+        return tuple(
+            replace(
+                self,
+                transaction_size=operator.size,
+                itemset_size=min(self.itemset_size, operator.size),
+                operators=(operator,),
+                sizes=HIDDEN,
+            )
+            for operator in self.operators
+        )
 
     @property
     def n_items(self) -> int:
@@ -104,8 +169,14 @@ class Plan:
 
     @property
     def report_bits(self) -> int:
-        """Length of a report in bits: the seed, or one bit an item without a generator."""
-        return self.padded_items if self.generator.kind == "none" else self.generator.seed_bits
+        """Length of a report in bits: the number of a set of fixed size, the seed, or one bit an item.
+
+        Sizes in clear come before it, in a byte; without a generator their reports are as long as the largest group's.
+        """
+        size_bits = 0 if self.sizes == HIDDEN else 8
+        if isinstance(self.operator, FixedSizeOperator):
+            return self.operator.report_bits
+        return size_bits + (self.padded_items if self.generator.kind == "none" else self.generator.seed_bits)
 
     @property
     def report_bytes(self) -> int:
@@ -114,10 +185,11 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON content."""
-        return {
+        wider = self.kind != "select-a-size" or self.sizes != HIDDEN or self.view != View()
+        return ({"view": self.view.to_json()} if wider else {}) | {
             "format": FORMAT,
-            "version": VERSION,
-            "kind": "select-a-size",
+            "version": WIDER_VERSION if wider else VERSION,
+            "kind": self.kind,
             "catalogue": self.catalogue.to_json(),
             "sizes": self.sizes,
             "transaction_size": self.transaction_size,
@@ -156,22 +228,30 @@ class Plan:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise PlanError(f"not a plan: it does not say format {FORMAT!r}")
         version = content.get("version")
-        if type(version) is not int or version != VERSION or content.get("kind") != "select-a-size":
+        kinds = {VERSION: ("select-a-size",), WIDER_VERSION: ("select-a-size", "fixed-size")}
+        if type(version) is not int or content.get("kind") not in kinds.get(version, ()):
             raise PlanError("this plan's version or kind is unknown here; a newer release of assocpriv may read it")
         names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size"}
+        names |= {"view"} if version == WIDER_VERSION else set()
         fields = check_fields(content, "the top level", names | {"operators", "generator", "promise"})
         promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
         if not isinstance(fields["operators"], list):
             raise PlanError("plan field operators must be a list")
-        return cls(
+        plan = cls(
             catalogue=Catalogue.from_json(fields["catalogue"]),
             transaction_size=fields["transaction_size"],
             itemset_size=fields["itemset_size"],
-            operators=tuple(Operator.from_json(entry) for entry in fields["operators"]),
+            operators=tuple(operator_from_json(entry) for entry in fields["operators"]),
             generator=Generator.from_json(fields["generator"]),
             promise=Breach(promise["prior"], promise["posterior"]),
             sizes=fields["sizes"],
+            view=View.from_json(fields["view"]) if version == WIDER_VERSION else View(),
         )
+        if (plan.kind, plan.to_json()["version"]) != (fields["kind"], version):
+            raise PlanError(
+                "the plan's kind or version is not that of what it holds"
+            )  # a plan has one text, and one id
+        return plan
 
     @classmethod
     def parse(cls, text: str) -> "Plan":

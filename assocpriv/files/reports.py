@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import WireError
-from assocpriv.core.plan import Plan
-from assocpriv.core.wire import check_unused_bits, pack_reports
+from assocpriv.core.plan import IN_CLEAR, Plan
+from assocpriv.core.wire import check_packed, pack_reports
 from assocpriv.files.atomic import atomic_output
 
 PLAN_KEY = b"assocpriv.plan"
@@ -22,6 +22,7 @@ ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
+_SIFTED = 1 << 24  # bytes of reports that are sorted by their size at a time
 _WRITER: dict[str, Any] = {
     "compression": "none",
     "use_dictionary": False,
@@ -39,6 +40,7 @@ class Reports:
         packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
         paths: the files, if they are in files.
         file_reports: number of reports in the files.
+        sifted: the plan of those files, where only the reports of one of its groups belong here.
 
     Raises:
         WireError: an array that cannot be reports of the plan.
@@ -48,10 +50,11 @@ class Reports:
     packed: NDArray[np.uint8]
     paths: tuple[Path, ...] = ()
     file_reports: int = 0
+    sifted: Plan | None = None
 
     def __post_init__(self) -> None:
         _check_rows(self.packed, self.plan)
-        check_unused_bits(self.packed, self.plan)
+        check_packed(self.packed, self.plan)
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
@@ -68,6 +71,25 @@ class Reports:
     def __repr__(self) -> str:
         return f"Reports({len(self):,} of {self.plan!r})"
 
+    def groups(self) -> "list[Reports]":
+        """Return the reports of each operator of the plan as collections of their own, without the byte of the size.
+
+        Reports in files stay there: they are read once now, to count them, and again whenever a group is read.
+
+        Raises:
+            WireError: a file that is damaged or whose reports do not fit the plan.
+        """
+        if self.plan.sizes != IN_CLEAR:
+            return [self]
+        in_files = np.zeros(len(self.plan.groups) + 1, dtype=np.int64)
+        for path in self.paths:
+            for batch in _file_batches(path, self.plan, _sifted_at_once(self.plan, 1)):
+                in_files += np.bincount(batch[:, 0], minlength=len(in_files))
+        return [
+            Reports(group, _of_group(self.packed, group), self.paths, int(in_files[size]), self.plan)
+            for size, group in enumerate(self.plan.groups, 1)
+        ]
+
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports as uint8 arrays of shape (≤ size, report_bytes).
 
@@ -80,7 +102,16 @@ class Reports:
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
         for path in self.paths:
-            yield from _file_batches(path, self.plan, size)
+            yield from _file_batches(path, self.plan, size) if self.sifted is None else self._sift(path, size)
+
+    def _sift(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
+        assert self.sifted is not None
+        if not self.file_reports:
+            return
+        for batch in _file_batches(path, self.sifted, _sifted_at_once(self.sifted, size)):
+            mine = _of_group(batch, self.plan)
+            for start in range(0, len(mine), size):
+                yield mine[start : start + size]
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write all reports to one Parquet file.
@@ -130,6 +161,16 @@ def _check_rows(packed: NDArray[np.uint8], plan: Plan) -> None:
             f"reports of this plan are rows of {plan.report_bytes} bytes (uint8), got {packed.dtype} of shape "
             f"{packed.shape}"
         )
+
+
+def _sifted_at_once(plan: Plan, least: int) -> int:
+    """Return how many reports to sort by their size at a time: few of a size may be among them."""
+    return max(least, _SIFTED // plan.report_bytes)
+
+
+def _of_group(packed: NDArray[np.uint8], group: Plan) -> NDArray[np.uint8]:
+    """Return the reports of one group, without the byte of the size, of packed reports with their size in clear."""
+    return packed[packed[:, 0] == group.transaction_size, 1 : 1 + group.report_bytes]
 
 
 def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
@@ -228,7 +269,7 @@ def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint
             promised = file.metadata.num_rows
             for batch in file.iter_batches(batch_size=size):
                 packed = _as_packed(batch.column(0), plan, path)
-                check_unused_bits(packed, plan, f"{path}: ", done)
+                check_packed(packed, plan, f"{path}: ", done)
                 yield packed
                 done += len(packed)
     except WireError:

@@ -1,25 +1,24 @@
 """The plan with the least error inside a privacy limit.
 
-For a default probability ρ and a pattern of likelier sizes h ⊆ {0..m}, the operator with w_j = γc for j ∈ h and
-w_j = c elsewhere is the sharpest with amplification γ. The search takes every ρ = a/2^r and every pattern (or
-only thresholds h = {j ≥ j0}, the paper's choice) and looks for the least max over k of the lowest discoverable
-support. Both enter through π_i (core/transition.py), which is linear in p, so all patterns of one ρ cost a
-small matrix product. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
+Every operator of either kind is tried (lab/designs.py: independent insertion; lab/fixed_designs.py: reports of a fixed
+size, which are better for short catalogues), and the least max over k of the lowest discoverable support wins; among
+designs within 2% of it the shortest report.
 
-The chosen design is rounded to integers that stay strictly below the limit; what is reported is computed from
-those integers.
+With sizes in clear there is a design for each size, and one generator for all: the shortest under which every size
+comes within 2% of its own least error; each size then takes its best design that this generator can serve. Sizes may
+have different ρ, and different r where the generator has room.
 
-Source: EGS03, section 5; patterns other than thresholds are ours.
+Source: EGS03, section 5.
 """
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import comb
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import (
@@ -32,32 +31,26 @@ from assocpriv.core.codes import (
 )
 from assocpriv.core.errors import PlanError
 from assocpriv.core.generator import MAX_SEED_BITS, Generator
-from assocpriv.core.operator import MAX_TRANSACTION_SIZE, MAX_WEIGHT_BITS, Operator
-from assocpriv.core.plan import Plan
+from assocpriv.core.operator import MAX_TRANSACTION_SIZE, Operator
+from assocpriv.core.plan import HIDDEN, IN_CLEAR, Plan
 from assocpriv.core.privacy import Breach
-from assocpriv.core.transition import lowest_support
+from assocpriv.core.view import View
+from assocpriv.lab.designs import LARGEST_INSERT_BITS, Design, round_design, search_designs
+from assocpriv.lab.fixed_designs import FixedDesign, round_fixed_design, search_fixed_designs
 from assocpriv.server.apriori import MOST_CANDIDATES
 
 DEFAULT_REPORTS = 1_000_000
-LARGEST_INSERT_BITS = 8
 _WITHIN = 1.02  # designs this near the least error compete on report length
-_LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
-# designs whose μ_k is smaller for some k up to the largest target are left out: mining needs every size on the
-# way, and a contrast that drowns in rounding would turn into a spuriously small LDS
-_LEAST_CONTRAST = 1e-7
 _CODES = ("auto", "bch", "reed-solomon", "none")
+_KINDS = ("auto", "independent", "fixed-size")
+# with the dummies; for M=5, γ=19 the LDS of sizes 1..3 is lower than with independent insertion by 36% at 32 items, 22%
+# at 64, 10% at 128, 3% at 256, 1% at 512, while the time that a report takes both sides grows with the items
+_MOST_FIXED_ITEMS = 256
 _NAMED_TARGETS = {"singles": 1, "pairs": 2, "triples": 3}
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
-    """A point of the search: ρ = insert_num / 2^insert_bits, the likelier sizes, and its worst LDS."""
-
-    insert_num: int
-    insert_bits: int
-    pattern: str
-    worst_support: float
+_AnyDesign = TypeVar("_AnyDesign", bound=Design | FixedDesign)
 
 
 def make_plan(
@@ -71,6 +64,9 @@ def make_plan(
     pattern: str = "any",
     target: Iterable[int | str] | int | str | None = None,
     largest_insert_bits: int = LARGEST_INSERT_BITS,
+    sizes: str = HIDDEN,
+    kind: str = "auto",
+    view: View | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Return the plan with the least error among those that keep the promise.
@@ -89,6 +85,11 @@ def make_plan(
         target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than could all
             be paired, the sizes below count too: mining must leave most items out on the way.
         largest_insert_bits: r is at most this, 1..8.
+        sizes: ``hidden``, or ``in clear``: every report says its transaction's size, which **the promise then does not
+            cover**, and each size has an operator of its own; errors are lower. The N reports count for each size.
+        kind: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as make the
+            report hold some number of items), or ``auto``: the better one of both where the catalogue is short enough.
+        view: how clients make a transaction of a basket; by default they look its items up.
         progress: called with (done, total) steps.
 
     Raises:
@@ -97,37 +98,142 @@ def make_plan(
     """
     if not isinstance(promise, Breach):
         raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(promise).__name__}")
-    catalogue = _catalogue(items)
-    _check_range("transaction_size", transaction_size, 1, MAX_TRANSACTION_SIZE)
+    catalogue, view = _catalogue(items), view or View()
+    view.check_catalogue(catalogue)
+    check_range("transaction_size", transaction_size, 1, MAX_TRANSACTION_SIZE)
     largest = min(3, transaction_size) if itemset_size is None else itemset_size
-    _check_range("itemset_size (K)", largest, 1, transaction_size)
-    _check_range("reports", reports, 1, 10**15)
-    _check_range("largest_insert_bits", largest_insert_bits, 1, LARGEST_INSERT_BITS)
+    check_range("itemset_size (K)", largest, 1, transaction_size)
+    check_range("reports", reports, 1, 10**15)
+    check_range("largest_insert_bits", largest_insert_bits, 1, LARGEST_INSERT_BITS)
     if code not in _CODES:
         raise PlanError(f"code must be one of {', '.join(_CODES)}, got {code!r}")
-    sizes = _target_sizes(target, largest)
+    if sizes not in (HIDDEN, IN_CLEAR):
+        raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {sizes!r}")
+    targets = target_sizes(target, largest)
     if comb(len(catalogue), 2) > MOST_CANDIDATES:
         # with so many items mining must be able to leave most of them out before it comes to larger sizes
-        sizes = list(range(1, max(sizes) + 1))
-    designs = search_designs(
-        transaction_size,
-        promise.amplification_limit,
-        sizes,
+        targets = list(range(1, max(targets) + 1))
+    padded, independent = len(catalogue) + transaction_size, transaction_size + largest
+    limit, thresholds = promise.amplification_limit, _thresholds_only(pattern)
+    fixed: list[FixedDesign] = []
+    if _tries_fixed_size(kind, code, sizes, thresholds, padded, independent):
+        told = progress if kind == "fixed-size" else None  # it is the shorter one of two searches
+        fixed = search_fixed_designs(
+            transaction_size,
+            padded,
+            limit,
+            targets,
+            reports,
+            itemset_size=largest,
+            thresholds_only=thresholds,
+            progress=told,
+        )
+    transaction_sizes = [transaction_size] if sizes == HIDDEN else list(range(1, transaction_size + 1))
+    found = _search_sizes(
+        transaction_sizes if kind != "fixed-size" else [],
+        limit,
+        targets,
         reports,
-        thresholds_only=_thresholds_only(pattern),
+        thresholds_only=thresholds,
         largest_insert_bits=largest_insert_bits,
         progress=progress,
     )
-    padded, independent = len(catalogue) + transaction_size, transaction_size + largest
-    design = _shortest(designs, code, padded, independent)
+    if fixed:
+        candidates: list[Design | FixedDesign] = [*fixed, *chain(*found)]
+        best = _shortest(candidates, code, padded, independent)
+        if isinstance(best, FixedDesign):
+            operator = round_fixed_design(best, transaction_size, limit)
+            return Plan(catalogue, transaction_size, largest, (operator,), Generator(), promise, view=view)
+    if sizes == HIDDEN:
+        designs = [_shortest(found[0], code, padded, independent)]
+        generator = choose_generator(code, padded, designs[0].insert_bits, independent)
+    else:
+        designs, generator = _share_generator(found, code, len(catalogue), largest)
     return Plan(
         catalogue=catalogue,
         transaction_size=transaction_size,
         itemset_size=largest,
-        operators=(round_design(design, transaction_size, promise.amplification_limit),),
-        generator=choose_generator(code, padded, design.insert_bits, independent),
+        operators=tuple(
+            round_design(design, m, promise.amplification_limit)
+            for design, m in zip(designs, transaction_sizes, strict=True)
+        ),
+        generator=generator,
         promise=promise,
+        sizes=sizes,
+        view=view,
     )
+
+
+def _tries_fixed_size(kind: str, code: str, sizes: str, thresholds_only: bool, n_items: int, independent: int) -> bool:
+    """Tell whether to search reports of a fixed size."""
+    if kind not in _KINDS:
+        raise PlanError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+    possible = code in ("auto", "none") and sizes == HIDDEN
+    if kind == "fixed-size" and not possible:
+        raise PlanError("reports of a fixed size take no code, and hide sizes; leave code at auto and sizes at hidden")
+    affordable = independent <= n_items <= _MOST_FIXED_ITEMS  # all itemsets exist without dummies
+    return kind == "fixed-size" or (kind == "auto" and possible and affordable and not thresholds_only)
+
+
+def _search_sizes(
+    transaction_sizes: Sequence[int],
+    limit: Fraction,
+    targets: Sequence[int],
+    reports: int,
+    *,
+    thresholds_only: bool,
+    largest_insert_bits: int = LARGEST_INSERT_BITS,
+    progress: Progress | None = None,
+) -> list[list[Design]]:
+    """Search each transaction size m for the itemset sizes that matter, as far as m items hold them."""
+
+    def part(place: int) -> Progress | None:
+        if progress is None:
+            return None
+        return lambda done, total: progress(place * total + done, len(transaction_sizes) * total)
+
+    return [
+        search_designs(
+            m,
+            limit,
+            [k for k in targets if k <= m] or [m],
+            reports,
+            thresholds_only=thresholds_only,
+            largest_insert_bits=largest_insert_bits,
+            progress=part(place),
+        )
+        for place, m in enumerate(transaction_sizes)
+    ]
+
+
+def best_operators(
+    transaction_sizes: Sequence[int],
+    promise: Breach,
+    targets: Sequence[int],
+    reports: int,
+    *,
+    pattern: str = "any",
+    progress: Progress | None = None,
+) -> dict[int, Operator]:
+    """Return for each transaction size the operator with the least worst error, whatever its reports' length.
+
+    Args:
+        transaction_sizes: m, each 1..15.
+        promise: the breach that no report may cause.
+        targets: itemset sizes k whose LDS counts.
+        reports: number of reports N.
+        pattern: as for :func:`make_plan`.
+        progress: called with (done, total).
+
+    Raises:
+        PlanError: no operator fits.
+    """
+    limit, only = promise.amplification_limit, _thresholds_only(pattern)
+    found = _search_sizes(transaction_sizes, limit, targets, reports, thresholds_only=only, progress=progress)
+    return {
+        m: round_design(min(_near_the_best(designs), key=lambda design: design.worst_support), m, limit)
+        for m, designs in zip(transaction_sizes, found, strict=True)
+    }
 
 
 def _catalogue(items: int | Iterable[str]) -> Catalogue:
@@ -141,7 +247,13 @@ def _catalogue(items: int | Iterable[str]) -> Catalogue:
     return Catalogue(str(item) if isinstance(item, str | int | np.integer) else item for item in items)
 
 
-def _check_range(name: str, value: object, low: int, high: int) -> None:
+def check_range(name: str, value: object, low: int, high: int) -> None:
+    """Refuse what is no whole number within a range.
+
+    Raises:
+        PlanError: out of range.
+        TypeError: no int.
+    """
     if type(value) is not int:
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if not low <= value <= high:
@@ -154,7 +266,12 @@ def _thresholds_only(pattern: str) -> bool:
     return pattern == "threshold"
 
 
-def _target_sizes(target: Iterable[int | str] | int | str | None, largest: int) -> list[int]:
+def target_sizes(target: Iterable[int | str] | int | str | None, largest: int) -> list[int]:
+    """Return the itemset sizes that are planned for, as numbers; all of 1..largest by default.
+
+    Raises:
+        PlanError: none, or one out of range.
+    """
     if target is None:
         return list(range(1, largest + 1))
     listed = [target] if isinstance(target, int | str) else list(target)
@@ -171,88 +288,66 @@ def _target_sizes(target: Iterable[int | str] | int | str | None, largest: int) 
     return sorted(set(sizes))
 
 
-def search_designs(
-    m: int,
-    limit: Fraction,
-    sizes: Sequence[int],
-    reports: int,
-    *,
-    thresholds_only: bool = False,
-    largest_insert_bits: int = LARGEST_INSERT_BITS,
-    progress: Progress | None = None,
-) -> list[Design]:
-    """Return the best design of every ρ, as (a, r) with a odd.
-
-    Args:
-        m: transaction size.
-        limit: γ of the promise.
-        sizes: itemset sizes k whose LDS counts; the worst of them is minimized.
-        reports: number of reports N.
-        thresholds_only: only patterns 0…01…1.
-        largest_insert_bits: r ≤ this.
-        progress: called with (done, total).
-    """
-    patterns = _patterns(m, thresholds_only)
-    grid = [(a, r) for r in range(1, largest_insert_bits + 1) for a in range(1, 1 << r, 2)]
-    if not thresholds_only:
-        grid = [(a, r) for a, r in grid if 2 * a <= 1 << r]
-    designs = []
-    for done, (a, r) in enumerate(grid):
-        worst = _worst_supports(patterns, a / (1 << r), float(limit), m, sizes, reports)
-        # the last of equals keeps more items; the slack makes ties independent of rounding
-        best = int(np.flatnonzero(worst <= worst.min() * (1 + 1e-12))[-1])
-        designs.append(Design(a, r, "".join("01"[int(h)] for h in patterns[best]), float(worst[best])))
-        if progress:
-            progress(done + 1, len(grid))
-    return designs
-
-
-def _patterns(m: int, thresholds_only: bool) -> NDArray[np.float64]:
-    """Return the patterns as 0/1 rows over j = 0..m, constant ones left out."""
-    if thresholds_only:
-        return np.array([[float(j >= j0) for j in range(m + 1)] for j0 in range(m, 0, -1)])
-    numbers = np.arange(1, (1 << m + 1) - 1)
-    return (numbers[:, None] >> np.arange(m + 1) & 1).astype(np.float64)
-
-
-def _worst_supports(
-    patterns: NDArray[np.float64], rho: float, gamma: float, m: int, sizes: Sequence[int], reports: int
-) -> NDArray[np.float64]:
-    """Return the worst LDS over the sizes for every pattern at one ρ, float64 (patterns,)."""
-    j = np.arange(m + 1)
-    chances = np.array([comb(m, i) for i in j]) * rho**j * (1 - rho) ** (m - j)
-    weights = (1 + (gamma - 1) * patterns) * chances
-    p = weights / weights.sum(axis=1, keepdims=True)
-    keep = np.array([[comb(m - i, x - i) / comb(m, x) if x >= i else 0.0 for x in j] for i in j])
-    pi = p @ keep.T
-    worst = np.zeros(len(patterns))
-    for k in range(1, max(sizes) + 1):
-        mu = sum(comb(k, i) * (-rho) ** (k - i) * pi[:, i] for i in range(k + 1))
-        worst[np.abs(mu) < _LEAST_CONTRAST] = np.inf
-        if k not in sizes:
-            continue
-        inside = sum(comb(k, i) * rho ** (2 * (k - i)) * (1 - 2 * rho) ** i * pi[:, i] for i in range(k + 1))
-        square = np.maximum(mu * mu, _LEAST_CONTRAST**2)
-        support = lowest_support((rho * (1 - rho)) ** k / square, inside / square - 1, reports)
-        worst = np.maximum(worst, support)
-    return worst
-
-
-def _shortest(designs: Sequence[Design], code: str, n_items: int, independent: int) -> Design:
+def _shortest(designs: Sequence[_AnyDesign], code: str, n_items: int, independent: int) -> _AnyDesign:
     """Among designs within 2% of the least error take the shortest report, then the least error."""
 
-    def bits(design: Design) -> int:
+    def bits(design: _AnyDesign) -> int:
+        if isinstance(design, FixedDesign):
+            return design.report_bits
         return report_bits(code, n_items, design.insert_bits, independent)
 
-    fitting = [d for d in designs if code in ("none", "auto") or bits(d) <= MAX_SEED_BITS]
-    least = min((d.worst_support for d in fitting), default=math.inf)
+    near = _near_the_best([d for d in designs if code in ("none", "auto") or bits(d) <= MAX_SEED_BITS])
+    return min(near, key=lambda d: (bits(d), d.worst_support))
+
+
+def _near_the_best(designs: Sequence[_AnyDesign]) -> list[_AnyDesign]:
+    """Return the designs within 2% of the least error."""
+    least = min((d.worst_support for d in designs), default=math.inf)
     if not math.isfinite(least):
         raise PlanError(
             "no operator within this promise lets supports be estimated; lower the transaction size or weaken "
             "the promise"
         )
-    near = [d for d in fitting if d.worst_support <= least * _WITHIN]
-    return min(near, key=lambda d: (bits(d), d.worst_support))
+    return [d for d in designs if d.worst_support <= least * _WITHIN]
+
+
+def _share_generator(
+    found: Sequence[Sequence[Design]], code: str, n_items: int, itemset_size: int
+) -> tuple[list[Design], Generator]:
+    """Choose the generator that the transactions of 1, 2, … items share, and the design of each size.
+
+    What a generator must hold grows with every size's r, so the least r near the best designs give the shortest.
+    """
+    bits = [min(design.insert_bits for design in _near_the_best(designs)) for designs in found]
+    independent = [m + min(m, itemset_size) for m in range(1, len(found) + 1)]
+    needs = {  # items, bits of each, independent items; BCH serves single columns
+        "none": (n_items + len(found), 1, 0),
+        "bch": (
+            max((n_items + m) * r for m, r in enumerate(bits, 1)),
+            1,
+            max(count * r for count, r in zip(independent, bits, strict=True)),
+        ),
+        "reed-solomon": (n_items + len(found), max(bits), independent[-1]),
+    }
+    kinds = needs if code == "auto" else [code]
+    kind = min(kinds, key=lambda kind: report_bits(kind, *needs[kind]))
+    generator = choose_generator(kind, *needs[kind])
+    designs = [
+        min(
+            (
+                d
+                for d in designs
+                if kind == "none"
+                or (
+                    generator.capacity(d.insert_bits) >= n_items + m
+                    and generator.independent_items(d.insert_bits) >= count
+                )
+            ),
+            key=lambda d: d.worst_support,
+        )
+        for m, (designs, count) in enumerate(zip(found, independent, strict=True), 1)
+    ]
+    return designs, generator
 
 
 def report_bits(code: str, n_items: int, insert_bits: int, independent: int) -> int:
@@ -286,33 +381,3 @@ def choose_generator(code: str, n_items: int, insert_bits: int, independent: int
     built = item_columns(generator, insert_bits, sample)
     assert blocks_independent(built, independent, limit=200)
     return generator
-
-
-def round_design(design: Design, m: int, limit: Fraction) -> Operator:
-    """Return integer weights whose amplification is strictly below the limit.
-
-    The weights aim a 2^-20 part below the limit, so that rounding cannot reach it; b grows until every weight
-    is at least 2^16 and the exact amplification keeps the limit.
-    """
-    rest = (1 << design.insert_bits) - design.insert_num
-    levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in design.pattern]
-    shares = [design.insert_num**j * rest ** (m - j) * levels[j] for j in range(m + 1)]
-    scale = sum((comb(m, j) * share for j, share in enumerate(shares)), Fraction(0))
-    for weight_bits in range(64, MAX_WEIGHT_BITS + 1, 64):
-        weights = [math.floor(share * (1 << weight_bits) / scale) for share in shares]
-        _spread(weights, (1 << weight_bits) - sum(comb(m, j) * v for j, v in enumerate(weights)))
-        if min(weights) >= 1 << _LEAST_WEIGHT_BITS:
-            operator = Operator(m, design.insert_num, design.insert_bits, weight_bits, tuple(weights))
-            if operator.amplification < limit:
-                return operator
-    raise PlanError(
-        f"the operator cannot be written with weights of {MAX_WEIGHT_BITS} bits; lower the transaction size"
-    )
-
-
-def _spread(weights: list[int], missing: int) -> None:
-    """Add a total to the weights in place: whole steps of C(m,j) where that is largest, the rest where it is 1."""
-    m = len(weights) - 1
-    for j in sorted(range(m + 1), key=lambda j: (-comb(m, j), -weights[j])):
-        step, missing = divmod(missing, comb(m, j))
-        weights[j] += step

@@ -1,7 +1,7 @@
 """Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,12 @@ from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
 from assocpriv.core.plan import Plan
 from assocpriv.core.transition import SupportModel
+from assocpriv.core.view import View
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.counting import part_size
-from assocpriv.server.itemsets import check_max_itemset, check_min_support, mine, mining_facts
+from assocpriv.server.itemsets import check_max_itemset, check_min_support, mine, mining_facts, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,17 +68,22 @@ class Truth:
     Attributes:
         catalogue: names of the items.
         fitted: counts over the at most M items of each basket that were randomized (what is estimated).
-        raw: counts over the whole baskets.
+        raw: counts over the whole transactions.
+        view: the plan's, where an entry of the catalogue may be an itemset.
     """
 
     catalogue: Catalogue
     fitted: PlainCounter
     raw: PlainCounter
+    view: View = field(default_factory=View)
 
     def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""
         counter = self.raw if raw else self.fitted
-        listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
+        if self.view.kind == "itemsets":
+            listed = [[self.view.itemsets.index(tuple(sorted(itemset)))] for itemset in itemsets]
+        else:
+            listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
         supports = np.zeros(len(listed))
         for k in {len(row) for row in listed} - {0}:
             places = [place for place, row in enumerate(listed) if len(row) == k]
@@ -88,10 +94,10 @@ class Truth:
 
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
         """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
-        model = SupportModel.plain(max_itemset)
-        found, _ = mine_levels(self.fitted, len(self.catalogue), model, min_support, max_itemset)
-        names = self.catalogue
-        return {frozenset(names[item] for item in row) for level in found for row in level.itemsets.tolist()}
+        plain = [(self.fitted, SupportModel.plain())]
+        found, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
+        rows = [row for level in found for row in level.itemsets.tolist()]
+        return {names_of(self.catalogue, self.view, row) for row in rows}
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ def simulate(
     """Randomize baskets, mine the reports and compare with the truth.
 
     Args:
-        baskets: raw baskets; they must use the plan's catalogue (:meth:`Baskets.aligned`).
+        baskets: transactions over the plan's catalogue, as its view makes them of raw baskets (client/views.py).
         plan: the plan to try.
         min_support: in (0, 1], as 0.02 or ``"2%"``.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
@@ -178,6 +184,7 @@ def simulate(
             plan.padded_items,
         ),
         PlainCounter(baskets.offsets, baskets.items, plan.n_items),
+        plan.view,
     )
     itemsets, missed = _compare(itemsets, truth, threshold, largest)
     clock.append(perf_counter())

@@ -1,8 +1,8 @@
 """Level-wise mining on estimates: which itemsets are frequent, and which questions the reports cannot decide.
 
-Counting is a backend's business (counting.py); this module decides. With s_min the minimum support, a candidate
-goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new count: the sums C_j over
-its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times.
+Counting is a backend's business (counting.py), one for each operator's reports; this module decides. With s_min the
+minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new
+count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times.
 
 A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
 than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
@@ -12,6 +12,7 @@ decided only if s_min is also at least 3.5 of the standard errors measured on th
 Source: ESAG02, section 5.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +23,13 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.core.machine import cores
 from assocpriv.core.transition import SupportModel
 from assocpriv.server.counting import CountingBackend
-from assocpriv.server.estimate import SupportEstimates, estimate_supports
+from assocpriv.server.estimate import (
+    Group,
+    SupportEstimates,
+    estimate_supports,
+    foreseen_error,
+    lowest_discoverable_support,
+)
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
 # the lowest discoverable support is four standard errors; measured ones are estimates and may be a little high
@@ -60,14 +67,19 @@ class Level:
 class FoundItemsets:
     """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
 
-    ``itemsets`` is int64 (found, k); ``counts`` int64 (found,), reports showing the itemset; ``estimates`` and
+    ``itemsets`` is int64 (found, k); ``sums`` int64 (found, groups, k + 1), the sums C_0 … C_k; ``estimates`` and
     ``frequent`` have shape (found,).
     """
 
     itemsets: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    sums: NDArray[np.int64]
     estimates: SupportEstimates
     frequent: NDArray[np.bool_]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Reports of each group showing the itemset, int64 (found, groups)."""
+        return self.sums[..., -1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +87,15 @@ class _Kept:
     """Candidates of one size that the next size is built from, with the sums C_0 … C_k."""
 
     itemsets: NDArray[np.int64]
-    sums: NDArray[np.int64]
+    sums: NDArray[np.int64]  # (itemsets, groups, k + 1)
 
     def among(self, chosen: NDArray[Any]) -> "_Kept":
         return _Kept(self.itemsets[chosen], self.sums[chosen])
 
 
 def mine_levels(
-    counter: CountingBackend,
+    collections: Sequence[tuple[CountingBackend, SupportModel]],
     n_items: int,
-    model: SupportModel,
     min_support: float,
     max_itemset: int,
     most_candidates: int = MOST_CANDIDATES,
@@ -92,9 +103,8 @@ def mine_levels(
     """Find frequent itemsets of 1 … max_itemset items.
 
     Args:
-        counter: counts itemsets over the reports.
+        collections: for each operator the counter over its reports, and its model.
         n_items: items 0 … n_items − 1 are mined (dummies have higher ids).
-        model: of the operator the reports were made with.
         min_support: s_min in (0, 1].
         max_itemset: largest size.
         most_candidates: itemsets of one size to be counted at most.
@@ -105,26 +115,64 @@ def mine_levels(
     Raises:
         EstimateError: no reports, or more candidates than can be counted.
     """
-    n_reports = counter.n_reports
-    if n_reports < 1:
+    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    if sum(group.n_reports for group in groups) < 1:
         raise EstimateError("there are no reports to mine; collect some first")
     levels: list[Level] = []
     all_kept: list[_Kept] = []
     frequent: list[NDArray[np.bool_]] = []
-    previous = _Kept(np.empty((1, 0), dtype=np.int64), np.array([[n_reports]], dtype=np.int64))
-    outlook = [_foresee(model, k, min_support, n_reports) for k in range(1, max_itemset + 1)]
+    previous = _nothing(groups)
+    outlook = [_foresee(groups, k, min_support) for k in range(1, max_itemset + 1)]
     for level in outlook:
         if all(later.status == "undecidable" for later in outlook[level.size - 1 :]):
             levels += outlook[level.size - 1 :]
             break
         candidates = _join(previous.itemsets, n_items, most_candidates, levels)
-        counts = counter.count(candidates) if len(candidates) else np.empty(0, dtype=np.int64)
-        counted = _Kept(candidates, _sums_of(candidates, previous, counts))
-        previous, is_frequent, decided = _decide(counted, n_reports, model, min_support, level)
+        counted = _count(collections, candidates, previous)
+        previous, is_frequent, decided = _decide(counted, groups, min_support, level)
         levels.append(decided)
         all_kept.append(previous)
         frequent.append(is_frequent)
-    return _close(all_kept, frequent, n_reports, model), levels
+    return _close(all_kept, frequent, groups), levels
+
+
+def measure(
+    collections: Sequence[tuple[CountingBackend, SupportModel]],
+    itemsets: Sequence[NDArray[np.int64]],
+    min_support: float,
+) -> list[FoundItemsets]:
+    """Estimate the supports of given itemsets, whatever they turn out to be; frequent are those with ŝ ≥ s_min.
+
+    Args:
+        collections: as for :func:`mine_levels`.
+        itemsets: of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
+        min_support: s_min.
+    """
+    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    measured: list[FoundItemsets] = []
+    previous = _nothing(groups)
+    for level in itemsets:
+        previous = _count(collections, level, previous)
+        estimates = _estimate_if_possible(previous.sums, groups)
+        measured.append(FoundItemsets(level, previous.sums, estimates, estimates.support >= min_support))
+    return measured
+
+
+def _nothing(groups: Sequence[Group]) -> _Kept:
+    """Return the empty itemset, which every report shows."""
+    everything = np.array([[[group.n_reports] for group in groups]], dtype=np.int64)
+    return _Kept(np.empty((1, 0), dtype=np.int64), everything)
+
+
+def _count(
+    collections: Sequence[tuple[CountingBackend, SupportModel]], candidates: NDArray[np.int64], smaller: _Kept
+) -> _Kept:
+    """Count candidates of one size, given what is known of their subsets."""
+    counts = np.zeros((len(candidates), len(collections)), dtype=np.int64)
+    for column, (counter, model) in enumerate(collections):
+        if len(candidates) and counter.n_reports and model.tells_of(candidates.shape[1]):
+            counts[:, column] = counter.count(candidates)
+    return _Kept(candidates, _sums_of(candidates, smaller, counts))
 
 
 def candidates_within(memory_bytes: int) -> int:
@@ -132,14 +180,14 @@ def candidates_within(memory_bytes: int) -> int:
     return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
 
 
-def _foresee(model: SupportModel, k: int, min_support: float, n_reports: int) -> Level:
+def _foresee(groups: Sequence[Group], k: int, min_support: float) -> Level:
     """Say what the plan alone implies for one size, before anything is counted."""
-    lds = model.lowest_discoverable_support(k, n_reports)
-    if min_support < UNDECIDABLE_BELOW * model.std_error(k, 0.0, n_reports):
+    lds = lowest_discoverable_support(groups, k)
+    if min_support < UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0):
         status = "undecidable"
     else:
         status = "decided" if min_support >= lds else "uncertain"
-    return Level(k, 0, 0, 0, model.std_error(k, min_support, n_reports), lds, status)
+    return Level(k, 0, 0, 0, foreseen_error(groups, k, min_support), lds, status)
 
 
 def _join(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Level]) -> NDArray[np.int64]:
@@ -156,14 +204,14 @@ def _join(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Lev
 
 
 def _decide(
-    counted: _Kept, n_reports: int, model: SupportModel, min_support: float, level: Level
+    counted: _Kept, groups: Sequence[Group], min_support: float, level: Level
 ) -> tuple[_Kept, NDArray[np.bool_], Level]:
     """Return what goes on to the next size, which of it is frequent, and the level's account."""
     n_counted = len(counted.itemsets)
     if level.status == "undecidable":
         account = replace(level, candidates=n_counted, kept=n_counted)
         return counted, np.zeros(n_counted, dtype=np.bool_), account
-    estimates = estimate_supports(counted.sums, n_reports, model)
+    estimates = estimate_supports(counted.sums, groups)
     errors = estimates.std_error(population=False)
     going_on = estimates.support >= min_support - errors
     is_frequent = estimates.support[going_on] >= min_support
@@ -242,19 +290,17 @@ def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
 
 
 def _sums_of(candidates: NDArray[np.int64], smaller: _Kept, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return C_0 … C_k of candidates from the sums of their (k−1)-subsets and their own counts."""
+    """Return C_0 … C_k of candidates, in each group, from the sums of their (k−1)-subsets and their own counts."""
     k = candidates.shape[1]
-    sums = np.zeros((len(candidates), k + 1), dtype=np.int64)
+    sums = np.zeros((*counts.shape, k + 1), dtype=np.int64)
     for dropped in range(k):
-        sums[:, :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(candidates, dropped, axis=1))]
-    sums[:, :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
-    sums[:, k] = counts
+        sums[..., :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(candidates, dropped, axis=1))]
+    sums[..., :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
+    sums[..., k] = counts
     return sums
 
 
-def _close(
-    kept: list[_Kept], frequent: list[NDArray[np.bool_]], n_reports: int, model: SupportModel
-) -> list[FoundItemsets]:
+def _close(kept: list[_Kept], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]) -> list[FoundItemsets]:
     """Leave the frequent itemsets and all subsets of frequent ones."""
     found: list[FoundItemsets] = []
     larger = np.empty((0, len(kept) + 1), dtype=np.int64)
@@ -265,15 +311,15 @@ def _close(
         chosen = level.among(wanted)
         larger = chosen.itemsets
         if len(larger):
-            estimates = _estimate_if_possible(chosen.sums, n_reports, model)
-            found.append(FoundItemsets(larger, chosen.sums[:, -1], estimates, is_frequent[wanted]))
+            estimates = _estimate_if_possible(chosen.sums, groups)
+            found.append(FoundItemsets(larger, chosen.sums, estimates, is_frequent[wanted]))
     return found[::-1]
 
 
-def _estimate_if_possible(sums: NDArray[np.int64], n_reports: int, model: SupportModel) -> SupportEstimates:
+def _estimate_if_possible(sums: NDArray[np.int64], groups: Sequence[Group]) -> SupportEstimates:
     """Estimate supports; NaN, with infinite errors, for a size that the operator says nothing about."""
     try:
-        return estimate_supports(sums, n_reports, model)
+        return estimate_supports(sums, groups)
     except EstimateError:
         unknown, wide = np.full(len(sums), np.nan), np.full(len(sums), np.inf)
-        return SupportEstimates(unknown, wide, wide, wide, n_reports)
+        return SupportEstimates(unknown, wide, wide, wide, sum(group.n_reports for group in groups))

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.bitmap import ItemTables, Rows, SupersetCounter, report_planes
+from assocpriv.core.bitmap import ItemTables, Rows, SupersetCounter, plane_count, planes_of
 from assocpriv.core.codes import WORD_BITS
 from assocpriv.core.machine import cores, default_memory
 from assocpriv.core.parallel import add_up
-from assocpriv.files.reports import Reports
+from assocpriv.core.plan import Plan
 
 Progress = Callable[[str, int, int], None]
 _LEAST_PART = 1 << 12
@@ -40,6 +40,19 @@ class CountingBackend(Protocol):
         """
 
 
+class Packed(Protocol):
+    """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan all of them were made with."""
+
+    def __len__(self) -> int: ...
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes)."""
+
+
 class _Part(NamedTuple):
     """Some reports as bit planes, or as bitmaps of items."""
 
@@ -60,7 +73,7 @@ class LocalCounter:
         progress: called with (what is done, reports done, reports).
     """
 
-    def __init__(self, reports: Reports, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
+    def __init__(self, reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
         self._reports = reports
         self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
         self._progress = progress
@@ -97,7 +110,7 @@ class LocalCounter:
     def _count_itemsets(self, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str) -> NDArray[np.int64]:
         tables = ItemTables(self._reports.plan, items)
         supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
-        keep, kept = not self._fits(8 * self._reports.plan.report_bytes) and self._fits(len(items)), []
+        keep, kept = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
 
         def count(part: _Part, counts: NDArray[np.int64]) -> None:
             rows = tables.rows(part.rows, part.n_reports)
@@ -118,13 +131,13 @@ class LocalCounter:
         self, count: Callable[[_Part, NDArray[np.int64]], None], n_rows: int, what: str, n_counts: int
     ) -> NDArray[np.int64]:
         """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
-        size = part_size(self.n_reports, n_rows + 8 * self._reports.plan.report_bytes, self._memory_bytes)
+        size = part_size(self.n_reports, n_rows + plane_count(self._reports.plan), self._memory_bytes)
         if self._planes:
             return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
-        keep, kept = self._fits(8 * self._reports.plan.report_bytes), []
+        keep, kept = self._fits(plane_count(self._reports.plan)), []
 
         def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
-            part = _Part(read[0], report_planes(read[1]))
+            part = _Part(read[0], planes_of(read[1], self._reports.plan))
             count(part, counts)
             if keep:
                 kept.append(part)

@@ -1,6 +1,6 @@
 """Supports from superset counts, with their variances.
 
-Sees counts only. For an itemset A of k items let Z_A be the centred product of core/transition.py, an unbiased
+Sees counts only. For an itemset A of k items let Z_A be the value q[l'] of core/transition.py, an unbiased
 estimate from one report of whether its transaction holds A. With means over the N reports:
 
     ŝ(A)                = mean Z_A
@@ -11,9 +11,14 @@ Both are unbiased. The first is what randomization adds: given the transactions,
 E Z_A E Z_B = [A ∪ B ⊆ t]. By |D| = j the weights of the counts c_D, D ⊆ A, in mean Z_A and mean Z_A² are equal,
 so the sums C_j = Σ_{|D|=j} c_D are all that one itemset needs.
 
+Reports grouped by the transactions' sizes have an operator, and so a Z, for each group; the means then go over all
+N reports, each with its own group's Z, which weights groups by N_m/N and their variances by (N_m/N)².
+
 Source: ESAG02, section 4 (estimator and variance).
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
@@ -23,7 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.core.transition import SupportModel
+from assocpriv.core.transition import SupportModel, lowest_support
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Reports of one operator: their number N_m and its model."""
+
+    n_reports: int
+    model: SupportModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,48 +72,86 @@ def sampling_variance(support: NDArray[Any], n_reports: int) -> NDArray[np.float
 
 
 def estimate_supports(
-    subset_sums: NDArray[np.int64], n_reports: int, model: SupportModel, *, exact: bool = False
+    subset_sums: NDArray[np.int64], groups: Sequence[Group], *, exact: bool = False
 ) -> SupportEstimates:
     """Estimate supports of itemsets of one size.
 
     Args:
-        subset_sums: C_0 … C_k of every itemset, int64 (itemsets, k + 1): C_j sums, over the subsets of j items,
-            the number of reports showing all of them; C_0 = N.
-        n_reports: N.
-        model: of the operator the reports were made with.
+        subset_sums: C_0 … C_k of every itemset in every group, int64 (itemsets, groups, k + 1): C_j sums, over the
+            subsets of j items, the number of reports showing all of them; C_0 = N_m.
+        groups: whose reports they are, one group a size of transactions or one for all.
         exact: compute in fractions (arrays of dtype object) instead of doubles.
 
     Raises:
         EstimateError: no reports, or the operator says nothing about this size.
 
-    >>> from fractions import Fraction
-    >>> model = SupportModel(Fraction(1, 4), (Fraction(1, 2),))
-    >>> estimate_supports(np.array([[100, 40]]), 100, model).support.round(12).tolist()
-    [0.3]
+    >>> group = Group(100, SupportModel.plain())
+    >>> estimate_supports(np.array([[[100, 40]]]), [group]).support.tolist()
+    [0.4]
     """
+    n_reports = sum(group.n_reports for group in groups)
     if n_reports < 1:
         raise EstimateError("there are no reports to estimate from")
-    k = subset_sums.shape[1] - 1
-    item = [1] * k
-    first = _by_size(model.moment_weights(item), k, exact=exact)
-    second = _by_size(model.moment_weights(item, item), k, exact=exact)
-    sums = subset_sums.astype(object if exact else np.float64)
-    support, square = sums @ first / n_reports, sums @ second / n_reports
-    others = n_reports - 1
-    spread = square - support * support
+    k = subset_sums.shape[2] - 1
+    kind = object if exact else np.float64
+    sums = subset_sums.astype(kind)
+    support, square = np.zeros(len(sums), dtype=kind), np.zeros(len(sums), dtype=kind)
+    for column, group in enumerate(groups):
+        support += sums[:, column] @ np.array(group.model.size_weights(k)).astype(kind) / n_reports
+        square += sums[:, column] @ np.array(group.model.size_weights(k, 2)).astype(kind) / n_reports
+    variance = (square - support) / n_reports
     return SupportEstimates(
         support,
-        (square - support) / n_reports,
-        spread / others if others else np.full(len(sums), np.inf),
-        model.least_variance(k, np.clip(support.astype(np.float64), 0.0, 1.0)) / n_reports,
+        variance,
+        _for_population(variance, support, support**2, n_reports),
+        least_variance(groups, k, support.astype(np.float64)),
         n_reports,
     )
 
 
-def _by_size(weights: list[Any], k: int, *, exact: bool) -> NDArray[Any]:
-    """Take the weights of one subset of each size 0..k; they are equal for all subsets of a size."""
-    chosen = [weights[(1 << j) - 1] for j in range(k + 1)]
-    return np.array(chosen, dtype=object) if exact else np.array([float(w) for w in chosen])
+def least_variance(groups: Sequence[Group], k: int, support: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a lower bound of Var ŝ at hand, by the plan alone, were the supports the same in every group."""
+    share = np.clip(support, 0.0, 1.0)
+    least = np.zeros(len(share))
+    for group in groups:
+        least += group.n_reports * group.model.least_variance(k, share)
+    return least / sum(group.n_reports for group in groups) ** 2
+
+
+def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
+    """Return σ_k(s) by the plan alone: the standard error when no other transaction holds an item of A.
+
+    The best case: whoever holds some of the items adds to it. Infinite where nothing can be learned.
+    """
+    outside, inside = _foreseen_variances(groups, k)
+    return math.sqrt((1 - support) * outside + support * inside) if outside < math.inf else math.inf
+
+
+def lowest_discoverable_support(groups: Sequence[Group], k: int) -> float:
+    """Return LDS_k: the support s with s = 4σ_k(s).
+
+    May exceed 1 or be infinite: then nothing of this size can be discovered from these reports.
+
+    Source: EGS03, section 5.
+    """
+    outside, inside = _foreseen_variances(groups, k)
+    return float(lowest_support(outside, inside, 1)) if outside < math.inf else math.inf
+
+
+def _foreseen_variances(groups: Sequence[Group], k: int) -> tuple[float, float]:
+    """Return Var ŝ at supports 0 and 1, were the support the same in every group that can hold k items."""
+    if not any(group.model.tells_of(k) for group in groups):
+        return math.inf, math.inf
+    n_reports = sum(group.n_reports for group in groups)
+    terms = [(group.n_reports / n_reports**2, group.model.variances(k)) for group in groups if group.n_reports]
+    return sum(share * outside for share, (outside, _) in terms), sum(share * inside for share, (_, inside) in terms)
+
+
+def _for_population(at_hand: Any, joint: Any, product: Any, n_reports: int) -> Any:
+    """Turn a covariance at hand into the population's: ŝ(A∪B) and ŝ(A)·ŝ(B) say what drawing transactions adds."""
+    if n_reports == 1:
+        return np.full(len(at_hand), np.inf)
+    return (n_reports * at_hand + joint - product) / (n_reports - 1)
 
 
 def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -119,8 +170,7 @@ def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def covariance(
     counts: NDArray[np.int64],
-    n_reports: int,
-    model: SupportModel,
+    groups: Sequence[Group],
     left: list[int],
     right: list[int],
     *,
@@ -129,9 +179,8 @@ def covariance(
     """Estimate Cov(ŝ(A), ŝ(B)) for A, B within the same k items, over many sets of k items.
 
     Args:
-        counts: c_D for every subset D by mask, int64 (sets, 2^k).
-        n_reports: N.
-        model: of the operator.
+        counts: c_D for every subset D by mask, int64 (sets, groups, 2^k).
+        groups: whose reports they are.
         left: 0 or 1 for each of the k items: membership of A.
         right: likewise of B.
         population: for the population, else for the transactions at hand.
@@ -139,15 +188,20 @@ def covariance(
     Raises:
         EstimateError: the operator says nothing about one of the sizes.
     """
+    n_reports = sum(group.n_reports for group in groups)
 
     def mean(*members: list[int]) -> NDArray[np.float64]:
-        weights = np.array([float(w) for w in model.moment_weights(*members)])
-        result: NDArray[np.float64] = counts @ weights / n_reports
-        return result
+        total = np.zeros(len(counts))
+        for column, group in enumerate(groups):
+            total += counts[:, column] @ np.array([float(w) for w in group.model.moment_weights(*members)])
+        return total / n_reports
 
-    if population:
-        return (mean(left, right) - mean(left) * mean(right)) / max(n_reports - 1, 1)
-    return (mean(left, right) - mean([a | b for a, b in zip(left, right, strict=True)])) / n_reports
+    joint = mean([a | b for a, b in zip(left, right, strict=True)])
+    at_hand = (mean(left, right) - joint) / n_reports
+    if not population:
+        return at_hand
+    result: NDArray[np.float64] = _for_population(at_hand, joint, mean(left) * mean(right), n_reports)
+    return result
 
 
 def normal_quantile(confidence_level: float) -> float:

@@ -6,39 +6,55 @@ with each itemset's ``count``, for the joint covariance of supports. Files carry
 metadata, JSON as fields, CSV in a first line that starts with ``# assocpriv-itemsets``.
 """
 
-import csv
-import io
-import json
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import EstimateError, FileError, PlanError
-from assocpriv.core.operator import Operator
+from assocpriv.core.operator import operator_from_json
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
+from assocpriv.core.view import View
 from assocpriv.files.atomic import atomic_output
-from assocpriv.files.reports import ITEMSETS_KEY, Reports
-from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, mine_levels
-from assocpriv.server.counting import CountingBackend, LocalCounter, Progress
-from assocpriv.server.estimate import normal_quantile
+from assocpriv.files.reports import Reports
+from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, measure, mine_levels
+from assocpriv.server.consistent import consistent_supports, sparse_covariance
+from assocpriv.server.counting import LocalCounter, Packed, Progress
+from assocpriv.server.discovery import false_discoveries_controlled
+from assocpriv.server.estimate import Group, SupportEstimates, covariance
+from assocpriv.server.intervals import support_intervals
+from assocpriv.server.selection import (
+    ALL,
+    SPLIT,
+    ReportPart,
+    all_itemsets,
+    itemset_p_values,
+    parse_certainty,
+)
+from assocpriv.server.table_files import FORMAT, GROUP_COUNTS, READERS, WRITERS, output_format
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ATTRIBUTE = "assocpriv"
-FORMAT = ITEMSETS_KEY.decode()
-VERSION = 1
+VERSION = 2
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
-FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
-_CSV_MARK = f"# {FORMAT} "
-_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high"), np.float64)
-_TYPES: dict[str, Any] = _NUMBERS | {"length": np.int64, "frequent": np.bool_, "count": np.int64}
+CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
+CONSISTENT = "consistent_support"
+MOST_COVARIANCES = 3_000  # itemsets; above, variances alone: with covariances 5,000 take the solver 14 s
+_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT), np.float64)
+_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
+_TYPES |= dict.fromkeys(("length", "count"), np.int64)
 _FACTS: dict[str, Any] = {
     "plan_id": str,
     "transaction_size": int,
@@ -47,8 +63,11 @@ _FACTS: dict[str, Any] = {
     "min_support": float,
     "confidence_level": float,
     "population": bool,
+    "groups": list,
     "levels": list,
 }
+_COUNTS = ("items", "largest", "selecting_reports", "hypotheses")
+_CERTAIN_FACTS: dict[str, Any] = {"level": float, "by": str} | dict.fromkeys(_COUNTS, int)
 
 
 def mine(
@@ -56,9 +75,11 @@ def mine(
     min_support: "float | str",
     *,
     max_itemset: int | None = None,
+    certain: "float | str | None" = None,
+    certain_by: str = SPLIT,
+    consistent: bool = False,
     confidence_level: float = 0.95,
     population: bool = False,
-    counter: CountingBackend | None = None,
     memory_bytes: int | None = None,
     progress: Progress | None = None,
 ) -> "pd.DataFrame":
@@ -71,17 +92,22 @@ def mine(
         reports: the collection.
         min_support: s_min in (0, 1], as 0.02 or ``"2%"``.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
-        confidence_level: of the intervals ``ci_low`` … ``ci_high`` (normal approximation).
-        population: standard errors for the population that the transactions were drawn from, instead of for
-            the transactions that were collected.
-        counter: where to count; on this machine by default.
+        certain: also test which itemsets are frequent, such that among those called certain the expected share of
+            false ones is at most 1 less this: ``"95%"`` allows 5%.
+        certain_by: ``split`` (a part of the reports chooses the itemsets, the rest alone measures and tests them) or
+            ``all`` (all do both, and every possible itemset counts as tested).
+        consistent: also give supports that some transactions could have.
+        confidence_level: of the intervals ``ci_low`` … ``ci_high`` (server/intervals.py).
+        population: standard errors, intervals and tests for the population that the transactions were drawn from,
+            instead of for the transactions that were collected.
         memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
         progress: called with (what is done, done, total).
 
     Returns:
         One row an itemset, columns ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``,
         ``ci_high``, ``length``, ``frequent`` and ``count`` (reports showing the itemset). Subsets of frequent
-        itemsets that noise pushes below s_min are there with ``frequent`` False.
+        itemsets that noise pushes below s_min are there with ``frequent`` False. If asked for, also ``p_value`` and
+        ``certain``, and ``consistent_support``.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -89,27 +115,116 @@ def mine(
     plan = reports.plan
     threshold = check_min_support(min_support)
     largest = check_max_itemset(plan, max_itemset)
-    if not 0 < confidence_level < 1:
-        raise EstimateError(f"confidence_level must lie between 0 and 1, got {confidence_level:g}")
-    backend = counter or LocalCounter(reports, memory_bytes=memory_bytes, progress=progress)
-    model = SupportModel.of(plan.operator)
+    level = parse_certainty(certain, certain_by)
+    check_confidence_level(confidence_level)
+    if consistent and plan.view.kind == "itemsets":
+        raise EstimateError(
+            "consistent supports need the subsets of every itemset measured too; this plan asks for chosen itemsets"
+        )
+    open_parts = partial(collections_of, memory_bytes=memory_bytes, progress=progress)
     # what is free at the moment decides how fast, not whether
     most = MOST_CANDIDATES if memory_bytes is None else candidates_within(memory_bytes)
-    found, levels = mine_levels(backend, plan.n_items, model, threshold, largest, most)
-    facts = {
+    parts: Sequence[Packed] = reports.groups()
+    split = level is not None and certain_by == SPLIT
+    if split:
+        choosing = [ReportPart(part, True) for part in parts]
+        parts = [ReportPart(part, False) for part in parts]
+        if not (any(map(len, choosing)) and any(map(len, parts))):
+            raise EstimateError(
+                f"{len(reports)} reports are too few to be split into some that choose and some that test"
+            )
+        found, levels = mine_levels(open_parts(choosing), plan.n_items, threshold, largest, most)
+        collections = open_parts(parts)
+        found = measure(collections, [one.itemsets for one in found], threshold)
+    else:
+        collections = open_parts(parts)
+        found, levels = mine_levels(collections, plan.n_items, threshold, largest, most)
+    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    facts: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "plan_id": plan.plan_id,
         "transaction_size": plan.transaction_size,
-        "operator": plan.operator.to_json(),
         "itemset_size": plan.itemset_size,
-        "reports": backend.n_reports,
+        "reports": sum(map(len, parts)),
+        "groups": [
+            {"reports": len(part), "operator": group.operator.to_json()}
+            for part, group in zip(parts, plan.groups, strict=True)
+        ],
         "min_support": threshold,
         "confidence_level": confidence_level,
-        "population": population,
-        "levels": [_level_record(level) for level in levels],
+        # those who test are a sample of all (server/selection.py)
+        "population": population or split,
+        "levels": [_level_record(one) for one in levels],
     }
-    return to_frame(found, plan.catalogue, facts)
+    facts |= _view_facts(plan)
+    more: list[dict[str, NDArray[Any]]] = [{} for _ in found]
+    if level is not None:
+        candidates = sum(len(one.itemsets) for one in found)
+        facts["certain"] = {
+            "level": float(level),
+            "by": certain_by,
+            "items": plan.n_items,
+            "largest": largest,
+            "selecting_reports": len(reports) - facts["reports"] if split else len(reports),
+            "hypotheses": candidates if split else all_itemsets(plan.n_items, largest),
+        }
+        more = _certain_columns(found, groups, facts, 1 - level)
+    frame = to_frame(found, plan, groups, facts, more)
+    return _with_consistent(frame, facts) if consistent else frame
+
+
+def _view_facts(plan: Plan) -> dict[str, Any]:
+    """Say what a transaction is made of where it is not a whole basket's items: later rounds need to know."""
+    view = plan.view
+    if view.kind == "sizes":
+        return {"view": view.kind, "buckets": dict(zip(plan.catalogue, view.bounds, strict=True))}
+    if view.kind == "itemsets":
+        return {"view": view.kind}
+    return {"others": view.others} if view.others == "drop" else {}
+
+
+def collections_of(
+    parts: Sequence[Packed], *, memory_bytes: int | None, progress: Progress | None
+) -> list[tuple[LocalCounter, SupportModel]]:
+    """Return for each operator's reports a counter over them, and the operator's model."""
+    return [
+        (LocalCounter(part, memory_bytes=memory_bytes, progress=progress), SupportModel.of(part.plan.operator))
+        for part in parts
+    ]
+
+
+def _certain_columns(
+    found: Sequence[FoundItemsets], groups: Sequence[Group], facts: dict[str, Any], false_share: Fraction
+) -> list[dict[str, NDArray[Any]]]:
+    """Return the columns p_value and certain of every size."""
+    p = itemset_p_values(found, groups, facts["min_support"], population=facts["population"])
+    together = np.concatenate([np.empty(0), *p])
+    sure = false_discoveries_controlled(together, float(false_share), facts["certain"]["hypotheses"])
+    ends = np.cumsum([0, *(len(one) for one in p)]).tolist()
+    return [
+        dict(zip(CERTAIN_COLUMNS, (one, sure[start:end]), strict=True))
+        for one, (start, end) in zip(p, pairwise(ends), strict=True)
+    ]
+
+
+def _with_consistent(frame: "pd.DataFrame", facts: dict[str, Any]) -> "pd.DataFrame":
+    """Add the consistent supports nearest to the estimates; errors and intervals stay those of the estimates."""
+    groups, itemsets = groups_of(facts), frame["itemsets"].tolist()
+    variance: Any = frame["std_error"].to_numpy(np.float64) ** 2
+    if len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
+        # the row beyond the last is the empty set's, which every report shows
+        counts = np.vstack([counts_of(frame), [group.n_reports for group in groups]])
+
+        def of_pattern(rows: NDArray[np.int64], left: list[int], right: list[int]) -> NDArray[np.float64]:
+            subset_counts = counts[rows].transpose(0, 2, 1)
+            return covariance(subset_counts, groups, left, right, population=facts["population"])
+
+        variance = sparse_covariance(itemsets, variance, of_pattern)
+    supports = consistent_supports(itemsets, frame["support"].to_numpy(np.float64), variance)
+    frame = frame.assign(**{CONSISTENT: supports})
+    frame.attrs[ATTRIBUTE] = facts | {"consistent": True}
+    return frame
 
 
 def _level_record(level: Level) -> dict[str, Any]:
@@ -133,22 +248,40 @@ def check_min_support(min_support: "float | str") -> float:
     return float(threshold)
 
 
+def check_confidence_level(level: float) -> None:
+    """Refuse the level of an interval that does not lie between 0 and 1.
+
+    Raises:
+        EstimateError: it does not.
+    """
+    if not 0 < level < 1:
+        raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:g}")
+
+
 def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
     """Return the largest itemset size to mine, the plan's by default.
 
     Raises:
         EstimateError: the plan's reports cannot answer for that size.
     """
+    entries = plan.view.kind == "itemsets"
     if max_itemset is None:
-        return plan.itemset_size
+        return 1 if entries else plan.itemset_size
+    if entries and max_itemset != 1:
+        raise EstimateError(
+            f"each entry of this plan's catalogue is an itemset by itself, so the largest must be 1 entry, got "
+            f"{max_itemset}; ask for a union as an entry of its own, in a new plan"
+        )
     m = plan.transaction_size
     if not 1 <= max_itemset <= m:
         raise EstimateError(
             f"the largest itemset must have 1..{m} items (the plan's transaction size), got {max_itemset}"
         )
+    if plan.generator.kind == "none":
+        return max_itemset
     needed = min(m + max_itemset, plan.padded_items)
-    independent = plan.generator.independent_items(plan.operator.insert_bits)
-    if plan.generator.kind != "none" and independent < needed:
+    independent = plan.generator.independent_items(plan.independent.insert_bits)
+    if independent < needed:
         raise EstimateError(
             f"itemsets of {max_itemset} items need any {needed} items of a report independent, but the plan's "
             f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
@@ -157,37 +290,77 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
     return max_itemset
 
 
-def to_frame(found: list[FoundItemsets], names: Any, facts: dict[str, Any]) -> "pd.DataFrame":
-    """Put found itemsets into a table, larger supports first within a size; ``facts`` become its attrs."""
+def to_frame(
+    found: Sequence[FoundItemsets],
+    plan: Plan,
+    groups: Sequence[Group],
+    facts: dict[str, Any],
+    more: Sequence[dict[str, NDArray[Any]]],
+) -> "pd.DataFrame":
+    """Put found itemsets into a table, larger supports first within a size; ``facts`` become its attrs.
+
+    ``more`` holds further columns of each size.
+    """
     import pandas as pd
 
-    z = normal_quantile(facts["confidence_level"])
     parts = []
-    for level in found:
-        support = level.estimates.support.astype(np.float64)
-        error = level.estimates.std_error(population=facts["population"])
+    for level, columns in zip(found, more, strict=True):
+        names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
         part = pd.DataFrame(
-            {
-                "support": support,
-                "itemsets": [frozenset(names[item] for item in row) for row in level.itemsets.tolist()],
-                "std_error": error,
-                "ci_low": support - z * error,
-                "ci_high": support + z * error,
-                "length": level.itemsets.shape[1],
-                "frequent": level.frequent,
-                "count": level.counts,
-            }
+            estimate_columns(names, level.sums, level.estimates, groups, facts) | {"frequent": level.frequent}
         )
+        part["count"] = part.pop("count")  # the order that files have
+        if level.counts.shape[1] > 1:
+            part[GROUP_COUNTS] = level.counts.tolist()
+        part = part.assign(**columns)
         parts.append(part.sort_values("support", ascending=False, kind="stable"))
-    frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame()
+    frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts)
     frame.attrs[ATTRIBUTE] = facts
     return frame
 
 
-def _empty_frame() -> "pd.DataFrame":
+def estimate_columns(
+    names: Sequence[frozenset[str]],
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    facts: dict[str, Any],
+) -> dict[str, Any]:
+    """Return the columns that tell what reports say of itemsets of one size, in the order of the itemsets."""
+    level, population = facts["confidence_level"], facts["population"]
+    ends = support_intervals(sums, estimates, groups, level, population=population)
+    return {
+        "support": estimates.support.astype(np.float64),
+        "itemsets": list(names),
+        "std_error": estimates.std_error(population=population),
+        "ci_low": ends[:, 0],
+        "ci_high": ends[:, 1],
+        "length": np.array([len(itemset) for itemset in names], dtype=np.int64),
+        "count": sums[..., -1].sum(axis=1),
+    }
+
+
+def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[str]:
+    """Return the names of an itemset; where an entry of the catalogue is an itemset, the names that it is made of."""
+    if view.kind == "itemsets":
+        return frozenset(name for entry in row for name in view.itemsets[entry])
+    return frozenset(catalogue[item] for item in row)
+
+
+def _columns_of(facts: dict[str, Any]) -> list[str]:
+    """Return the columns that a table with these facts must have."""
+    certain = CERTAIN_COLUMNS if facts.get("certain") is not None else []
+    return [*COLUMNS, *certain, *([CONSISTENT] if facts.get("consistent") else [])]
+
+
+def _empty_frame(facts: dict[str, Any]) -> "pd.DataFrame":
     import pandas as pd
 
-    return pd.DataFrame({name: pd.Series(dtype=object) for name in COLUMNS}).astype(_TYPES)
+    return _typed(pd.DataFrame({name: pd.Series(dtype=object) for name in _columns_of(facts)}))
+
+
+def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
+    return frame.astype({name: kind for name, kind in _TYPES.items() if name in frame.columns})
 
 
 def mining_facts(frame: "pd.DataFrame") -> dict[str, Any]:
@@ -206,21 +379,18 @@ def mining_facts(frame: "pd.DataFrame") -> dict[str, Any]:
     return facts
 
 
-def model_of(facts: dict[str, Any]) -> SupportModel:
-    """Return the support model of the operator that a table of itemsets came from."""
-    return SupportModel.of(Operator.from_json(facts["operator"]))
+def groups_of(facts: dict[str, Any]) -> list[Group]:
+    """Return the groups of reports that a table of itemsets came from, with their models."""
+    return [
+        Group(group["reports"], SupportModel.of(operator_from_json(group["operator"]))) for group in facts["groups"]
+    ]
 
 
-def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension.
-
-    Raises:
-        FileError: another extension.
-    """
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
-    return FORMATS[suffix]
+def counts_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+    """Return how many reports of each group show each itemset, int64 (itemsets, groups)."""
+    if GROUP_COUNTS in frame.columns:
+        return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
+    return frame["count"].to_numpy(np.int64)[:, None]
 
 
 def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
@@ -233,45 +403,7 @@ def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
     kind = output_format(path)
     facts = mining_facts(frame)
     with atomic_output(path, force=force) as stream:
-        {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}[kind](frame, facts, stream)
-
-
-def itemset_records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows as plain objects, ``itemset`` being a sorted list of names."""
-    plain = frame.drop(columns="itemsets")
-    records: list[dict[str, Any]] = json.loads(plain.to_json(orient="records", double_precision=15))
-    for record, itemset in zip(records, frame["itemsets"], strict=True):
-        record["itemset"] = sorted(itemset)
-    return records
-
-
-def _write_parquet(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    plain = pa.Table.from_pandas(frame.drop(columns="itemsets"), preserve_index=False)
-    lists = pa.array([sorted(itemset) for itemset in frame["itemsets"]], pa.list_(pa.string()))
-    table = plain.add_column(1, "itemsets", lists)
-    pq.write_table(table.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
-
-
-def _write_csv(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    text.write(_CSV_MARK + json.dumps(facts) + "\n")
-    flat = frame.assign(itemsets=[join_names(sorted(itemset)) for itemset in frame["itemsets"]])
-    flat.to_csv(text, index=False)
-    text.detach()
-
-
-def join_names(names: list[str]) -> str:
-    """Write names as one CSV line, so that a name may hold a comma."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
-
-
-def _write_json(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    stream.write(json.dumps(facts | {"itemsets": itemset_records(frame)}, indent=1).encode("utf-8"))
+        WRITERS[kind](frame, facts, stream)
 
 
 def read_itemsets(path: str | Path) -> "pd.DataFrame":
@@ -283,10 +415,13 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
     """
     source = Path(path)
     kind = output_format(source)
-    reader = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}[kind]
     try:
-        frame, facts = reader(source)
-        frame = frame[COLUMNS].astype(_TYPES)
+        frame, facts = READERS[kind](source)
+        if kind == "json" and not len(frame):
+            frame = _empty_frame(facts)
+        chosen = _columns_of(facts)
+        chosen[len(COLUMNS) : len(COLUMNS)] = [name for name in [GROUP_COUNTS] if name in frame.columns]
+        frame = _typed(frame[chosen])
         frame.attrs[ATTRIBUTE] = facts
         _check_table(frame, mining_facts(frame))
     except OSError as error:
@@ -304,7 +439,8 @@ def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
             raise EstimateError(f"it lacks the fact {name}, or has another kind of it")
     if not (facts["reports"] >= 1 and 0 < facts["min_support"] <= 1 and 0 < facts["confidence_level"] < 1):
         raise EstimateError("a number of reports, a minimum support or a confidence level is out of range")
-    model_of(facts)
+    if sum(group.n_reports for group in groups_of(facts)) != facts["reports"]:
+        raise EstimateError("its groups do not add up to its number of reports")
     itemsets = frame["itemsets"].tolist()
     named = all(itemset and all(isinstance(name, str) for name in itemset) for itemset in itemsets)
     sizes = [len(itemset) for itemset in itemsets]
@@ -312,49 +448,32 @@ def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
         raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
     if not frame["count"].between(0, facts["reports"]).all() or (frame["std_error"] < 0).any():
         raise EstimateError("a count or a standard error is out of range")
+    _check_certain(frame, facts)
+    counts = counts_of(frame)
+    if counts.shape[1:] != (len(facts["groups"]),) or (counts.sum(axis=1) != frame["count"]).any():
+        raise EstimateError("the counts of its groups do not add up")
 
 
-def _read_parquet(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
-    import pyarrow.parquet as pq
-
-    table = pq.read_table(source)
-    facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
-    frame = table.to_pandas()
-    return _with_itemsets(frame, map(frozenset, frame["itemsets"])), facts
-
-
-def _read_csv(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
-    import pandas as pd
-
-    with source.open(encoding="utf-8", newline="") as stream:
-        first = stream.readline()
-        if not first.startswith(_CSV_MARK):
-            raise EstimateError(
-                "its first line does not carry the plan, the number of reports and the counts that rules need"
-            )
-        facts = json.loads(first.removeprefix(_CSV_MARK))
-        frame = pd.read_csv(stream, dtype={"itemsets": str}, keep_default_na=False)
-    return _with_itemsets(frame, map(frozenset, csv.reader(frame["itemsets"]))), facts
-
-
-def _read_json(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
-    import pandas as pd
-
-    content = json.loads(source.read_text(encoding="utf-8"))
-    rows = content.pop("itemsets")
-    frame = pd.DataFrame(rows) if rows else _empty_frame().rename(columns={"itemsets": "itemset"})
-    return _with_itemsets(frame, map(frozenset, frame["itemset"])), content
-
-
-def _with_itemsets(frame: "pd.DataFrame", itemsets: Iterable[frozenset[str]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return frame.assign(itemsets=pd.Series(list(itemsets), index=frame.index, dtype=object))
+def _check_certain(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
+    """Refuse claims without what they rest on."""
+    certain = facts.get("certain")
+    if certain is None:
+        return
+    for name, kind in _CERTAIN_FACTS.items():
+        if not isinstance(certain.get(name), kind) or isinstance(certain[name], bool):
+            raise EstimateError(f"it lacks the fact {name} of what is certain, or has another kind of it")
+    if not (0 < certain["level"] < 1 and certain["by"] in (SPLIT, ALL) and certain["hypotheses"] >= len(frame)):
+        raise EstimateError("what it says of what is certain is out of range")
+    if not frame["p_value"].between(0, 1).all():
+        raise EstimateError("a p-value is out of range")
 
 
 def describe_undecided(facts: dict[str, Any]) -> list[str]:
     """Say, a line each, what these reports cannot decide at this minimum support."""
-    consequence = {"undecidable": "none are reported", "uncertain": "expect false ones among them"}
+    certain = facts.get("certain")
+    false_ones = "expect false ones among them" if certain is None else "expect false ones among those not certain"
+    consequence = {"undecidable": "none are reported", "uncertain": false_ones}
+    n_reports = facts["reports"] if certain is None else certain["selecting_reports"]
     lines = []
     for level in facts["levels"]:
         if level["status"] in consequence:
@@ -363,6 +482,6 @@ def describe_undecided(facts: dict[str, Any]) -> list[str]:
             spread = "" if error is None else f"standard error {error:.2%}; "
             lines.append(
                 f"itemsets of {level['size']}: {level['status']} at {facts['min_support']:.4g} from "
-                f"{facts['reports']:,} reports ({spread}{reach} discoverable); {consequence[level['status']]}"
+                f"{n_reports:,} reports ({spread}{reach} discoverable); {consequence[level['status']]}"
             )
     return lines

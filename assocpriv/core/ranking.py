@@ -1,0 +1,70 @@
+"""Sets as numbers: the combinatorial number system, in which reports of a fixed size are written.
+
+The set c_0 < c_1 < … < c_{ℓ−1} has the rank Σ_i C(c_i, i+1). That is its place, from 0, among all sets of ℓ numbers
+in the order of Σ 2^{c_i}: the largest member counts first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import pairwise
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.entropy import WORD_BITS
+
+
+def rank_of_set(members: Iterable[int]) -> int:
+    """Return the rank of a set of numbers from 0.
+
+    >>> [rank_of_set(members) for members in ({0, 1}, {0, 2}, {1, 2}, {0, 3})]
+    [0, 1, 2, 3]
+    """
+    return sum(comb(member, place) for place, member in enumerate(sorted(members), start=1))
+
+
+def set_of_rank(rank: int, n_items: int, size: int) -> list[int]:
+    """Return the set of ``size`` numbers below ``n_items`` that has a rank below C(n_items, size), increasing.
+
+    >>> set_of_rank(3, 4, 2)
+    [0, 3]
+    """
+    members: list[int] = []
+    count = comb(n_items, size)  # of the sets of `size` numbers below n_items
+    while size:
+        # those without the largest number come first
+        n_items, without = n_items - 1, count * (n_items - size) // n_items
+        if rank >= without:
+            members.append(n_items)
+            rank, size, without = rank - without, size - 1, count - without
+        count = without
+    return members[::-1]
+
+
+@lru_cache(maxsize=4)
+def binomial_words(n_items: int, size: int) -> NDArray[np.uint64]:
+    """Return C(c, i) for c < n_items, i ≤ size, as words from the least: uint64 (n_items, size + 1, words), read-only.
+
+    There are as many words as a rank below C(n_items, size) takes. What does not fit has all bits set: no rank's way
+    leads there.
+    """
+    n_words = words_for((comb(n_items, size) - 1).bit_length())
+    most = (1 << WORD_BITS * n_words) - 1
+    row, parts = [1] + [0] * size, []
+    for _ in range(n_items):
+        parts += [min(value, most).to_bytes(8 * n_words, "little") for value in row]
+        row = [1, *(left + right for left, right in pairwise(row))]
+    table = np.frombuffer(b"".join(parts), dtype="<u8").astype(np.uint64).reshape(n_items, size + 1, n_words)
+    table.setflags(write=False)
+    return table
+
+
+def words_for(bits: int) -> int:
+    """Return how many words hold so many bits, at least one."""
+    return max(1, -(-bits // WORD_BITS))
+
+
+def to_words(value: int, n_words: int) -> list[int]:
+    """Return a number's words, from the least."""
+    return [value >> WORD_BITS * i & (1 << WORD_BITS) - 1 for i in range(n_words)]

@@ -1,0 +1,375 @@
+"""Tail probabilities and intervals of estimated supports, without the normal approximation.
+
+Sees counts of reports only. For an itemset of k items let l be how many a transaction holds, l' how many its report
+shows, P[l',l] the transition matrix, q the last row of P⁻¹ and s_l the share of transactions holding l. A report adds
+q[l'] to T = N·ŝ, and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant generating function of T is exactly
+
+    K(θ) = N Σ_l s_l log M_l(θ)         given the transactions at hand
+    K(θ) = N log Σ_l s_l M_l(θ)         for transactions drawn from a population with these shares
+
+and adds up over strata, groups of reports with an operator each. Where K'(θ) = t, the tail is
+
+    P(T ≥ t) ≈ Φ(−r*),   r* = w + log(u/w)/w,   w = sgn θ √(2(θt − K)),   u = θ √K''
+
+**Shares.** E T = N s_k whatever the other shares are; these only shape the law. Given the support s in question they
+are estimated by regression, s_l = ŝ_l + (s − ŝ) Cov(ŝ_l, ŝ)/Var ŝ, negative ones set to 0, the rest scaled to the
+total. Without the regression the estimate of the noise and ŝ err together: where a report with all k items is rare
+and heavy, drawing few of them makes ŝ too large or small and its noise seem small, and one side of a 95% interval
+misses in 18% of cases instead of 3.5%.
+
+**Steps.** T moves in steps. If it moved in steps d only, P(T ≥ t) would be the formula at t − d/2 with
+u = 2 sinh(dθ/2)/d·√K''. Usually smaller steps blur the larger ones. A pure step of d puts a wave of frequency 2π/d
+into the tail that keeps the size of the characteristic function there, r = |E exp(2πiT/d)|; it is bounded by a shift
+of half of
+
+    d · min(1, (2/π) Σ_j r^(j²)/j),
+
+and the largest of these over the differences of two values of q is the step that is used. It is d where T moves in
+steps of d, and vanishes where d is blurred. A tail probability includes all of that step and so errs upwards;
+intervals count half of it (mid-p), which gives their level on average.
+
+Sources: Daniels, Tail probability approximations, Int. Stat. Rev. 1987 (steps: section 6); Barndorff-Nielsen,
+Inference on full or partial parameters, Biometrika 1986 (r*, the form of the Lugannani–Rice formula that stays in
+[0, 1]). Shares and blurred steps are ours.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from assocpriv.core.errors import EstimateError
+
+_BLOCK = 4096  # itemsets at a time: all temporaries stay in the cache
+_LARGEST_EXPONENT = 600.0  # |θ q| is at most this, so that exp(θ q) is finite
+_NEWTON_STEPS = 60
+_WITHIN = 1e-7  # of a standard error: K'(θ) against t, and θ against the solution
+_NEAR_MEAN = 1e-3  # |w| below which log(u/w)/w is its limit, a sixth of the skewness
+_SCORE_WITHIN = 1e-6  # end points of intervals, in standard errors
+_SCORE_STEPS = 80
+_LARGEST_SCORE = 37.0
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What the reports of one operator show of itemsets of one size.
+
+    ``counts``: reports showing exactly l' = 0..k of the items, int64 (itemsets, k + 1); all rows have one sum.
+    ``transition``: P, float64 (k + 1, k + 1), column l is the law of l'. ``row``: q, float64 (k + 1,).
+    """
+
+    counts: NDArray[np.int64]
+    transition: Floats
+    row: Floats
+
+    def __post_init__(self) -> None:
+        size = len(self.row)
+        if self.transition.shape != (size, size) or self.counts.ndim != 2 or self.counts.shape[1] != size:
+            raise EstimateError("counts, transition matrix and estimator row must be of one itemset size")
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports."""
+        return int(self.counts[0].sum()) if len(self.counts) else 0
+
+    def part(self, rows: slice) -> "Observed":
+        """Return some of the itemsets."""
+        return Observed(self.counts[rows], self.transition, self.row)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """Estimated shares of every stratum, (k + 1, itemsets), and how they follow the total support."""
+
+    strata: Sequence[Observed]
+    weights: list[float]
+    shares: list[Floats]
+    slopes: list[Floats]
+    support: Floats
+    variance: Floats
+
+    @classmethod
+    def of(cls, strata: Sequence[Observed], n_reports: int) -> "_Fit":
+        weights, shares, covariances = [o.n_reports / n_reports for o in strata], [], []
+        for o in strata:
+            inverse = np.linalg.inv(o.transition)
+            inverse[-1] = o.row
+            raw = inverse @ (o.counts.T / o.n_reports)
+            positive = np.maximum(raw, 0.0)
+            cells = o.transition @ (positive / positive.sum(axis=0))
+            covariances.append(((inverse * o.row) @ cells - (inverse @ cells) * (o.row @ cells)) / o.n_reports)
+            shares.append(raw)
+        support = np.sum([w * s[-1] for w, s in zip(weights, shares, strict=True)], axis=0)
+        variance = np.sum([w * w * c[-1] for w, c in zip(weights, covariances, strict=True)], axis=0)
+        slopes = [w * c / variance for w, c in zip(weights, covariances, strict=True)]
+        return cls(strata, weights, shares, slopes, support, variance)
+
+    @property
+    def largest(self) -> float:
+        """The largest possible support: the share of reports whose transactions have at least k items."""
+        return sum(self.weights)
+
+    def law(self, support: Floats, *, population: bool) -> "_Law":
+        """Return the law of T if the total support is this, float64 (itemsets,) in [0, largest]."""
+        away = support - self.support
+        likely = [np.maximum(s + b * away, 0.0) for s, b in zip(self.shares, self.slopes, strict=True)]
+        tops = [np.minimum(s[-1], 1.0) for s in likely]
+        held = np.sum([w * top for w, top in zip(self.weights, tops, strict=True)], axis=0)
+        # all strata give up, or fill, the same part of what they have, or lack
+        give = np.minimum(support / np.maximum(held, 1e-300), 1.0)
+        fill = np.clip((support - held) / np.maximum(self.largest - held, 1e-300), 0.0, 1.0)
+        result = []
+        for s, top in zip(likely, tops, strict=True):
+            fitting = top * give + (1.0 - top) * fill
+            others = s[:-1].sum(axis=0)
+            s[0] += others <= 0.0
+            scale = (1.0 - fitting) / np.where(others > 0.0, others, 1.0)
+            result.append(np.vstack([s[:-1] * scale, fitting]))
+        return _Law(self.strata, result, population)
+
+
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """The law of T, one for every itemset: shares are float64 (k + 1, itemsets), one array a stratum."""
+
+    strata: Sequence[Observed]
+    shares: list[Floats]
+    population: bool
+
+    def columns(self) -> Iterator[tuple[float, Floats, Floats, Floats]]:
+        """Yield every stratum as (reports, q as a column, P, s)."""
+        for o, s in zip(self.strata, self.shares, strict=True):
+            yield float(o.n_reports), o.row[:, None], o.transition, s
+
+    def cumulants(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return K, K', K'' at θ."""
+        total = np.zeros((3, len(theta)))
+        for n, q, transition, s in self.columns():
+            tilt = np.expm1(q * theta)
+            if self.population:
+                cells = transition @ s
+                grown = (cells * tilt).sum(axis=0)
+                tilted = cells * (1.0 + tilt) / (1.0 + grown)
+                mean = (q * tilted).sum(axis=0)
+                total += n * np.stack([np.log1p(grown), mean, ((q - mean) ** 2 * tilted).sum(axis=0)])
+                continue
+            grown = transition.T @ tilt
+            whole = 1.0 + grown
+            mean = (transition * q).T @ (1.0 + tilt) / whole
+            square = (transition * q * q).T @ (1.0 + tilt) / whole
+            total += n * np.stack([(s * x).sum(axis=0) for x in (np.log1p(grown), mean, square - mean * mean)])
+        return total[0], total[1], np.maximum(total[2], 1e-300)
+
+    def third_cumulant(self) -> Floats:
+        """Return K''' at 0."""
+        total = np.zeros(self.shares[0].shape[1])
+        for n, q, transition, s in self.columns():
+            if self.population:
+                cells = transition @ s
+                total += n * ((q - (q * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
+            else:
+                total += n * (((q - (q * transition).sum(axis=0)) ** 3 * transition).sum(axis=0) @ s)
+        return total
+
+    def span(self) -> Floats:
+        """Return the step that T moves in as far as smaller steps do not blur it (see the module's text)."""
+        pairs = [np.abs(q - q.T).ravel() for _, q, _, _ in self.columns()]
+        steps = np.unique(np.concatenate(pairs))
+        widest = np.zeros(self.shares[0].shape[1])
+        for step in steps[steps > 1e-9 * steps[-1]]:
+            size = np.zeros_like(widest)
+            for n, q, transition, s in self.columns():
+                wave = np.exp(2j * np.pi / step * q[:, 0])
+                if self.population:
+                    size += n * np.log(np.maximum(np.abs(wave @ (transition @ s)), 1e-300))
+                else:
+                    size += n * (np.log(np.maximum(np.abs(wave @ transition), 1e-300)) @ s)
+            r = np.exp(np.minimum(size, 0.0))
+            left = 2 / np.pi * np.sum([r ** (j * j) / j for j in range(1, 7)], axis=0)
+            widest = np.maximum(widest, step * np.minimum(left, 1.0))
+        return widest
+
+    def score(self, total: Floats, span: Floats) -> Floats:
+        """Return r* with P(T ≥ total) ≈ Φ(−r*), where T moves in steps and ``total`` lies half a step below one."""
+        least = sum(n * float(q.min()) for n, q, _, _ in self.columns())
+        most = sum(n * float(q.max()) for n, q, _, _ in self.columns())
+        slack = 1e-12 * (most - least)
+        inner = self._score(np.clip(total, least + slack, most - slack), span)
+        result: Floats = np.where(total <= least + slack, -np.inf, inner)
+        result[total >= most + slack] = np.inf
+        return result
+
+    def _score(self, total: Floats, span: Floats) -> Floats:
+        _, mean, variance = self.cumulants(np.zeros_like(total))
+        third = self.third_cumulant()
+        theta, k0, k2 = self._saddlepoint(total, mean, variance, third)
+        w = np.sign(theta) * np.sqrt(2 * np.maximum(theta * total - k0, 0.0))
+        half = np.clip(np.abs(theta * span / 2), 1e-8, 300.0)
+        u = theta * np.sqrt(k2) * np.sinh(half) / half
+        near = np.abs(w) < _NEAR_MEAN
+        w_safe, u_safe = np.where(near, 1.0, w), np.where(near, 1.0, u)
+        correction = np.where(near, third / variance**1.5 / 6, np.log(u_safe / w_safe) / w_safe)
+        score: Floats = w + correction
+        return score
+
+    def _saddlepoint(
+        self, total: Floats, mean: Floats, variance: Floats, third: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Solve K'(θ) = total by Newton's method inside a bracket; return θ, K, K''."""
+        largest = _LARGEST_EXPONENT / max(float(np.abs(q).max()) for _, q, _, _ in self.columns())
+        low, high = np.where(total > mean, 0.0, -largest), np.where(total > mean, largest, 0.0)
+        # exact for a shifted Poisson law, where Newton's first step would overshoot by far
+        away, bend = (total - mean) / variance, third / variance
+        grown = away * bend
+        bent = np.log1p(np.maximum(grown, -0.999)) / np.where(np.abs(grown) < 1e-8, 1.0, bend)
+        theta = np.clip(np.where(np.abs(grown) < 1e-8, away, bent), low, high)
+        k0, k1, k2 = self.cumulants(theta)
+        for _ in range(_NEWTON_STEPS):
+            off, scale = k1 - total, np.sqrt(k2)
+            low, high = np.where(off < 0, theta, low), np.where(off > 0, theta, high)
+            new = theta - off / k2
+            new = np.where((new >= low) & (new <= high), new, (low + high) / 2)
+            if np.all((np.abs(off) <= _WITHIN * scale) | (np.abs(new - theta) * scale <= _WITHIN)):
+                break
+            theta = new
+            k0, k1, k2 = self.cumulants(theta)
+        return theta, k0, k2
+
+
+def upper_tail(
+    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool
+) -> NDArray[np.float64]:
+    """Return P(ŝ ≥ the ŝ observed), float64 (itemsets,), if the supports were these. Errs upwards where ŝ is coarse.
+
+    Args:
+        strata: the reports of every operator that can say something about this size; the same itemsets in each.
+        n_reports: N, all reports, also those of operators whose transactions are too small to hold such an itemset.
+        supports: in [0, 1], one or one for every itemset; what exceeds the possible is taken as the largest possible.
+        population: for the population the transactions were drawn from, else for those at hand.
+
+    Raises:
+        EstimateError: there are no reports.
+
+    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
+    >>> upper_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
+    array([0.0284])
+    """
+    return _tails(strata, n_reports, supports, population=population, sign=-1)
+
+
+def lower_tail(
+    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool
+) -> NDArray[np.float64]:
+    """Return P(ŝ ≤ the ŝ observed), float64 (itemsets,), if the supports were these; see :func:`upper_tail`.
+
+    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
+    >>> lower_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or fewer: 0.9824
+    array([0.9824])
+    """
+    return _tails(strata, n_reports, supports, population=population, sign=1)
+
+
+def score_intervals(
+    strata: Sequence[Observed], n_reports: int, level: float, *, population: bool
+) -> NDArray[np.float64]:
+    """Return all possible supports for which both tails exceed (1 − level)/2, float64 (itemsets, 2): ends.
+
+    Steps of ŝ count half in both tails (mid-p). Supports outside the possible are left out, which cannot change
+    whether the truth is covered. An estimate below 0 lies below its interval; where even support 0 makes it too
+    improbable, the interval is [0, 0].
+
+    Args:
+        strata: as in :func:`upper_tail`.
+        n_reports: N.
+        level: such as 0.95.
+        population: as in :func:`upper_tail`.
+
+    Raises:
+        EstimateError: there are no reports.
+
+    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
+    >>> score_intervals([coin], 100, 0.95, population=True).round(2)
+    array([[0.01, 0.77]])
+    """
+    from scipy.special import ndtri
+
+    strata, limit = _checked(strata, n_reports), float(ndtri((1 + level) / 2))
+    result = np.empty((len(strata[0].counts), 2))
+    for rows in _blocks(len(result)):
+        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
+        total = fit.support * n_reports
+        span = fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
+        for side, score in enumerate((limit, -limit)):
+            result[rows, side] = _where_score_is(score, fit, total, span, population=population)
+    return result
+
+
+def _tails(
+    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool, sign: int
+) -> NDArray[np.float64]:
+    from scipy.special import ndtr
+
+    strata = _checked(strata, n_reports)
+    result = np.empty(len(strata[0].counts))
+    wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
+    for rows in _blocks(len(result)):
+        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
+        span = fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
+        law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
+        result[rows] = ndtr(sign * law.score(fit.support * n_reports + sign * span / 2, span))
+    return result
+
+
+def _checked(strata: Sequence[Observed], n_reports: int) -> list[Observed]:
+    """Leave out strata without reports."""
+    kept = [o for o in strata if o.n_reports or not len(o.counts)]
+    if not kept or n_reports < 1:
+        raise EstimateError("there are no reports to estimate from")
+    if sum(o.n_reports for o in kept) > n_reports or len({len(o.counts) for o in kept}) > 1:
+        raise EstimateError("the strata must count the same itemsets, and together no more reports than there are")
+    return kept
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
+
+
+def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:
+    """Return z with Φ(−z) = ½ P(T ≥ total) + ½ P(T > total), within ±37."""
+    from scipy.special import ndtr, ndtri
+
+    near, far = law.score(total - span / 2, span), law.score(total + span / 2, span)
+    above, below = (ndtr(-near) + ndtr(-far)) / 2, (ndtr(near) + ndtr(far)) / 2
+    z = np.where(above < below, -ndtri(above), ndtri(below))
+    return np.clip(z, -_LARGEST_SCORE, _LARGEST_SCORE)
+
+
+def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, population: bool) -> Floats:
+    """Return the support where the mid-p score, which falls with it, is this; 0 or the largest where it never is.
+
+    The secant method inside a bracket, every fourth step a bisection.
+    """
+    low, high = np.zeros_like(total), np.full_like(total, fit.largest)
+    sigma = np.sqrt(fit.variance)
+    support = np.clip(fit.support - score * sigma, low, high)
+    slope = -1.0 / sigma
+    before, off_before = support, np.zeros_like(total)
+    for step in range(_SCORE_STEPS):
+        off = _mid_score(fit.law(support, population=population), total, span) - score
+        done = (np.abs(off) <= _SCORE_WITHIN) | (high - low <= _SCORE_WITHIN * sigma)
+        # at an end of what is possible the score may be on the near side for good
+        done |= ((support <= 0.0) & (off < 0)) | ((support >= fit.largest) & (off > 0))
+        if done.all():
+            break
+        low, high = np.where(off > 0, support, low), np.where(off < 0, support, high)
+        moved = np.where(support == before, 1.0, support - before)
+        slope = np.where((support == before) | (off == off_before), slope, (off - off_before) / moved)
+        new = support - off / np.minimum(slope, -1e-300)
+        outside = (new <= low) | (new >= high)
+        # a step beyond an end that was not tried yet goes to that end
+        new = np.where(outside & (step % 4 < 2), np.clip(new, low, high), new)
+        new = np.where((step % 4 == 3) | (outside & (step % 4 >= 2)), (low + high) / 2, new)
+        before, off_before, support = support, off, np.where(done, support, new)
+    return support

@@ -1,0 +1,249 @@
+"""Runs methods on data sets, again and again, and keeps what came out, a line of JSON a run.
+
+A run is one method with one setting on one data set with one ε and one seed; it is done once for each number of
+itemsets wanted, because methods may ask their people otherwise. Runs found in the file are not done again, so that an
+interrupted bench goes on where it was.
+"""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean, stdev
+from time import perf_counter
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from bench.accuracy.data import MissingDataError, Transactions, load, true_itemsets
+from bench.accuracy.metrics import Estimates, coverage, false_discovery, misses, ncr, precision, rmse
+from bench.tables import table
+
+Row = dict[str, Any]
+Run = Callable[[Transactions, float, int, np.random.Generator, Any], Estimates]
+TOPS = (32, 64, 128)
+_KEY = ("dataset", "epsilon", "method", "seed", "settings", "tops")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to find itemsets, with what it is run with.
+
+    Attributes:
+        name: as tables show it.
+        run: ``run(transactions, epsilon, top, rng, settings)``, a function at the top level of its module.
+        settings: for every ε that ``by_epsilon`` does not name; its ``repr`` tells settings apart.
+        by_epsilon: settings tuned for an ε.
+    """
+
+    name: str
+    run: Run
+    settings: Any = None
+    by_epsilon: Mapping[float, Any] = field(default_factory=dict)
+
+    def settings_for(self, epsilon: float) -> Any:
+        """Return the settings tuned for the nearest ε, the general ones if there are none within 5%."""
+        nearest = min(self.by_epsilon, key=lambda known: abs(math.log(known / epsilon)), default=None)
+        close = nearest is not None and abs(math.log(nearest / epsilon)) < 0.05
+        return self.by_epsilon[nearest] if nearest is not None and close else self.settings
+
+
+@dataclass(frozen=True)
+class _Task:
+    dataset: str
+    epsilon: float
+    method: Method
+    seed: int
+    tops: tuple[int, ...]
+
+    @property
+    def about(self) -> Row:
+        """What names the task in the file of results."""
+        settings = repr(self.method.settings_for(self.epsilon))
+        names = (self.dataset, self.epsilon, self.method.name, self.seed, settings, list(self.tops))
+        return dict(zip(_KEY, names, strict=True))
+
+
+def run_cells(
+    methods: Sequence[Method],
+    datasets: Sequence[str],
+    epsilons: Sequence[float],
+    seeds: Iterable[int],
+    tops: Sequence[int] = TOPS,
+    *,
+    store: Path,
+    workers: int = 2,
+) -> list[Row]:
+    """Run every method on every data set with every ε and seed.
+
+    Args:
+        methods: with names all different.
+        datasets: names in data.REPORTED or data.TUNING; one whose file is missing is told and skipped.
+        epsilons: of the whole of a person's reports.
+        seeds: of methods' randomness; data are the same for all of them.
+        tops: numbers of itemsets wanted.
+        store: file of JSON lines that every row is appended to once it is there.
+        workers: processes.
+
+    Returns:
+        Rows in the order data set, ε, seed, method: dataset, n, epsilon, method, settings, seed, seconds and, for
+        every k of tops, precision@k, ncr@k, rmse@k, rmse_common@k (on what all these methods estimate of the true
+        top k; None if that is nothing), common@k (how many), coverage@k, fdr@k (of itemsets claimed at the k-th true
+        support) and misses@k (see metrics.misses).
+    """
+    chosen = sorted(set(seeds))
+    tasks = [
+        _Task(dataset, epsilon, method, seed, tuple(tops))
+        for dataset in datasets
+        for epsilon in epsilons
+        for seed in chosen
+        for method in methods
+    ]
+    done = {_key(row): row for row in _kept(store)}
+    _run_all([task for task in tasks if _key(task.about) not in done], done, store, workers)
+    return with_common([done[_key(task.about)] for task in tasks if _key(task.about) in done])
+
+
+def _run_all(tasks: Sequence[_Task], done: dict[str, Row], store: Path, workers: int) -> None:
+    if not tasks:
+        return
+    store.parent.mkdir(parents=True, exist_ok=True)
+    skipped = set()
+    # not forked: a process that has threads cannot be copied safely
+    with (
+        ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool,
+        store.open("a", encoding="utf-8") as out,
+    ):
+        futures = {pool.submit(run_task, task): task for task in tasks}
+        for number, future in enumerate(as_completed(futures), start=1):
+            task = futures[future]
+            row = future.result()
+            if "missing" in row:
+                if task.dataset not in skipped:
+                    _tell(f"{task.dataset}: skipped, {row['missing']}")
+                skipped.add(task.dataset)
+                continue
+            done[_key(row)] = row
+            out.write(json.dumps(row) + "\n")
+            out.flush()
+            _tell(f"{number}/{len(tasks)} {task.dataset} ε={task.epsilon:.3g} {task.method.name} seed {task.seed}")
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _kept(store: Path) -> list[Row]:
+    """Return the rows in the file; what an interruption cut short is left out."""
+    rows = []
+    for line in store.read_text(encoding="utf-8").splitlines() if store.exists() else ():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            _tell(f"{store.name}: a line that is not whole is left out")
+    return rows
+
+
+def _key(row: Row) -> str:
+    return json.dumps([row[name] for name in _KEY])
+
+
+def run_task(task: _Task) -> Row:
+    """Do one run, in a process of the pool."""
+    try:
+        transactions = load(task.dataset)
+    except MissingDataError as missing:
+        return {"missing": str(missing)}
+    row = task.about | {"n": len(transactions), "seconds": 0.0}
+    settings = task.method.settings_for(task.epsilon)
+    name = crc32(f"{task.dataset} {task.epsilon:.6g} {task.method.name}".encode())
+    for top in task.tops:
+        rng = np.random.default_rng((task.seed, top, name))
+        start = perf_counter()
+        estimates = task.method.run(transactions, task.epsilon, top, rng, settings)
+        row["seconds"] += perf_counter() - start
+        row |= {
+            f"{figure}@{top}": value for figure, value in figures(estimates, transactions, top, max(task.tops)).items()
+        }
+    return row
+
+
+def figures(estimates: Estimates, transactions: Transactions, top: int, most: int) -> Row:
+    """Return what estimates are worth for the true top; the truth of the ``most`` wanted is mined once and kept."""
+    known = true_itemsets(transactions, most)
+    truth = dict(list(known.items())[:top])
+    return {
+        "precision": precision(estimates, truth),
+        "ncr": ncr(estimates, truth),
+        "rmse": rmse(estimates, truth),
+        "coverage": coverage(estimates, truth),
+        "fdr": false_discovery(estimates, known, min(truth.values())),
+        "misses": [None if miss is None else float(f"{miss:.6g}") for miss in misses(estimates, truth)],
+    }
+
+
+def with_common(rows: Sequence[Row]) -> list[Row]:
+    """Add rmse_common@k and common@k: on the true top k that all methods of a data set, ε and seed estimate."""
+    cells: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        cells.setdefault((row["dataset"], row["epsilon"], row["seed"], tuple(row["tops"])), []).append(row)
+    common: dict[int, Row] = {}
+    for cell, (*_, tops) in zip(cells.values(), cells, strict=True):
+        for top in tops:
+            by_rank = zip(*(row[f"misses@{top}"] for row in cell), strict=True)
+            shared = np.array([ranked for ranked in by_rank if None not in ranked], dtype=np.float64)
+            for place, row in enumerate(cell):
+                error = float(np.sqrt(np.mean(shared[:, place] ** 2))) if len(shared) else None
+                added = common.setdefault(id(row), {})
+                added |= {f"rmse_common@{top}": error, f"common@{top}": len(shared)}
+    return [row | common[id(row)] for row in rows]
+
+
+# ---- as Markdown
+
+_FIGURES = {
+    "precision": "precision",
+    "NCR": "ncr",
+    "RMSE": "rmse",
+    "RMSE, common": "rmse_common",
+    "common": "common",
+    "coverage": "coverage",
+    "false": "fdr",
+}
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Return a table for every number of itemsets wanted: means over seeds ± standard errors."""
+    tops = sorted({top for row in rows for top in row["tops"]})
+    return "\n".join(f"The {top} most frequent itemsets:\n\n{_table_of(rows, top)}" for top in tops)
+
+
+def _table_of(rows: Sequence[Row], top: int) -> str:
+    cells: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if top in row["tops"]:
+            cells.setdefault((row["dataset"], row["n"], row["epsilon"], row["method"]), []).append(row)
+    lines = []
+    for (dataset, n, epsilon, method), cell in cells.items():
+        line: Row = {"dataset": dataset, "n": n, "epsilon": epsilon, "method": method, "runs": len(cell)}
+        for name in _FIGURES.values():
+            line[name] = _spread([row.get(f"{name}@{top}") for row in cell])
+        # a run is done once for each number of itemsets
+        lines.append(line | {"seconds": fmean(row["seconds"] / len(row["tops"]) for row in cell)})
+    about = {"data": "dataset", "baskets": "n", "ε": "epsilon", "method": "method", "runs": "runs"}
+    return table(about | _FIGURES | {"s": "seconds"}, lines)
+
+
+def _spread(values: Sequence[float | None]) -> str:
+    """Write a mean ± its standard error, over the runs that have the figure."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    if len(known) == 1:
+        return f"{known[0]:.3g}"
+    return f"{fmean(known):.3g} ± {stdev(known) / math.sqrt(len(known)):.1g}"

@@ -1,0 +1,119 @@
+"""assocpriv in one, two and three rounds, and the design of the 2003 paper, as methods of the accuracy bench."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from bench.accuracy.data import Transactions
+from bench.accuracy.metrics import Estimates
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSettings:
+    """``rounds`` and the shares of the people, as assocpriv.lab.rounds.Schedule has them."""
+
+    rounds: int = 3
+    sizes: float = 0.02
+    items: float = 0.5
+    itemsets: float = 0.2
+    shortlist: float = 1.25
+    most: float = 4.0
+    within: float = 1.5
+    candidates: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class PaperSettings:
+    """The paper's plan: ``transaction_size`` M and itemsets of up to ``itemset_size`` items."""
+
+    transaction_size: int = 5
+    itemset_size: int = 3
+
+
+def rounds(
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: RoundSettings
+) -> Estimates:
+    """Run the package's schedule: its shipping client, its server code, its plans."""
+    from dataclasses import asdict
+
+    from assocpriv.lab.rounds import Schedule
+    from assocpriv.lab.schedule import run_rounds
+
+    seed = int(rng.integers(1 << 62))
+    done = run_rounds(_baskets(transactions), _promise(epsilon), top, Schedule(**asdict(settings)), seed=seed)
+    known = done[-1].knowledge
+    return Estimates(
+        {itemset: estimate.support for itemset, estimate in known.items()},
+        {itemset: math.sqrt(estimate.variance) for itemset, estimate in known.items()},
+        {itemset: estimate.expected for itemset, estimate in known.items()},
+    )
+
+
+def paper(
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PaperSettings
+) -> Estimates:
+    """Run EGS03's own design: one round, threshold patterns, independent insertion, the least worst LDS."""
+    from assocpriv.client.bulk import randomize_chunks
+    from assocpriv.files.reports import Reports
+    from assocpriv.lab.planner import make_plan
+    from assocpriv.lab.seeded import SeededEntropy
+    from assocpriv.server.counting import LocalCounter
+    from assocpriv.server.query import count_subsets
+
+    baskets = _baskets(transactions)
+    plan = make_plan(
+        baskets.catalogue,
+        settings.transaction_size,
+        _promise(epsilon),
+        itemset_size=settings.itemset_size,
+        reports=len(baskets),
+        pattern="threshold",
+        kind="independent",
+        largest_insert_bits=6,
+    )
+    entropy = SeededEntropy(int(rng.integers(1 << 62)))
+    packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
+    counters = _collections(LocalCounter(Reports(plan, np.concatenate(packed))), plan)
+    supports: dict[tuple[int, ...], float] = {}
+    errors: dict[tuple[int, ...], float] = {}
+    level = np.arange(plan.n_items, dtype=np.int64)[:, None]
+    for _ in range(settings.itemset_size):
+        estimates = count_subsets(counters, level).estimates()
+        found = [tuple(row) for row in level.tolist()]
+        supports |= dict(zip(found, estimates.support.tolist(), strict=True))
+        errors |= dict(zip(found, estimates.std_error(population=False).tolist(), strict=True))
+        level = _larger(level, estimates.support, top)
+        if not len(level):
+            break
+    return Estimates(supports, errors)
+
+
+def _collections(counter: object, plan: object) -> list[tuple[object, object]]:
+    from assocpriv.core.transition import SupportModel
+
+    return [(counter, SupportModel.of(plan.operator))]  # type: ignore[attr-defined]
+
+
+def _larger(level: np.ndarray, supports: np.ndarray, top: int) -> np.ndarray:
+    """Join the most frequent itemsets, twice as many as are wanted, as Apriori does."""
+    from assocpriv.server.apriori import join_candidates
+
+    best = np.sort(np.argsort(-supports, kind="stable")[: 2 * top])
+    return join_candidates(level[best], int(level.max()) + 1)
+
+
+def _baskets(transactions: Transactions):  # type: ignore[no-untyped-def]
+    from assocpriv.client.baskets import Baskets
+    from assocpriv.core.catalogue import Catalogue
+
+    return Baskets(Catalogue.numbered(transactions.n_items), transactions.offsets, transactions.items)
+
+
+def _promise(epsilon: float):  # type: ignore[no-untyped-def]
+    """Return the promise of a given ε: the posterior 1/2 from the prior 1 / (1 + e^ε), rounded against us."""
+    from assocpriv.core.privacy import Breach
+
+    limit = Fraction(math.floor(math.exp(epsilon) * 10**9), 10**9)
+    return Breach(1 / (1 + limit), Fraction(1, 2))

@@ -1,0 +1,146 @@
+"""The lowest discoverable support (LDS) against breach level, transaction size and number of transactions.
+
+Figures 1, 2 and 3 of EGS03: at each point the design with the least worst LDS over single items, pairs and triples,
+beside others searched with the same aim. Every LDS is computed from the integers of the rounded operator.
+
+Source: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003, section 5.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assocpriv.core.operator import AnyOperator, FixedSizeOperator
+from assocpriv.core.privacy import Breach
+from assocpriv.core.transition import SupportModel
+from assocpriv.lab.designs import round_design, search_designs
+from assocpriv.lab.fixed_designs import round_fixed_design, search_fixed_designs
+
+SIZES = {1: "single items", 2: "pairs", 3: "triples"}
+PAPER, OURS = "threshold", "any pattern"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A point of a figure: reports of N transactions of M items, no breach from ``prior`` to 50%."""
+
+    m: int = 5
+    prior: str = "5%"
+    reports: int = 5_000_000
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Itemset sizes that such transactions hold."""
+        return tuple(k for k in SIZES if k <= self.m)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What is varied: its column's name, the axis' label, and the settings by value; ticks are {value: text}."""
+
+    title: str
+    column: str
+    label: str
+    settings: Mapping[float, Setting]
+    ticks: Mapping[float, str]
+    log_axis: bool
+
+
+FIGURES = {
+    "breach-level": Figure(
+        "Lowest discoverable support against the breach level: M = 5, N = 5·10⁶",
+        "breach_level_percent",
+        "breach level ρ₁, % (ρ₂ = 50%)",
+        {level: Setting(prior=f"{level}%") for level in (1, 2, 5, 10, 20)},
+        {level: str(level) for level in (1, 2, 5, 10, 20)},
+        True,
+    ),
+    "transaction-size": Figure(
+        "Lowest discoverable support against the transaction size: ρ₁ = 5%, ρ₂ = 50%, N = 5·10⁶",
+        "transaction_size",
+        "transaction size M, items",
+        {m: Setting(m=m) for m in range(1, 11)},
+        {m: str(m) for m in range(1, 11)},
+        False,
+    ),
+    "transactions": Figure(
+        "Lowest discoverable support against the number of transactions: M = 5, ρ₁ = 5%, ρ₂ = 50%",
+        "transactions",
+        "transactions N",
+        {n: Setting(reports=n) for n in (c * 10**e for e in range(5, 9) for c in (1, 2, 5) if c * 10**e <= 10**8)},
+        {10**5: "10⁵", 10**6: "10⁶", 10**7: "10⁷", 10**8: "10⁸"},
+        True,
+    ),
+}
+
+
+def paper_operator(setting: Setting) -> AnyOperator:
+    """Return the paper's design: j0 or more kept items are likelier, ρ = a/64."""
+    return _independent(setting, thresholds_only=True, largest_insert_bits=6)
+
+
+def our_operator(setting: Setting) -> AnyOperator:
+    """Return the best design of independent insertion: any sizes may be the likelier ones, ρ = a/256."""
+    return _independent(setting, thresholds_only=False, largest_insert_bits=8)
+
+
+def fixed_operator(setting: Setting, items: int) -> AnyOperator:
+    """Return the best design whose reports hold a fixed number of the items, M dummies included."""
+    limit = Breach(setting.prior, "50%").amplification_limit
+    designs = search_fixed_designs(setting.m, items, limit, setting.sizes, setting.reports)
+    return round_fixed_design(min(designs, key=lambda design: design.worst_support), setting.m, limit)
+
+
+def _independent(setting: Setting, *, thresholds_only: bool, largest_insert_bits: int) -> AnyOperator:
+    limit = Breach(setting.prior, "50%").amplification_limit
+    designs = search_designs(
+        setting.m,
+        limit,
+        setting.sizes,
+        setting.reports,
+        thresholds_only=thresholds_only,
+        largest_insert_bits=largest_insert_bits,
+    )
+    return round_design(min(designs, key=lambda design: design.worst_support), setting.m, limit)
+
+
+DESIGNS: dict[str, Callable[[Setting], AnyOperator]] = {
+    PAPER: paper_operator,
+    OURS: our_operator,
+    "fixed size (64 items)": lambda setting: fixed_operator(setting, 64),
+    "fixed size (32 items)": lambda setting: fixed_operator(setting, 32),
+}
+
+
+def rows(figure: Figure) -> list[dict[str, Any]]:
+    """Return a row for every point and design: the operator and its LDS in percent, by itemset size and worst."""
+    found = []
+    for value, setting in figure.settings.items():
+        least = None
+        for name, search in DESIGNS.items():
+            operator = search(setting)
+            supports = lowest_supports(operator, setting)
+            worst = max(supports.values())
+            least = worst if name == PAPER else least
+            found.append(
+                {figure.column: value, "design": name}
+                | _described(operator)
+                | {f"lds_{SIZES[k].replace(' ', '_')}_percent": supports.get(k) for k in SIZES}
+                | {"lds_worst_percent": worst, "worst_over_threshold": worst / (least or worst)}
+            )
+    return found
+
+
+def lowest_supports(operator: AnyOperator, setting: Setting) -> dict[int, float]:
+    """Return the LDS of every itemset size in percent."""
+    model = SupportModel.of(operator)
+    return {k: 100 * model.lowest_discoverable_support(k, setting.reports) for k in setting.sizes}
+
+
+def _described(operator: AnyOperator) -> dict[str, Any]:
+    """Return the design: which numbers of kept items 0..M are likelier, and how others are added."""
+    if isinstance(operator, FixedSizeOperator):
+        chance, report_items = None, operator.report_size
+    else:
+        chance, report_items = f"{operator.insert_num}/{1 << operator.insert_bits}", None
+    return {"likelier_kept": operator.pattern, "insert_probability": chance, "report_items": report_items}
