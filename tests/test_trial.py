@@ -13,7 +13,15 @@ from assocpriv.core.errors import AssocprivError, EstimateError
 from assocpriv.core.view import View
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.lab.trial import RoundsTrial, RoundTrial, ScheduleTrial, kept_shares, true_itemsets, try_rounds
+from assocpriv.lab.trial import (
+    RoundsTrial,
+    RoundTrial,
+    ScheduleTrial,
+    kept_shares,
+    of_used_items,
+    true_itemsets,
+    try_rounds,
+)
 from assocpriv.server.knowledge import measured
 
 PROMISE = ap.Breach("5%", "50%")
@@ -68,6 +76,18 @@ def test_kept_shares_by_hand(rng: np.random.Generator) -> None:
     asked = kept_shares(data, whole, itemsets)
     assert asked[:3] == pytest.approx([expected(a, lambda t: sum(e <= t for e in held), 1, 1) for a in itemsets[:3]])
     assert (told[4], asked[3], asked[4]) == (0, 0, 0)
+
+
+def test_gaps_between_numbers_are_no_items(rng: np.random.Generator) -> None:
+    """Baskets over the items that occur hold the same names, in parts of baskets too."""
+    listed = [[3 * item + 5 for item in basket] for basket in small(rng, 50, 6)]
+    data = Baskets.from_sets(listed)
+    for part in (data, data[10:30]):
+        used = of_used_items(part)
+        assert len(used.catalogue) == len({item for basket in part for item in basket})
+        named = [{used.catalogue[item] for item in basket} for basket in used]
+        assert named == [{data.catalogue[item] for item in basket} for basket in part]
+    assert of_used_items(used) is used
 
 
 def test_rounds_are_told_and_repeat(baskets: Baskets) -> None:

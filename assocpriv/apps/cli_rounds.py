@@ -131,6 +131,7 @@ def run_rounds_simulation(
     from assocpriv.apps.warm_up import compile_told
     from assocpriv.client.basket_files import read_baskets
     from assocpriv.core.privacy import Breach
+    from assocpriv.lab.trial import of_used_items
 
     prior, posterior = promise
     assert prior is not None
@@ -145,7 +146,12 @@ def run_rounds_simulation(
     )
     compile_told()
     trial = api.simulate_rounds(
-        raw, limit, rounds=rounds if rounds == "auto" else int(rounds), top=top, seed=seed, progress=Progress()
+        of_used_items(raw),
+        limit,
+        rounds=rounds if rounds == "auto" else int(rounds),
+        top=top,
+        seed=seed,
+        progress=Progress(),
     )
     if as_json and not trial.tells:  # the text says it itself
         say(["warning: with this promise and so many people nothing can be told"])

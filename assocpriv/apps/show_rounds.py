@@ -203,7 +203,7 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
         f"found: of the {count:,} truly most frequent itemsets, how many are among the {count:,} best estimates after "
         "the round; RMSE: of the estimates, over the true ones; kept: share of their support within M sampled entries; "
         "tellable: true ones that this round alone could tell from 0",
-        "one run: precision varies by about .03 from run to run, so near ties are ties",
+        "one run: precision varies from run to run (3% at a million baskets, more with fewer): near ties are ties",
     ]
     if not trial.tells:
         lines.append(

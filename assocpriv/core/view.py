@@ -137,7 +137,7 @@ class View:
         entries = self.itemsets or self.bounds
         if entries and len(entries) != len(catalogue):
             raise PlanError(f"the view makes {len(entries)} entries, the catalogue names {len(catalogue)}")
-        if not self.parents and not self.left_out:
+        if self.kind != "itemsets" and not self.parents and not self.left_out:
             return
         vocabulary = self.vocabulary(catalogue) or ()
         if len(vocabulary) + len(self.parents) + len(self.left_out) > MAX_ITEMS:

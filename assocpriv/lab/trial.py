@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.views import apply_view
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
@@ -249,6 +250,20 @@ def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: i
         for level in levels
         for row, share in zip(items[level.itemsets].tolist(), level.estimates.support.tolist(), strict=True)
     }
+
+
+def of_used_items(baskets: Baskets) -> Baskets:
+    """Return baskets over a catalogue of the items that occur: numbers of a file leave gaps that are no items.
+
+    >>> of_used_items(Baskets.from_sets([[7], [2, 7]])).catalogue[1]
+    '7'
+    """
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    used, numbers = np.unique(items, return_inverse=True)
+    if len(used) in (0, len(baskets.catalogue)):
+        return baskets
+    catalogue = Catalogue([baskets.catalogue[item] for item in used.tolist()])
+    return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
 
 
 def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import EstimateError, FileError, PlanError
+from assocpriv.core.machine import LEAST_MEMORY, default_memory
 from assocpriv.core.operator import operator_from_json
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import parse_probability
@@ -187,10 +188,13 @@ def _view_facts(plan: Plan) -> dict[str, Any]:
 def collections_of(
     parts: Sequence[Packed], *, memory_bytes: int | None, progress: Progress | None
 ) -> list[tuple[LocalCounter, SupportModel]]:
-    """Return for each operator's reports a counter over them, and the operator's model."""
+    """Return for each operator's reports a counter over them, and the operator's model; they share the memory."""
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    total = max(1, sum(map(len, parts)))
+    shares = [max(memory * len(part) // total, min(memory, LEAST_MEMORY)) for part in parts]
     return [
-        (LocalCounter(part, memory_bytes=memory_bytes, progress=progress), SupportModel.of(part.plan.operator))
-        for part in parts
+        (LocalCounter(part, memory_bytes=share, progress=progress), SupportModel.of(part.plan.operator))
+        for part, share in zip(parts, shares, strict=True)
     ]
 
 
@@ -279,14 +283,16 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
         )
     if plan.generator.kind == "none":
         return max_itemset
-    needed = min(m + max_itemset, plan.padded_items)
-    independent = plan.generator.independent_items(plan.independent.insert_bits)
-    if independent < needed:
-        raise EstimateError(
-            f"itemsets of {max_itemset} items need any {needed} items of a report independent, but the plan's "
-            f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
-            f"(plan --itemset-size {max_itemset} allows more, for new reports)"
-        )
+    for group in plan.groups:
+        largest = min(max_itemset, group.transaction_size)
+        needed = min(group.transaction_size + largest, group.padded_items)
+        independent = plan.generator.independent_items(group.independent.insert_bits)
+        if independent < needed:
+            raise EstimateError(
+                f"itemsets of {max_itemset} items need any {needed} items of a report independent, but the plan's "
+                f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
+                f"(plan --itemset-size {max_itemset} allows more, for new reports)"
+            )
     return max_itemset
 
 

@@ -8,12 +8,13 @@ import hashlib
 import json
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb, gcd
 from typing import Any
 
 MASK64 = (1 << 64) - 1
 BLANKS = {0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+AROUND = "".join(map(chr, sorted(BLANKS | {*range(0x09, 0x0E), *range(0x1C, 0x20)})))  # what a basket's names lose
 
 
 class RefusedError(ValueError):
@@ -36,7 +37,7 @@ def load_plan(text: str) -> dict[str, Any]:
         return dict(pairs)
 
     try:
-        plan = json.loads(text, object_pairs_hook=once)
+        plan: dict[str, Any] = json.loads(text, object_pairs_hook=once)
     except RefusedError:
         raise
     except (ValueError, RecursionError):
@@ -47,35 +48,62 @@ def load_plan(text: str) -> dict[str, Any]:
 
 def _object(value: Any, names: str) -> dict[str, Any]:
     _demand(type(value) is dict and set(value) == set(names.split()), f"an object must have the fields {names}")
-    return value
+    return {**value}
 
 
 def _whole(value: Any, low: int, high: int, name: str) -> int:
     _demand(type(value) is int and low <= value <= high, f"{name} must be a whole number in {low}..{high}")
-    return value
+    return int(value)
 
 
 def check_plan(plan: Any) -> None:
-    """Refuse what is not a plan of version 1, fields first, then the rules between them."""
+    """Refuse what is not a plan of version 1 or 2, fields first, then the rules between them."""
     _demand(type(plan) is dict and plan.get("format") == "assocpriv-plan", "format")
-    _demand(type(plan.get("version")) is int and plan["version"] == 1, "version")
-    _demand(plan.get("kind") == "select-a-size", "kind")
-    _object(
-        plan,
-        "format version kind catalogue sizes transaction_size itemset_size operators generator promise",
-    )
-    _demand(plan["sizes"] == "hidden", "sizes")
+    _demand(type(plan.get("version")) is int and plan["version"] in (1, 2), "version")
+    _demand(plan.get("kind") in ("select-a-size", "fixed-size"), "kind")
+    names = "format version kind catalogue sizes transaction_size itemset_size operators generator promise"
+    _object(plan, names if plan["version"] == 1 else f"{names} view")
+    _demand(plan["sizes"] in ("hidden", "in clear"), "sizes")
+    fixed, in_clear = plan["kind"] == "fixed-size", plan["sizes"] == "in clear"
+    _demand(not (fixed and in_clear), "a fixed size and sizes in clear")
+    _demand(plan["version"] == 2 or not (fixed or in_clear), "version 1 has neither")
     n = _check_catalogue(plan["catalogue"])
     m = _whole(plan["transaction_size"], 1, 15, "transaction_size")
-    k = _whole(plan["itemset_size"], 1, m, "itemset_size")
-    _demand(type(plan["operators"]) is list and len(plan["operators"]) == 1, "operators")
-    operator = _object(plan["operators"][0], "size insert_num insert_bits weight_bits keep_weights")
-    _check_operator(operator, m)
+    _whole(plan["itemset_size"], 1, m, "itemset_size")
+    _demand(type(plan["operators"]) is list and len(plan["operators"]) == (m if in_clear else 1), "operators")
     promise = _object(plan["promise"], "prior posterior")
     prior, posterior = _fraction(promise["prior"]), _fraction(promise["posterior"])
     _demand(0 < prior < posterior < 1, "prior and posterior")
-    _demand(amplification(plan) < posterior * (1 - prior) / (prior * (1 - posterior)), "the promise is broken")
-    _check_generator(plan["generator"], n + m, operator["insert_bits"], m + k)
+    for group in [group_of(plan, s) for s in range(1, m + 1)] if in_clear else [plan]:
+        _check_group(group, n, posterior * (1 - prior) / (prior * (1 - posterior)))
+    if plan["version"] == 2:
+        _check_view(plan["view"], plan, n)
+        idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
+        _demand(fixed or in_clear or plan["view"] != idle, "nothing here needs version 2")
+
+
+def group_of(plan: dict[str, Any], s: int) -> dict[str, Any]:
+    """Return the plan that the transactions of size s have, where sizes are in clear."""
+    alone = {
+        "transaction_size": s,
+        "itemset_size": min(plan["itemset_size"], s),
+        "operators": [plan["operators"][s - 1]],
+    }
+    return {**plan, "sizes": "hidden", **alone}
+
+
+def _check_group(plan: dict[str, Any], n: int, limit: Fraction) -> None:
+    m, k, operator = plan["transaction_size"], plan["itemset_size"], plan["operators"][0]
+    if plan["kind"] == "fixed-size":
+        _object(operator, "size items report_size keep_weights")
+        _check_fixed_size(operator, m, n)
+        _demand(plan["generator"] == {"kind": "none"}, "a generator with a fixed size")
+        _demand(k <= n, "itemsets of more items than there are")
+    else:
+        _object(operator, "size insert_bits insert_num weight_bits keep_weights")
+        _check_operator(operator, m)
+        _check_generator(plan["generator"], n + m, operator["insert_bits"], m + k)
+    _demand(amplification(plan) < limit, "the promise is broken")
 
 
 def _check_catalogue(catalogue: Any) -> int:
@@ -85,13 +113,17 @@ def _check_catalogue(catalogue: Any) -> int:
     names = catalogue.get("names")
     _demand(type(names) is list and 1 <= len(names) <= 1 << 20, "names")
     for name in names:
-        _demand(type(name) is str and name != "", "a name must be text")
-        codes = [ord(letter) for letter in name]
-        _demand(all(code >= 0x20 and code != 0x7F for code in codes), "a control character")
-        _demand(all(not 0xD800 <= code <= 0xDFFF for code in codes), "half a surrogate pair")
-        _demand(codes[0] not in BLANKS and codes[-1] not in BLANKS, "a blank around a name")
+        _check_name(name)
     _demand(len(set(names)) == len(names), "names must be distinct")
     return len(names)
+
+
+def _check_name(name: Any) -> None:
+    _demand(type(name) is str and name != "", "a name must be text")
+    codes = [ord(letter) for letter in name]
+    _demand(all(code >= 0x20 and code != 0x7F for code in codes), "a control character")
+    _demand(all(not 0xD800 <= code <= 0xDFFF for code in codes), "half a surrogate pair")
+    _demand(codes[0] not in BLANKS and codes[-1] not in BLANKS, "a blank around a name")
 
 
 def _check_operator(operator: dict[str, Any], m: int) -> None:
@@ -102,9 +134,38 @@ def _check_operator(operator: dict[str, Any], m: int) -> None:
     weights = operator["keep_weights"]
     _demand(type(weights) is list and len(weights) == m + 1, "keep_weights")
     for text in weights:
-        _demand(type(text) is str and 1 <= len(text) <= 400 and set(text) <= set("0123456789"), "a weight")
-        _demand(text[0] != "0", "a weight begins with 0")
+        _check_weight(text)
     _demand(sum(comb(m, j) * int(text) for j, text in enumerate(weights)) == 1 << b, "weights must sum to 2^b")
+
+
+def _check_weight(text: Any) -> None:
+    _demand(type(text) is str and 1 <= len(text) <= 400 and set(text) <= set("0123456789"), "a weight")
+    _demand(text[0] != "0", "a weight begins with 0")
+
+
+def _check_fixed_size(operator: dict[str, Any], m: int, n: int) -> None:
+    _demand(_whole(operator["size"], 1, 15, "size") == m, "the operator's size is not transaction_size")
+    _demand(_whole(operator["items"], 1, 4096, "items") == n + m, "items is not the number of padded items")
+    shown = _whole(operator["report_size"], 1, n + m - 1, "report_size")
+    weights = operator["keep_weights"]
+    _demand(type(weights) is list and len(weights) == m + 1, "keep_weights")
+    for j, text in enumerate(weights):
+        if can_occur(operator, j):
+            _check_weight(text)
+            _demand(int(text) <= 1 << 1024, "a weight above 2^1024")
+        else:
+            _demand(text == "0", "a weight of what cannot occur")
+    _demand(_bits_of_rank(n + m, shown) <= 512, "the report is too long")
+
+
+def can_occur(operator: dict[str, Any], j: int) -> bool:
+    """Tell whether a report of a fixed size can hold j of the transaction's items."""
+    shown, n = operator["report_size"], operator["items"] - operator["size"]
+    return bool(j <= shown and shown - j <= n)
+
+
+def _bits_of_rank(items: int, shown: int) -> int:
+    return max(1, len(bin(comb(items, shown) - 1)) - 2)
 
 
 def _fraction(text: Any) -> Fraction:
@@ -138,6 +199,72 @@ def _check_generator(generator: Any, padded: int, r: int, needed: int) -> None:
         _demand(r <= w and padded <= 1 << w, "the generator is too short")
         _demand(blocks >= needed, "not independent enough")
     _demand(is_primitive(polynomial, w), "the polynomial is not primitive")
+
+
+def _check_names(names: Any) -> list[str]:
+    _demand(type(names) is list, "a list of names")
+    for name in names:
+        _check_name(name)
+    points = [[ord(letter) for letter in name] for name in names]
+    _demand(all(left < right for left, right in pairwise(points)), "names must be sorted, each once")
+    return list(names)
+
+
+def _check_view(view: Any, plan: dict[str, Any], n: int) -> None:
+    kind = view.get("kind") if type(view) is dict else None
+    _demand(kind in ("items", "itemsets", "sizes"), "view kind")
+    further = " itemsets" if kind == "itemsets" else " bounds counted" if kind == "sizes" else ""
+    _object(view, f"kind others parents left_out{further}")
+    _demand(view["others"] in ("error", "drop"), "others")
+    parents, left_out = view["parents"], set(_check_names(view["left_out"]))
+    _demand(type(parents) is dict, "parents")
+    for name in [*parents, *parents.values()]:
+        _check_name(name)
+    if kind == "itemsets":
+        _demand(type(view["itemsets"]) is list and len(view["itemsets"]) == n, "itemsets")
+        itemsets = [tuple(_check_names(names)) for names in view["itemsets"]]
+        _demand(all(itemsets), "an itemset without names")
+        _demand(len(set(itemsets)) == n, "itemsets must be distinct")
+    if kind == "sizes":
+        bounds = view["bounds"]
+        _demand(type(bounds) is list and len(bounds) == n, "bounds")
+        for bound in bounds:
+            _whole(bound, 0, 1 << 30, "a bound")
+        _demand(bounds[0] == 0 and all(low < high for low, high in pairwise(bounds)), "bounds must rise from 0")
+        _check_names(view["counted"])
+    known = vocabulary(plan)
+    _demand(known is not None or not parents, "parents where any name counts")
+    known = known or set()
+    _demand(not left_out & known, "a name left out is in the vocabulary")
+    _demand(max(len(known), len({*parents, *parents.values()})) <= 1 << 20, "too many names")
+    if parents or left_out:
+        _demand(len(known) + len(parents) + len(left_out) <= 1 << 20, "too many names")
+    for name in parents:
+        _demand(len(_line_of(name, parents)) <= 1 + 64, "the taxonomy is too deep or goes in a circle")
+
+
+def _line_of(name: str, parents: dict[str, str]) -> list[str]:
+    """Return a name, its parent, its parent's parent and so on, cut off soon after 64 steps."""
+    line = [name]
+    while line[-1] in parents and len(line) < 70:
+        line.append(parents[line[-1]])
+    return line
+
+
+def vocabulary(plan: dict[str, Any]) -> set[str] | None:
+    """Return the names that a view's entries are made of, or None where any name counts."""
+    view = plan.get("view", {"kind": "items"})
+    if view["kind"] == "itemsets":
+        return {name for names in view["itemsets"] for name in names}
+    if view["kind"] == "sizes":
+        return set(view["counted"]) or None
+    return set(item_names(plan))
+
+
+def item_names(plan: dict[str, Any]) -> list[str]:
+    """Return the names of the catalogue's items."""
+    catalogue = plan["catalogue"]
+    return list(catalogue["names"]) if "names" in catalogue else [str(i) for i in range(catalogue["count"])]
 
 
 def canonical(plan: dict[str, Any]) -> str:
@@ -177,9 +304,13 @@ def plan_id(plan: dict[str, Any]) -> str:
 
 
 def amplification(plan: dict[str, Any]) -> Fraction:
-    """Return γ as the largest ratio of two likelihoods."""
+    """Return γ as the largest ratio of two likelihoods of transactions of one size."""
     ratios = []
     for operator in plan["operators"]:
+        if plan["kind"] == "fixed-size":
+            likely = [Fraction(v) for j, v in enumerate(operator["keep_weights"]) if can_occur(operator, j)]
+            ratios.append(max(likely) / min(likely))
+            continue
         m, a = operator["size"], operator["insert_num"]
         rest = (1 << operator["insert_bits"]) - a
         w = [Fraction(int(v), a**j * rest ** (m - j)) for j, v in enumerate(operator["keep_weights"])]
@@ -190,15 +321,19 @@ def amplification(plan: dict[str, Any]) -> Fraction:
 def item_count(plan: dict[str, Any]) -> int:
     """Return n, the number of real items."""
     catalogue = plan["catalogue"]
-    return catalogue["count"] if "count" in catalogue else len(catalogue["names"])
+    return int(catalogue["count"] if "count" in catalogue else len(catalogue["names"]))
 
 
 def report_bits(plan: dict[str, Any]) -> int:
     """Return the length of a report in bits."""
-    generator = plan["generator"]
+    generator, padded = plan["generator"], item_count(plan) + int(plan["transaction_size"])
+    if plan["sizes"] == "in clear":
+        return 8 + report_bits(group_of(plan, plan["transaction_size"]))
+    if plan["kind"] == "fixed-size":
+        return _bits_of_rank(padded, plan["operators"][0]["report_size"])
     if generator["kind"] == "none":
-        return item_count(plan) + plan["transaction_size"]
-    return generator["field_bits"] * generator["blocks"] + int(generator.get("ones_row", False))
+        return padded
+    return int(generator["field_bits"] * generator["blocks"]) + int(generator.get("ones_row", False))
 
 
 # ---- GF(2^w)
@@ -275,21 +410,48 @@ def value_of(plan: dict[str, Any], item: int, seed: int) -> int:
     w, total = generator["field_bits"], 0
     for degree in reversed(range(generator["blocks"])):
         total = multiply(total, item, generator["field_polynomial"]) ^ (seed >> (degree * w) & ((1 << w) - 1))
-    return total & ((1 << r) - 1)
+    return int(total & ((1 << r) - 1))
 
 
-def read_report(plan: dict[str, Any], report: bytes) -> int:
-    """Return a report's bits as a number, or refuse it."""
+def rank_of(members: list[int]) -> int:
+    """Return the rank of a set of whole numbers in the combinatorial number system."""
+    return sum(comb(c, i) for i, c in enumerate(sorted(members), start=1))
+
+
+def set_of(rank: int, size: int) -> list[int]:
+    """Return the set of ``size`` numbers that has a rank, least first."""
+    members: list[int] = []
+    for i in range(size, 0, -1):
+        c = i - 1  # C(i − 1, i) = 0
+        while comb(c + 1, i) <= rank:
+            c += 1
+        members.insert(0, c)
+        rank -= comb(c, i)
+    return members
+
+
+def read_report(plan: dict[str, Any], report: bytes) -> tuple[dict[str, Any], int]:
+    """Return the plan of a report's group and the report's bits as a number, or refuse it."""
     bits = report_bits(plan)
     _demand(len(report) == (bits + 7) // 8, "wrong length")
+    if plan["sizes"] == "in clear":
+        _demand(1 <= report[0] <= plan["transaction_size"], "a size outside 1..M")
+        plan, report = group_of(plan, report[0]), report[1:]
+        bits = report_bits(plan)
     number = sum(byte << (8 * position) for position, byte in enumerate(report))
     _demand(number < 1 << bits, "an unused bit is set")
-    return number
+    if plan["kind"] == "fixed-size":
+        operator = plan["operators"][0]
+        _demand(number < comb(operator["items"], operator["report_size"]), "no set has this rank")
+    return plan, number
 
 
 def shown_items(plan: dict[str, Any], report: bytes) -> list[int]:
     """Return the items a report shows, padding items included."""
-    number, padded = read_report(plan, report), item_count(plan) + plan["transaction_size"]
+    plan, number = read_report(plan, report)
+    padded = item_count(plan) + plan["transaction_size"]
+    if plan["kind"] == "fixed-size":
+        return set_of(number, plan["operators"][0]["report_size"])
     if plan["generator"]["kind"] == "none":
         return [item for item in range(padded) if number >> item & 1]
     a = plan["operators"][0]["insert_num"]
@@ -297,6 +459,29 @@ def shown_items(plan: dict[str, Any], report: bytes) -> list[int]:
 
 
 # ---- the client
+
+
+def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool = False) -> list[int]:
+    """Return the transaction of a basket of names under the plan's view, or refuse the basket."""
+    view = plan.get("view", {"kind": "items", "others": "error", "parents": {}, "left_out": []})
+    known, taken = vocabulary(plan), set()
+    found = [name.strip(AROUND) for name in names]
+    _demand(len(set(found)) == len(found), "a name twice")
+    for name in found:
+        _demand(name != "" and all(ord(letter) >= 0x20 and letter != "\x7f" for letter in name), "not a name")
+        for nearest in _line_of(name, view["parents"]):
+            if nearest in view["left_out"]:
+                break
+            if known is None or nearest in known:
+                taken.add(nearest)
+                break
+        else:
+            _demand(dropping or view["others"] == "drop", "a name that is not known")
+    if view["kind"] == "itemsets":
+        return [i for i, names in enumerate(view["itemsets"]) if set(names) <= taken]
+    if view["kind"] == "sizes":
+        return [max(i for i, bound in enumerate(view["bounds"]) if bound <= len(taken))]
+    return [i for i, name in enumerate(item_names(plan)) if name in taken]
 
 
 class Words:
@@ -348,10 +533,18 @@ class Words:
 
 def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) -> tuple[bytes, dict[str, Any]]:
     """Randomize one transaction; also return the values on the way."""
-    m, n, operator = plan["transaction_size"], item_count(plan), plan["operators"][0]
-    fitted = _fit(sorted(transaction), m, n, words)
+    m, n, items = plan["transaction_size"], item_count(plan), sorted(transaction)
+    if plan["sizes"] == "in clear":
+        size = min(max(len(items), 1), m)
+        report, steps = make_report(group_of(plan, size), items, words)
+        whole = bytes([size]) + report
+        return whole + bytes((report_bits(plan) + 7) // 8 - len(whole)), {"size": size} | steps
+    operator, fitted = plan["operators"][0], _fit(items, m, n, words)
+    if plan["kind"] == "fixed-size":
+        number, steps = _show_fixed_size(operator, fitted, words)
+        return _as_bytes(number, report_bits(plan)), {"fitted": fitted} | steps | {"words_used": words.used}
     mask = _pick_subset(operator, words)
-    steps: dict[str, Any] = {"fitted": fitted, "kept_mask": mask}
+    steps = {"fitted": fitted, "kept_mask": mask}
     a, r = operator["insert_num"], operator["insert_bits"]
     if plan["generator"]["kind"] == "none":
         number = words.coins(n + m, a, r)
@@ -366,7 +559,28 @@ def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) 
         steps |= {"item_values": values, "first_seed": first}
         number = _correct(plan, fitted, values, first)
     steps["words_used"] = words.used
-    return bytes(number >> (8 * i) & 255 for i in range((report_bits(plan) + 7) // 8)), steps
+    return _as_bytes(number, report_bits(plan)), steps
+
+
+def _as_bytes(number: int, bits: int) -> bytes:
+    return bytes(number >> (8 * i) & 255 for i in range((bits + 7) // 8))
+
+
+def _show_fixed_size(operator: dict[str, Any], fitted: list[int], words: Words) -> tuple[int, dict[str, Any]]:
+    """Draw how many items are kept, which ones, and which are added; return the rank of them all."""
+    m, n, shown = operator["size"], operator["items"] - operator["size"], operator["report_size"]
+    counts = [j for j in range(m + 1) if can_occur(operator, j)]
+    shares = [comb(m, j) * comb(n, shown - j) * int(operator["keep_weights"][j]) for j in counts]
+    x = words.below(sum(shares))
+    j = next(j for i, j in enumerate(counts) if x < sum(shares[: i + 1]))
+    kept_rank = words.below(comb(m, j))
+    places = set_of(kept_rank, j)
+    added_rank = words.below(comb(n, shown - j))
+    others = [item for item in range(n + m) if item not in fitted]
+    added = [others[place] for place in set_of(added_rank, shown - j)]
+    mask = sum(1 << place for place in places)
+    steps = {"kept_mask": mask, "kept_rank": kept_rank, "added_rank": added_rank, "added": added}
+    return rank_of([fitted[place] for place in places] + added), steps
 
 
 def _fit(items: list[int], m: int, n: int, words: Words) -> list[int]:

@@ -13,14 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import Randomizer
+from assocpriv.client.views import apply_view, view_transaction
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import format_fraction
-from assocpriv.core.wire import report_items
+from assocpriv.core.ranking import set_of_rank
+from assocpriv.core.wire import encode_report, report_items, with_size
 
 TOOL = "tests/vectors/make_vectors.py"
-VERSION = "assocpriv 0.1.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
+VERSION = "assocpriv 0.1.0, formats of docs/formats.md versions 1 and 2"  # raised by hand, with the formats
 SPARE_WORDS = 2
 
 
@@ -31,6 +35,7 @@ class GivenWords(WordEntropy):
         self.tape = words
         self.used = 0
         self.drawn: list[int] = []
+        self.spent: list[int] = []  # words that each draw took
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next words."""
@@ -42,7 +47,9 @@ class GivenWords(WordEntropy):
 
     def below(self, n: int) -> int:
         """Draw below n and note it."""
+        before = self.used
         self.drawn.append(super().below(n))
+        self.spent.append(self.used - before)
         return self.drawn[-1]
 
     def coins(self, count: int, num: int, bits: int) -> int:
@@ -112,7 +119,12 @@ NAMES = ["milk", "bread", "crème brûlée", "🍞", 'say "hi" \\ /', "ten\u00a0
 
 
 def good_plans() -> dict[str, dict[str, Any]]:
-    """Return the plans of the vectors by name."""
+    """Return the plans of the vectors by name: those of version 1, then those of version 2."""
+    return first_plans() | fixed_plans() | clear_plans() | view_plans()
+
+
+def first_plans() -> dict[str, dict[str, Any]]:
+    """Return the plans of version 1."""
     example = plan_content(2, 1, "01", (1, 1), 3, bch(2, 0b111, 1, ones=False))
     example["operators"][0]["keep_weights"] = ["1", "7"]
     return {
@@ -127,6 +139,99 @@ def good_plans() -> dict[str, dict[str, Any]]:
         "reed-solomon-r1-b10": plan_content(12, 1, "011", (1, 1), 10, solomon(4, 0b10011, 3)),
         "reed-solomon-r3-b64": plan_content(30, 3, "0011", (3, 3), 64, solomon(6, 0b1000011, 6)),
         "reed-solomon-r5-b128": plan_content(1000, 3, "000111", (11, 5), 128, solomon(10, 0b10000001001, 8)),
+    }
+
+
+def idle(**changes: Any) -> dict[str, Any]:
+    """Return a view that does nothing, with fields changed or added."""
+    return {"kind": "items", "others": "error", "parents": {}, "left_out": []} | changes
+
+
+def fixed_content(
+    catalogue: int | list[str],
+    itemset_size: int,
+    report_size: int,
+    keep_weights: list[int],
+    promise: tuple[str, str] = ("1/20", "1/2"),
+) -> dict[str, Any]:
+    """Return a plan for reports of a fixed size."""
+    m = len(keep_weights) - 1
+    plan = plan_content(catalogue, itemset_size, "0" * (m + 1), (1, 1), 20, NONE, promise)
+    items = m + (catalogue if isinstance(catalogue, int) else len(catalogue))
+    operator = {"size": m, "items": items, "report_size": report_size, "keep_weights": [str(v) for v in keep_weights]}
+    return plan | {"version": 2, "kind": "fixed-size", "operators": [operator], "view": idle()}
+
+
+def fixed_plans() -> dict[str, dict[str, Any]]:
+    """Return plans for reports of a fixed size."""
+    wide = [3 << 64, 5 << 62, (1 << 64) + 1, 1 << 65, 7 << 63, 15 << 62]
+    return {
+        "fixed-by-hand": fixed_content(2, 1, 1, [1, 6]),
+        "fixed-one-bit": fixed_content(1, 1, 1, [2, 3]),
+        "fixed-3-of-8": fixed_content(NAMES, 2, 3, [1, 3, 8]),
+        "fixed-never-below-2": fixed_content(3, 3, 5, [0, 0, 1, 7]),
+        "fixed-never-above-2": fixed_content(7, 2, 2, [2, 1, 9, 0, 0]),
+        "fixed-64-bits": fixed_content(65, 1, 33, [5, 4, 18]),
+        "fixed-many-words": fixed_content(300, 3, 40, wide, ("1/10", "19/20")),
+        "fixed-most-items": fixed_content(4095, 1, 70, [1 << 1023, 1 << 1024]),
+        "fixed-512-bits": fixed_content(515, 1, 258, [2, 1]),
+    }
+
+
+def clear_content(
+    catalogue: int | list[str],
+    itemset_size: int,
+    groups: list[tuple[str, tuple[int, int], int]],
+    generator: dict[str, Any],
+) -> dict[str, Any]:
+    """Return a plan with sizes in clear; a group is the pattern of its levels, its ρ and its weight bits."""
+    parts = [plan_content(catalogue, 1, *group, generator) for group in groups]
+    operators = [part["operators"][0] for part in parts]
+    whole = parts[-1] | {"version": 2, "sizes": "in clear", "itemset_size": itemset_size, "operators": operators}
+    return whole | {"view": idle()}
+
+
+def clear_plans() -> dict[str, dict[str, Any]]:
+    """Return plans with sizes in clear; the groups of one plan differ in ρ and in the bits of their weights."""
+    four = [("01", (1, 1), 10), ("001", (3, 3), 64), ("0011", (1, 2), 65), ("00111", (1, 1), 20)]
+    return {
+        "clear-none": clear_content(NAMES, 2, four, NONE),
+        "clear-one-size": clear_content(7, 1, four[:1], NONE),
+        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(6, 0b1000011, 5, ones=True)),
+        "clear-reed-solomon": clear_content(12, 2, four[:2], solomon(4, 0b10011, 4)),
+    }
+
+
+LATE, LATER = "\uff5e", "\U0001f381"  # by code point in this order; by the halves of surrogate pairs in the other
+TREE = {"stout": "beer", "beer": "drinks", "tonic": "drinks", "milk": "dairy", "brie": "cheese", "cheese": "dairy"}
+LINE = {f"s{step:02}": f"s{step + 1:02}" for step in range(64)}
+
+
+def view_plans() -> dict[str, dict[str, Any]]:
+    """Return plans with a view of each kind, and with other parts of version 2 beside it."""
+
+    def seen(catalogue: int | list[str], **fields: Any) -> dict[str, Any]:
+        return plan_content(catalogue, 2, "001", (1, 1), 10, NONE) | {"version": 2, "view": idle(**fields)}
+
+    mixed = idle(parents=TREE | {LATER: "gifts", LATE: "gifts", "gifts": "bags"}, left_out=["bags", "cheese", LATE])
+    pairs = [["drinks"], ["bread", "drinks"], ["bread", "dairy", "drinks"]]
+    counted = {"kind": "sizes", "bounds": [0, 2, 1 << 30], "counted": ["dairy", "drinks"], "parents": TREE}
+    held = idle(kind="itemsets", itemsets=pairs, parents=TREE, left_out=["brie"])
+    fixed = fixed_content(["few", "some", "many"], 1, 2, [1, 9])
+    return {
+        "view-items": seen(["drinks", "beer", "dairy"], **mixed),
+        "view-items-left-out": seen(["drinks", "beer"], left_out=["bags", LATE, LATER]),
+        "view-items-drop": seen(12, others="drop"),
+        "view-items-64-steps": seen(["s64", "other"], parents=LINE),
+        "view-itemsets": seen(["d", "b and d", "all"], **held),
+        "view-itemsets-numbers": seen(2, kind="itemsets", itemsets=[["1"], ["0"]], others="drop"),
+        "view-sizes-any": seen(["none", "few", "many"], kind="sizes", bounds=[0, 1, 4], counted=[], left_out=["bags"]),
+        "view-sizes-counted": seen(["0 to 1", "2", "never"], **counted),
+        "view-itemsets-clear": clear_content(
+            ["d", "b and d", "all"], 1, [("01", (1, 1), 10), ("011", (1, 1), 10)], NONE
+        )
+        | {"view": held},
+        "view-sizes-fixed": fixed | {"view": idle(kind="sizes", bounds=[0, 2, 5], counted=[])},
     }
 
 
@@ -210,15 +315,166 @@ def bad_plans() -> list[dict[str, Any]]:
         ("nested too deep", "[" * 3000),
         ("a number of many digits", '{"format":' + "1" * 5000 + "}"),
     ]
-    return [{"breaks": rule, "plan": plan} for rule, plan in cases] + [
-        {"breaks": rule, "text": text} for rule, text in texts
+    refused = [{"breaks": rule, "plan": plan} for rule, plan in cases]
+    refused += [{"breaks": rule, "text": text} for rule, text in texts]
+    return refused + [
+        {"breaks": rule, "plan": plan} for rule, plan in bad_versions() + bad_fixed() + bad_clear() + bad_views()
+    ]
+
+
+def bad_versions() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans whose version is not that of what they hold."""
+    plans = good_plans()
+    none, fixed, clear = plans["none-r1-b10-names"], plans["fixed-3-of-8"], plans["clear-none"]
+    seen = plans["view-items-drop"]
+    return [
+        ("version 1 with a view", edited(seen, version=1)),
+        ("version 1 with a view that does nothing", edited(none, view=idle())),
+        ("version 1 with a report of a fixed size and a view", edited(fixed, version=1)),
+        ("version 1 with sizes in clear and a view", edited(clear, version=1)),
+        ("version 1 with sizes in clear", edited({k: v for k, v in clear.items() if k != "view"}, version=1)),
+        ("version 2 where nothing needs it", edited(none, version=2, view=idle())),
+        ("version 2, a fixed size, no view", {k: v for k, v in fixed.items() if k != "view"}),
+        ("version 2, sizes in clear, no view", {k: v for k, v in clear.items() if k != "view"}),
+        ("version 3", edited(seen, version=3)),
+        ("the version is 2.0", edited(seen, version=2.0)),
+        ("the version is text", edited(seen, version="2")),
+        ("the kind is unknown in version 2", edited(seen, kind="top-k")),
+        ("the kind is missing in version 2", {k: v for k, v in seen.items() if k != "kind"}),
+        ("sizes is unknown in version 2", edited(seen, sizes="grouped")),
+    ]
+
+
+def bad_fixed() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans for reports of a fixed size that break a rule."""
+    plans = good_plans()
+    fixed, hand, none = plans["fixed-3-of-8"], plans["fixed-by-hand"], plans["none-r1-b10-names"]
+    low, high, one_size = plans["fixed-never-below-2"], plans["fixed-never-above-2"], plans["clear-one-size"]
+    return [
+        ("a fixed size with sizes in clear", edited(hand, sizes="in clear")),
+        ("a fixed size with a generator", edited(fixed, generator=bch(4, 0b10011, 2, ones=False))),
+        ("a fixed size with another operator", edited(fixed, operators=none["operators"])),
+        ("select-a-size with an operator of a fixed size", edited(fixed, kind="select-a-size")),
+        (
+            "an operator of a fixed size in clear",
+            edited(one_size, operators=fixed_content(7, 1, 3, [1, 2])["operators"]),
+        ),
+        ("two operators of a fixed size", edited(fixed, operators=fixed["operators"] * 2)),
+        ("a field of another operator", edited(fixed, operator__weight_bits=10)),
+        ("items is n", edited(fixed, operator__items=6)),
+        ("items is above n + M", edited(fixed, operator__items=9)),
+        ("more than 4096 padded items", fixed_content(4096, 1, 2, [1, 2])),
+        ("report_size is 0", edited(hand, operator__report_size=0)),
+        ("report_size is N", edited(hand, operator__report_size=3, operator__keep_weights=["0", "6"])),
+        ("report_size is true", edited(hand, operator__report_size=True)),
+        ("the operator's size is not M", edited(fixed, operator__size=1)),
+        ("a weight of 0 where j can occur", edited(fixed, operator__keep_weights=["0", "3", "8"])),
+        ("a weight where j is above report_size", edited(high, operator__keep_weights=["2", "1", "9", "1", "0"])),
+        ("a weight where too few others can be added", edited(low, operator__keep_weights=["0", "1", "1", "7"])),
+        ("a weight of 0 that is written 00", edited(low, operator__keep_weights=["0", "00", "1", "7"])),
+        ("a weight of 0 that is a number", edited(low, operator__keep_weights=[0, "0", "1", "7"])),
+        ("a weight begins with 0, fixed size", edited(fixed, operator__keep_weights=["1", "03", "8"])),
+        ("a weight too few", edited(fixed, operator__keep_weights=["1", "3"])),
+        ("a weight above 2^1024", edited(hand, operator__keep_weights=[str(1 << 1024), str((1 << 1024) + 1)])),
+        ("the amplification equals the limit, fixed size", edited(hand, operator__keep_weights=["1", "19"])),
+        ("the amplification is above the limit, fixed size", edited(fixed, operator__keep_weights=["1", "20", "2"])),
+        ("the amplification from the middle weight down", edited(fixed, operator__keep_weights=["20", "1", "2"])),
+        ("a report of 513 bits", fixed_content(4095, 1, 71, [1, 2])),
+        ("itemsets of more than n items", fixed_content(1, 2, 2, [0, 1, 2])),
+    ]
+
+
+def bad_clear() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans with sizes in clear that break a rule."""
+    plans = good_plans()
+    clear, code, rs = plans["clear-none"], plans["clear-bch"], plans["clear-reed-solomon"]
+    operators = clear["operators"]
+    uneven = [operators[0] | {"keep_weights": ["511", "514"]}, *operators[1:]]
+    loud = [operators[0] | {"keep_weights": ["24", "1000"]}, *operators[1:]]
+    six_bits = [rs["operators"][0], plan_content(12, 2, "001", (31, 5), 64, NONE)["operators"][0]]
+    return [
+        ("an operator too few", edited(clear, operators=operators[1:])),
+        ("the largest group's operator alone", edited(clear, operators=operators[-1:])),
+        ("an operator too many", edited(clear, operators=[*operators, operators[-1]])),
+        ("the operators are out of order", edited(clear, operators=operators[::-1])),
+        ("the weights of one group do not sum to 2^weight_bits", edited(clear, operators=uneven)),
+        ("the amplification of group 1 is above the limit", edited(clear, operators=loud)),
+        ("the operators of all sizes, but sizes are hidden", edited(clear, sizes="hidden")),
+        ("too few blocks for the bits of group 2", edited(code, generator__blocks=3)),
+        ("the field has too few columns for group 2", edited(code, catalogue={"count": 30})),
+        ("r of group 2 exceeds the field's bits", edited(rs, operators=six_bits)),
+        ("too few blocks for the largest group", edited(rs, generator__blocks=3)),
+    ]
+
+
+def bad_views() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans whose view breaks a rule."""
+    plans = good_plans()
+
+    def wrong(name: str, **fields: Any) -> dict[str, Any]:
+        return plans[name] | {"view": plans[name]["view"] | fields}
+
+    items, held, sizes, counted = "view-items", "view-itemsets", "view-sizes-any", "view-sizes-counted"
+    ring = {"rye": "loaf", "loaf": "bakery", "bakery": "loaf"}
+    without = {key: value for key, value in plans[items]["view"].items() if key != "left_out"}
+    return [
+        ("the view is a list", plans[items] | {"view": []}),
+        ("the view's kind is unknown", wrong(items, kind="pairs")),
+        ("the view's kind is a list", wrong(items, kind=["items"])),
+        ("others is unknown", wrong(items, others="keep")),
+        ("a view without left_out", plans[items] | {"view": without}),
+        ("a view with a field too many", wrong(items, comment="hello")),
+        ("a view of items with bounds", wrong(items, bounds=[0, 1, 2])),
+        ("a view of items with itemsets", wrong(items, itemsets=[])),
+        ("a view of sizes without counted", plans[sizes] | {"view": idle(kind="sizes", bounds=[0, 1, 4])}),
+        ("an itemset too few for the catalogue", wrong(held, itemsets=[["drinks"], ["bread", "drinks"]])),
+        ("an itemset too many for the catalogue", wrong(held, itemsets=[["a"], ["b"], ["c"], ["d"]])),
+        ("an itemset without names", wrong(held, itemsets=[["drinks"], [], ["bread"]])),
+        ("an itemset that is not sorted", wrong(held, itemsets=[["drinks"], ["drinks", "bread"], ["bread"]])),
+        ("an itemset with a name twice", wrong(held, itemsets=[["drinks"], ["bread", "bread"], ["bread"]])),
+        ("two equal itemsets", wrong(held, itemsets=[["drinks"], ["bread"], ["drinks"]])),
+        ("an itemset that is text", wrong(held, itemsets=[["drinks"], "bread", ["dairy"]])),
+        ("a name of an itemset has a blank around it", wrong(held, itemsets=[["drinks"], ["bread "], ["dairy"]])),
+        ("a bound too few for the catalogue", wrong(sizes, bounds=[0, 1])),
+        ("a bound too many for the catalogue", wrong(sizes, bounds=[0, 1, 4, 5])),
+        ("the bounds do not begin with 0", wrong(sizes, bounds=[1, 2, 4])),
+        ("the bounds do not rise", wrong(sizes, bounds=[0, 4, 4])),
+        ("a bound is true", wrong(sizes, bounds=[0, True, 4])),
+        ("a bound is above 2^30", wrong(sizes, bounds=[0, 1, (1 << 30) + 1])),
+        ("counted is not sorted", wrong(counted, counted=["drinks", "dairy"])),
+        ("counted has a name twice", wrong(counted, counted=["dairy", "dairy"])),
+        ("parents where any name counts", wrong(counted, counted=[])),
+        ("left_out is sorted by the halves of surrogate pairs", wrong(items, left_out=["bags", LATER, LATE])),
+        ("left_out has a name twice", wrong(items, left_out=["bags", "bags"])),
+        ("left_out is an object", wrong(items, left_out={})),
+        ("a name left out has a control character", wrong(items, left_out=["bags\n"])),
+        ("a name left out is in the catalogue", wrong(items, left_out=["beer"])),
+        ("a name left out is in an itemset", wrong(held, left_out=["bread"])),
+        ("a name left out is counted", wrong(counted, left_out=["dairy"])),
+        ("a name is its own parent", wrong(items, parents={"rye": "rye"})),
+        ("a circle above a name", wrong(items, parents=TREE | ring)),
+        (
+            "a circle that begins with an item of the catalogue",
+            wrong(items, parents={"dairy": "milk", "milk": "dairy"}),
+        ),
+        ("65 steps", wrong("view-items-64-steps", parents=LINE | {"s64": "s65"})),
+        ("a parent is a number", wrong(items, parents={"rye": 1})),
+        ("a parent is empty", wrong(items, parents={"rye": ""})),
+        ("a child has a blank around it", wrong(items, parents={" rye": "loaf"})),
+        ("parents is a list of pairs", wrong(items, parents=[["rye", "loaf"]])),
     ]
 
 
 def transactions(plan: Plan) -> dict[str, list[int]]:
     """Return the transactions of the vectors by case; unsorted ones too, the client sorts."""
     n, m = plan.n_items, plan.transaction_size
-    cases = {"empty": [], "short": [n - 1][: m - 1], "full": list(range(n - 1, n - 1 - m, -1))}
+    if plan.sizes == "in clear":
+        cases: dict[str, list[int]] = {"empty": []} | {
+            f"size {s}": list(range(n - 1, n - 1 - s, -1)) for s in range(1, min(m, n) + 1)
+        }
+    else:
+        full = list(range(n - 1, max(n - 1 - m, -1), -1))
+        cases = {"empty": [], "short": [n - 1][: m - 1], "full": full}
     if n > m:
         cases["long"] = [(7 * i + 3) % n for i in range(min(n, m + 4))] if n % 7 else list(range(min(n, m + 4)))
     return cases
@@ -233,17 +489,15 @@ def tape(name: str, case: str) -> list[int]:
 def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: list[int]) -> dict[str, Any]:
     """Randomize one transaction with given words and note every step."""
     entropy = GivenWords(words)
-    randomizer = Randomizer(plan)
-    report = randomizer.randomize(transaction, entropy=entropy)
-    drawn, m = entropy.drawn, plan.transaction_size
+    report = Randomizer(plan).randomize(transaction, entropy=entropy)
+    group = plan.groups[report[0] - 1] if plan.sizes == "in clear" else plan
+    drawn, m = entropy.drawn, group.transaction_size
     fitted = sorted(transaction) + list(range(plan.n_items, plan.n_items + m - len(transaction)))
     if len(transaction) > m:
         for place in range(m):
             other = place + drawn[place]
             fitted[place], fitted[other] = fitted[other], fitted[place]
         drawn = drawn[m:]
-    cumulative = randomizer.subsets.cumulative
-    mask = randomizer.subsets.masks[sum(total <= drawn[0] for total in cumulative)]
     made = {
         "plan": name,
         "case": case,
@@ -251,15 +505,63 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
         "words": [f"{word:016x}" for word in words[: entropy.used + SPARE_WORDS]],
         "words_used": entropy.used,
         "fitted": fitted[:m],
-        "kept_mask": mask,
     }
-    if plan.generator.kind == "none":
-        made["coins"] = f"{drawn[1]:x}"
-    else:
-        num = plan.operator.insert_num
-        made["item_values"] = [u if mask >> place & 1 else num + u for place, u in enumerate(drawn[1 : m + 1])]
-        made["first_seed"] = f"{drawn[m + 1]:x}"
+    if plan.sizes == "in clear":
+        made["size"] = report[0]
+    made |= set_steps(plan, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(group, drawn)
     return made | {"report": report.hex(), "shows": sorted(report_items(report, plan))}
+
+
+def subset_steps(plan: Plan, drawn: list[int]) -> dict[str, Any]:
+    """Return the steps of select-a-size after the fit, told from what was drawn."""
+    subsets, m = Randomizer(plan).subsets, plan.transaction_size
+    mask = subsets.masks[sum(total <= drawn[0] for total in subsets.cumulative)]
+    made: dict[str, Any] = {"kept_mask": mask}
+    if plan.generator.kind == "none":
+        return made | {"coins": f"{drawn[1]:x}"}
+    num = plan.independent.insert_num
+    made["item_values"] = [u if mask >> place & 1 else num + u for place, u in enumerate(drawn[1 : m + 1])]
+    return made | {"first_seed": f"{drawn[m + 1]:x}"}
+
+
+def set_steps(plan: Plan, fitted: list[int], drawn: list[int]) -> dict[str, Any]:
+    """Return the steps of a report of a fixed size after the fit, told from what was drawn."""
+    operator, (picked, kept_rank, added_rank) = plan.fixed, drawn
+    kept = sum(total <= picked for total in operator.cumulative)
+    others = sorted({*range(operator.items)} - {*fitted})
+    added = set_of_rank(added_rank, len(others), operator.report_size - kept)
+    return {
+        "kept_mask": sum(1 << place for place in set_of_rank(kept_rank, operator.size, kept)),
+        "kept_rank": kept_rank,
+        "added_rank": f"{added_rank:x}",
+        "added": [others[place] for place in added],
+    }
+
+
+def rejected_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
+    """Return runs in which a draw of each kind meets words that are rejected."""
+    if name in ("fixed-most-items", "fixed-512-bits"):
+        return []  # their runs are long, and show no more than others
+    transaction = [plan.n_items - 1] if plan.kind == "fixed-size" else list(range(plan.n_items))
+    found = []
+    for place, case in enumerate(["first draw", "second draw", "third draw"]):
+        words = tape(name, f"rejected {case}")
+        without = GivenWords(words)
+        Randomizer(plan).randomize(transaction, entropy=without)
+        begins, taken = sum(without.spent[:place]), sum(without.spent[place : place + 1])
+        words = words[:begins] + [0] * taken + words[begins:]
+        again = GivenWords(words)
+        Randomizer(plan).randomize(transaction, entropy=again)
+        if taken and again.drawn == without.drawn and again.spent[place] == 2 * taken:
+            found.append(run_case(name, plan, f"rejected {case}", transaction, words))
+    return found
+
+
+def backwards(content: Any) -> Any:
+    """Return JSON content with the fields of every object in reverse order."""
+    if isinstance(content, dict):
+        return {key: backwards(value) for key, value in reversed(content.items())}
+    return [backwards(value) for value in content] if isinstance(content, list) else content
 
 
 def make_plans() -> dict[str, Any]:
@@ -282,22 +584,160 @@ def make_plans() -> dict[str, Any]:
         for text in (
             json.dumps(edited(good_plans()["bch-r1-b64"], catalogue={"names": [str(i) for i in range(10)]})),
             json.dumps(good_plans()["none-r1-b10-names"], indent=3, ensure_ascii=False),
+            json.dumps(backwards(good_plans()["view-items"]), indent=1, ensure_ascii=False),
+            json.dumps(edited(good_plans()["view-itemsets-numbers"], catalogue={"names": ["0", "1"]})),
         )
     ]
-    return {"tool": TOOL, "version": VERSION, "plans": made, "other_texts": texts, "refused": bad_plans()}
+    refused = bad_plans()
+    twice = json.dumps(edited(good_plans()["view-items"], view=idle(parents={"rye": "loaf", "RYE": "bread"})))
+    refused.append({"breaks": "a name has two parents", "text": twice.replace("RYE", "rye")})
+    return {"tool": TOOL, "version": VERSION, "plans": made, "other_texts": texts, "refused": refused}
+
+
+def baskets() -> dict[str, list[tuple[str, list[str]]]]:
+    """Return baskets of names by plan, each with what it is a case of; ``dropping`` ones drop names at the client."""
+    return {
+        "none-r1-b10-names": [
+            ("no view", ["🍞", "milk"]),
+            ("dropping", ["Milk", "bread", "cre\u0300me bru\u0302le\u0301e"]),
+        ],
+        "bch-r1-b64": [("numbers", ["9", "0"]), ("dropping", ["03", "10", "4", "+5"])],
+        "view-items": [
+            ("the nearest wins", ["stout", "tonic", "brie"]),
+            ("names that become equal", ["stout", "beer"]),
+            ("left out further up", [LATER, "brie", "milk"]),
+            ("left out itself, though it has a parent", [LATE, "drinks"]),
+            ("empty", []),
+            ("blanks around a name", [" beer\u3000", "\u0085\tdairy\n"]),
+            ("dropping", ["zebra", "gifts", "beer"]),
+        ],
+        "view-items-left-out": [("left out", ["bags", LATER, "beer", LATE])],
+        "view-items-drop": [("dropped by the view", ["3", "zebra", "03", "12", "11"])],
+        "view-items-64-steps": [("64 steps", ["s00"]), ("equal", ["s00", "s63", "s64", "other"])],
+        "view-itemsets": [
+            ("two of three", ["stout", "tonic", "bread"]),
+            ("all", ["tonic", "milk", "cheese", "bread"]),
+            ("none whole", ["bread", "dairy"]),
+            ("left out", ["brie", "bread", "beer"]),
+            ("dropping", ["drinks", "d", "all"]),
+        ],
+        "view-itemsets-numbers": [("numbers", ["1", "2"])],
+        "view-sizes-any": [
+            ("three names", ["0", "zebra", "none"]),
+            ("empty", []),
+            ("left out", ["bags"]),
+            ("at a bound", ["a", "b", "c", "d", "bags"]),
+        ],
+        "view-sizes-counted": [
+            ("two names left", ["stout", "beer", "brie"]),
+            ("one name left", ["stout", "beer", "drinks"]),
+            ("empty", []),
+            ("dropping", ["zebra", "beer"]),
+        ],
+        "view-itemsets-clear": [
+            ("more than M entries", ["beer", "bread", "milk"]),
+            ("one", ["tonic"]),
+            ("none", ["brie"]),
+        ],
+        "view-sizes-fixed": [("two names", ["b", "a"]), ("empty", [])],
+    }
+
+
+def basket_cases() -> list[dict[str, Any]]:
+    """Return baskets of names with the transactions that the plans make of them."""
+    made = []
+    for name, cases in baskets().items():
+        plan = Plan.from_json(good_plans()[name])
+        for case, names in cases:
+            dropping = case == "dropping"
+            if dropping:
+                raw = Baskets.from_sets([names], Catalogue(sorted(names)))
+                found = apply_view(raw, plan, unknown="drop")[0].items.tolist()
+            else:
+                found = view_transaction(names, plan)
+            made.append({"plan": name, "case": case, "names": names, "dropping": dropping, "transaction": found})
+    return made
+
+
+def bad_baskets() -> list[dict[str, Any]]:
+    """Return baskets that a client must refuse unless it is told otherwise."""
+    cases = [
+        ("none-r1-b10-names", "a name of other letters", ["Milk"]),
+        ("none-r1-b10-names", "a name composed otherwise", ["cre\u0300me bru\u0302le\u0301e"]),
+        ("bch-r1-b64", "a number written otherwise", ["03"]),
+        ("view-items", "a name that leads nowhere", ["beer", "zebra"]),
+        ("view-items", "a name twice", ["beer", "beer"]),
+        ("view-items", "a name twice that is left out", ["cheese", "cheese"]),
+        ("view-items", "a name twice but for blanks", ["beer", "beer "]),
+        ("view-items", "an empty name", ["beer", ""]),
+        ("view-items", "a name of blanks", ["\u2003"]),
+        ("view-items", "a control character in a name", ["be\u0007er"]),
+        ("view-items-drop", "an empty name, though others are dropped", [""]),
+        ("view-itemsets", "the name of an entry", ["b and d"]),
+        ("view-sizes-counted", "a name that does not count", ["bread"]),
+        ("view-sizes-any", "a control character where any name counts", ["a\u007fb"]),
+    ]
+    return [{"plan": name, "breaks": rule, "names": names} for name, rule, names in cases]
+
+
+def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
+    """Return reports of a fixed size, or with sizes in clear, that no client made: the least and the greatest."""
+    if plan.kind == "fixed-size":
+        last = comb(plan.padded_items, plan.fixed.report_size) - 1
+        reports = [encode_report(rank, plan) for rank in sorted({0, 1, last // 3, last})]
+    else:
+        reports = [
+            with_size(group.transaction_size, encode_report(bits, group), plan)
+            for group in plan.groups
+            for bits in (0, (1 << group.report_bits) - 1)
+        ]
+    return [{"plan": name, "report": report.hex(), "shows": sorted(report_items(report, plan))} for report in reports]
+
+
+def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:
+    """Return reports that break a rule of version 2."""
+    found: list[tuple[str, bytes]] = []
+    if plan.kind == "fixed-size":
+        count = comb(plan.padded_items, plan.fixed.report_size)
+        ranks = {count, (1 << plan.report_bits) - 1}
+        beyond = sorted(rank for rank in ranks if count <= rank < 1 << plan.report_bits)
+        found = [(f"no set has the rank {rank:x}", rank.to_bytes(plan.report_bytes, "little")) for rank in beyond]
+    elif plan.sizes == "in clear":
+        empty = bytes(plan.report_bytes - 1)
+        found = [(f"the size is {size}", bytes([size]) + empty) for size in (0, plan.transaction_size + 1, 255)]
+        for group in plan.groups:
+            size, room = group.transaction_size, 8 * len(empty)
+            for bit in sorted({group.report_bits, room - 1}):
+                if group.report_bits <= bit < room:
+                    wrong = bytes([size]) + (1 << bit).to_bytes(len(empty), "little")
+                    found.append((f"bit {bit} after size {size}", wrong))
+            if group.report_bytes < len(empty):
+                found.append((f"size {size} without the zeros after it", bytes([size]) + bytes(group.report_bytes)))
+    return [{"plan": name, "breaks": rule, "report": report.hex()} for rule, report in found]
 
 
 def make_reports() -> dict[str, Any]:
     """Return the content of reports.json."""
     cases: list[dict[str, Any]] = []
     refused: list[dict[str, str]] = []
+    decoded: list[dict[str, Any]] = []
     for name, content in good_plans().items():
         plan = Plan.from_json(content)
         found = [run_case(name, plan, case, basket, tape(name, case)) for case, basket in transactions(plan).items()]
         if name == "worked-example":
             found = [run_case(name, plan, "by hand", [1], [5, 2, 0, 0])]
+        if name == "fixed-512-bits":  # the 258 items it shows are a long list
+            found = found[-1:]
+        if name == "fixed-by-hand":
+            found = [run_case(name, plan, f"by hand {word}", [1], [word, 1 << 63, 0, 0]) for word in (1, 2)]
+        if name.startswith("view-"):
+            case, names = baskets()[name][0]
+            found = [run_case(name, plan, case, view_transaction(names, plan), tape(name, case)) | {"names": names}]
         if name == "reed-solomon-r3-b64":  # the first draw is below 6 and meets a word that is rejected
             found.append(run_case(name, plan, "rejected", [0, 1, 2, 3, 4, 29], tape(name, "rejected")))
+        if name.startswith(("fixed-", "clear-")):
+            found += rejected_cases(name, plan)
+            decoded += decoded_cases(name, plan)
         cases += found
         whole = found[-1]["report"]
         refused += [
@@ -310,7 +750,16 @@ def make_reports() -> dict[str, Any]:
                 wrong = int.from_bytes(bytes.fromhex(whole), "little") | 1 << bit
                 text = wrong.to_bytes(plan.report_bytes, "little").hex()
                 refused.append({"plan": name, "breaks": f"bit {bit} is set", "report": text})
-    return {"tool": TOOL, "version": VERSION, "reports": cases, "refused": refused}
+        refused += bad_reports(name, plan)
+    return {
+        "tool": TOOL,
+        "version": VERSION,
+        "reports": cases,
+        "refused": refused,
+        "decoded": decoded,
+        "baskets": basket_cases(),
+        "refused_baskets": bad_baskets(),
+    }
 
 
 def as_text(content: dict[str, Any]) -> str:
