@@ -215,7 +215,8 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
 
 def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
     found = _found(trial)
-    lines = [f"{'support':>9} {'true':>9}  found by {trial.proposed.count} rounds (*: truly among the wanted)"]
+    rounds = "one round" if trial.proposed.count == 1 else f"{trial.proposed.count} rounds"
+    lines = [f"{'support':>9} {'true':>9}  found by {rounds} (*: truly among the wanted)"]
     for itemset in found[:rows]:
         names = ", ".join(sorted(trial.baskets.catalogue[item] for item in itemset))
         true = trial.supports.get(itemset, math.nan)
