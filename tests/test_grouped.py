@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assocpriv.apps.api import randomize_baskets
 from assocpriv.apps.cli import main
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import GroupedRandomizer, randomize_chunks
@@ -36,6 +37,7 @@ from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.server.counting import LocalCounter
 from assocpriv.server.estimate import Group, covariance, estimate_supports
 from assocpriv.server.itemsets import mine, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.query import count_subsets
 from assocpriv.server.rules import association_rules
 
 IN_CLEAR = "in clear"
@@ -653,3 +655,36 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     plan = make_plan(30, 3, PROMISE, sizes=IN_CLEAR)
     write_plan(plan, tmp_path / "p.json")
     assert read_plan(tmp_path / "p.json").plan_id == plan.plan_id
+
+
+def test_pairs_of_single_item_baskets_still_have_counts() -> None:
+    """What small baskets' reports show together is counted: the covariance of two items needs it, exactly."""
+    small, large = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 2, 5, (4, 5, 18))
+    groups = [Group(2, SupportModel.of(small)), Group(2, SupportModel.of(large))]
+    plan = Plan(
+        Catalogue.numbered(3), 2, 2, (small, large), Generator(), Breach(Fraction(1, 1000), Fraction(1, 2)),
+        sizes="in clear",
+    )  # fmt: skip
+    reports = Reports.from_bytes([bytes([1, 0b011]), bytes([1, 0b001]), bytes([2, 0b011]), bytes([2, 0b011])], plan)
+    collections = [(LocalCounter(part), SupportModel.of(part.plan.operator)) for part in reports.groups()]
+    counted = count_subsets(collections, np.array([[0, 1]]))
+    assert counted.counts.tolist() == [[[2, 2, 1, 1], [2, 2, 2, 2]]]
+    values = [covariance(counted.counts, groups, [1, 0], [0, 1], population=False)[0]]
+    # by hand: mean of Z_0 Z_1 over the reports, less the pair's support, over N
+    rows = [SupportModel.of(operator).row(1) for operator in (small, large)]
+    pair = SupportModel.of(large).row(2)
+    products = [rows[0][1] ** 2, rows[0][1] * rows[0][0], rows[1][1] ** 2, rows[1][1] ** 2]
+    expected = (sum(products) / 4 - 2 * pair[2] / 4) / 4
+    assert values[0] == pytest.approx(float(expected), rel=1e-12)
+
+
+def test_an_empty_table_in_clear_is_a_table(tmp_path: Path) -> None:
+    """Mining that finds nothing gives a table that can be made consistent, written and read."""
+    plan = make_plan(4, 2, Breach("5%", "50%"), sizes="in clear")
+    reports = randomize_baskets([{0}, {1, 2}] * 50, plan)
+    frame = mine(reports, "100%", consistent=True)
+    assert not frame["frequent"].any()
+    empty = frame.iloc[:0]
+    for name in ("e.csv", "e.json", "e.parquet"):
+        write_itemsets(empty, tmp_path / name)
+        assert len(read_itemsets(tmp_path / name)) == 0

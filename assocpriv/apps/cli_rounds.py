@@ -102,6 +102,7 @@ def histogram_plan(promise: "Breach", names_and_view: "tuple[int | Catalogue, Vi
     """Return the plan that asks for the sizes of baskets alone, of all names or of those given."""
     from dataclasses import replace
 
+    from assocpriv.core.catalogue import MAX_ITEMS
     from assocpriv.core.view import View
     from assocpriv.lab.planner import check_range
     from assocpriv.lab.rounds import plan_sizes
@@ -110,6 +111,8 @@ def histogram_plan(promise: "Breach", names_and_view: "tuple[int | Catalogue, Vi
     if names_and_view is None:
         return plan_sizes(promise)
     names, view = names_and_view
+    if isinstance(names, int):
+        check_range("items", names, 1, MAX_ITEMS)
     counted = sorted(map(str, range(names)) if isinstance(names, int) else names)
     made = plan_sizes(promise, counted=counted)
     wider = View("sizes", "drop", view.parents, view.left_out, (), made.view.bounds, made.view.counted)

@@ -19,6 +19,7 @@ MAX_INSERT_BITS = 16
 MAX_WEIGHT_BITS = 1024
 MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports; long catalogues gain nothing by them
 MAX_FIXED_BITS = 512
+MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of binomials that ranks are made with is 32 MiB
 _WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
 
 
@@ -138,6 +139,8 @@ class FixedSizeOperator:
         check_integer(self.report_size, "report_size", 1, self.items - 1)
         if self.report_bits > MAX_FIXED_BITS:
             raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
+        if self.items * self.report_size * self.report_bits > MAX_RANKING_BITS:
+            raise PlanError("reports of so many of so many items would need tables of gigabytes; plan smaller ones")
         if len(self.keep_weights) != self.size + 1:
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
         for j, weight in enumerate(self.keep_weights):

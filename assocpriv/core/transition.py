@@ -271,6 +271,10 @@ class SupportModel:
         """Tell whether reports are needed to know the support of itemsets of k items."""
         return self.operator is None or k <= self.operator.size
 
+    def counts(self, k: int) -> bool:
+        """Tell whether it matters which k items reports show together: in covariances up to two itemsets' items."""
+        return self.operator is None or k <= 2 * self.operator.size
+
     def variances(self, k: int) -> tuple[float, float]:
         """Return Var Z_A where the transaction holds none of A and where it holds all; infinite if P is singular."""
         if not self.tells_of(k):

@@ -152,6 +152,10 @@ class View:
         """Return the names that entries are made of; None where any name counts."""
         if self.kind == "items":
             return catalogue
+        return self._own_vocabulary
+
+    @cached_property
+    def _own_vocabulary(self) -> Catalogue | None:
         if self.kind == "itemsets":
             return Catalogue(sorted({name for names in self.itemsets for name in names}))
         return Catalogue(self.counted) if self.counted else None

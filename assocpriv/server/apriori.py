@@ -170,7 +170,7 @@ def _count(
     """Count candidates of one size, given what is known of their subsets."""
     counts = np.zeros((len(candidates), len(collections)), dtype=np.int64)
     for column, (counter, model) in enumerate(collections):
-        if len(candidates) and counter.n_reports and model.tells_of(candidates.shape[1]):
+        if len(candidates) and counter.n_reports and model.counts(candidates.shape[1]):
             counts[:, column] = counter.count(candidates)
     return _Kept(candidates, _sums_of(candidates, smaller, counts))
 

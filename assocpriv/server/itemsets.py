@@ -216,7 +216,7 @@ def _with_consistent(frame: "pd.DataFrame", facts: dict[str, Any]) -> "pd.DataFr
     """Add the consistent supports nearest to the estimates; errors and intervals stay those of the estimates."""
     groups, itemsets = groups_of(facts), frame["itemsets"].tolist()
     variance: Any = frame["std_error"].to_numpy(np.float64) ** 2
-    if len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
+    if 0 < len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
         # the row beyond the last is the empty set's, which every report shows
         counts = np.vstack([counts_of(frame), [group.n_reports for group in groups]])
 
@@ -258,8 +258,8 @@ def check_confidence_level(level: float) -> None:
     Raises:
         EstimateError: it does not.
     """
-    if not 0 < level < 1:
-        raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:g}")
+    if not (level > 0 and (1 + level) / 2 < 1):
+        raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:.17g}")
 
 
 def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
@@ -394,6 +394,8 @@ def groups_of(facts: dict[str, Any]) -> list[Group]:
 
 def counts_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
     """Return how many reports of each group show each itemset, int64 (itemsets, groups)."""
+    if not len(frame):
+        return np.empty((0, len(frame.attrs[ATTRIBUTE]["groups"])), dtype=np.int64)
     if GROUP_COUNTS in frame.columns:
         return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
     return frame["count"].to_numpy(np.int64)[:, None]

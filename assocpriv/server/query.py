@@ -276,7 +276,7 @@ def count_subsets(
         distinct = np.unique(np.concatenate(wanted), axis=0) if len(itemsets) else np.empty((0, size), np.int64)
         places = [find_itemsets(distinct, rows) for rows in wanted]
         for column, (counter, model) in enumerate(collections):
-            if len(distinct) and model.tells_of(size):
+            if len(distinct) and model.counts(size):
                 found = counter.count(distinct)
                 for chosen, place in zip(members, places, strict=True):
                     counts[:, column, sum(1 << i for i in chosen)] = found[place]

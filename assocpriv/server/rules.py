@@ -233,7 +233,8 @@ def joint_covariance(
         if population:
             least = least + sampling_variance(support, sum(group.n_reports for group in groups))
         floored = np.maximum(raw[i][i], least)
-        scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
+        with np.errstate(invalid="ignore"):  # a single report: infinite errors
+            scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
         raw[i][i] = floored
     return [[raw[i][j] * (1.0 if i == j else scales[i] * scales[j]) for j in range(3)] for i in range(3)]
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from assocpriv.lab.rounds import Schedule
 from bench.accuracy.harness import Method
-from bench.accuracy.ours import PaperSettings, RoundSettings, paper, rounds
+from bench.accuracy.ours import PaperSettings, paper, rounds
 from bench.accuracy.peers import SvimSettings, SvsmSettings, svsm
 from bench.accuracy.tuning import tuned
 
@@ -30,8 +31,8 @@ def _with_smaller(method: Method) -> dict[float, object]:
 def ours() -> list[Method]:
     """Return assocpriv in three, two and one rounds, and the paper's own design."""
     return [
-        Method("assocpriv, three rounds", rounds, RoundSettings(rounds=3)),
-        Method("assocpriv, two rounds", rounds, RoundSettings(rounds=2)),
-        Method("assocpriv, one round", rounds, RoundSettings(rounds=1)),
+        Method("assocpriv, three rounds", rounds, Schedule(rounds=3)),
+        Method("assocpriv, two rounds", rounds, Schedule(rounds=2)),
+        Method("assocpriv, one round", rounds, Schedule(rounds=1)),
         Method("threshold design of 2003", paper, PaperSettings()),
     ]

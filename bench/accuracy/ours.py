@@ -5,23 +5,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assocpriv.client.baskets import Baskets
+from assocpriv.client.bulk import randomize_chunks
+from assocpriv.core.catalogue import Catalogue
+from assocpriv.core.privacy import Breach
+from assocpriv.core.transition import SupportModel
+from assocpriv.files.reports import Reports
+from assocpriv.lab.planner import make_plan
+from assocpriv.lab.rounds import Schedule
+from assocpriv.lab.schedule import run_rounds
+from assocpriv.lab.seeded import SeededEntropy
+from assocpriv.server.apriori import join_candidates
+from assocpriv.server.counting import LocalCounter
+from assocpriv.server.query import count_subsets
 from bench.accuracy.data import Transactions
 from bench.accuracy.metrics import Estimates
-
-
-@dataclass(frozen=True, slots=True)
-class RoundSettings:
-    """``rounds`` and the shares of the people, as assocpriv.lab.rounds.Schedule has them."""
-
-    rounds: int = 3
-    sizes: float = 0.02
-    items: float = 0.5
-    itemsets: float = 0.2
-    shortlist: float = 1.25
-    most: float = 4.0
-    within: float = 1.5
-    candidates: float = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +33,11 @@ class PaperSettings:
 
 
 def rounds(
-    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: RoundSettings
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: Schedule
 ) -> Estimates:
     """Run the package's schedule: its shipping client, its server code, its plans."""
-    from dataclasses import asdict
-
-    from assocpriv.lab.rounds import Schedule
-    from assocpriv.lab.schedule import run_rounds
-
     seed = int(rng.integers(1 << 62))
-    done = run_rounds(_baskets(transactions), _promise(epsilon), top, Schedule(**asdict(settings)), seed=seed)
+    done = run_rounds(_baskets(transactions), _promise(epsilon), top, settings, seed=seed)
     known = done[-1].knowledge
     return Estimates(
         {itemset: estimate.support for itemset, estimate in known.items()},
@@ -55,13 +50,6 @@ def paper(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PaperSettings
 ) -> Estimates:
     """Run EGS03's own design: one round, threshold patterns, independent insertion, the least worst LDS."""
-    from assocpriv.client.bulk import randomize_chunks
-    from assocpriv.files.reports import Reports
-    from assocpriv.lab.planner import make_plan
-    from assocpriv.lab.seeded import SeededEntropy
-    from assocpriv.server.counting import LocalCounter
-    from assocpriv.server.query import count_subsets
-
     baskets = _baskets(transactions)
     plan = make_plan(
         baskets.catalogue,
@@ -75,7 +63,7 @@ def paper(
     )
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    counters = _collections(LocalCounter(Reports(plan, np.concatenate(packed))), plan)
+    counters = [(LocalCounter(Reports(plan, np.concatenate(packed))), SupportModel.of(plan.operator))]
     supports: dict[tuple[int, ...], float] = {}
     errors: dict[tuple[int, ...], float] = {}
     level = np.arange(plan.n_items, dtype=np.int64)[:, None]
@@ -90,30 +78,17 @@ def paper(
     return Estimates(supports, errors)
 
 
-def _collections(counter: object, plan: object) -> list[tuple[object, object]]:
-    from assocpriv.core.transition import SupportModel
-
-    return [(counter, SupportModel.of(plan.operator))]  # type: ignore[attr-defined]
-
-
-def _larger(level: np.ndarray, supports: np.ndarray, top: int) -> np.ndarray:
+def _larger(level: NDArray[np.int64], supports: NDArray[np.float64], top: int) -> NDArray[np.int64]:
     """Join the most frequent itemsets, twice as many as are wanted, as Apriori does."""
-    from assocpriv.server.apriori import join_candidates
-
     best = np.sort(np.argsort(-supports, kind="stable")[: 2 * top])
     return join_candidates(level[best], int(level.max()) + 1)
 
 
-def _baskets(transactions: Transactions):  # type: ignore[no-untyped-def]
-    from assocpriv.client.baskets import Baskets
-    from assocpriv.core.catalogue import Catalogue
-
+def _baskets(transactions: Transactions) -> Baskets:
     return Baskets(Catalogue.numbered(transactions.n_items), transactions.offsets, transactions.items)
 
 
-def _promise(epsilon: float):  # type: ignore[no-untyped-def]
+def _promise(epsilon: float) -> Breach:
     """Return the promise of a given ε: the posterior 1/2 from the prior 1 / (1 + e^ε), rounded against us."""
-    from assocpriv.core.privacy import Breach
-
     limit = Fraction(math.floor(math.exp(epsilon) * 10**9), 10**9)
     return Breach(1 / (1 + limit), Fraction(1, 2))

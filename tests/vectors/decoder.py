@@ -156,6 +156,7 @@ def _check_fixed_size(operator: dict[str, Any], m: int, n: int) -> None:
         else:
             _demand(text == "0", "a weight of what cannot occur")
     _demand(_bits_of_rank(n + m, shown) <= 512, "the report is too long")
+    _demand((n + m) * shown * _bits_of_rank(n + m, shown) <= 2**28, "the tables are too large")
 
 
 def can_occur(operator: dict[str, Any], j: int) -> bool:
