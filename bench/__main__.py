@@ -94,7 +94,8 @@ def compare(options: argparse.Namespace) -> None:
     print(json.dumps(found) if options.json else text, flush=True)
     if options.save:
         stem = RESULTS / f"accuracy{'-quick' if options.quick else ''}"
-        stem.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        figures_alone = {name: value for name, value in found.items() if name != "tables"}
+        stem.with_suffix(".json").write_text(json.dumps(figures_alone) + "\n", encoding="utf-8")
         stem.with_suffix(".md").write_text(text, encoding="utf-8")
         mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
 

@@ -77,7 +77,8 @@ def spread(values: Sequence[float | None]) -> tuple[float, float] | None:
     known = [value for value in values if value is not None]
     if not known:
         return None
-    return fmean(known), stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
+    error = stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
+    return float(f"{fmean(known):.6g}"), float(f"{error:.3g}")
 
 
 def verdict(rows: Sequence[Row], pairs: dict[str, list[Row]]) -> dict[str, Any]:
@@ -94,6 +95,8 @@ def verdict(rows: Sequence[Row], pairs: dict[str, list[Row]]) -> dict[str, Any]:
         "behind": [line for cell, group in cells.items() for line in _behind(_name(cell), group)],
         "rmse_ratios": ratios,
         "median_rmse_ratio": median(ratios.values()),
+        "supports_compared": sum(len(_grouped(both, ("dataset", "epsilon"))) for both in pairs.values())
+        * len(rows[0]["tops"]),
         "supports_worse": [line for name, both in pairs.items() for line in _worse_supports(name, both)],
     }
 
@@ -154,8 +157,8 @@ def markdown(result: dict[str, Any]) -> str:
         "",
         *(f"- {line}" for line in found["behind"]),
         "",
-        "Cells where a setting of SVSM has better supports on what both estimate, by more than one standard error: "
-        f"{len(found['supports_worse'])}",
+        "Cells (data, ε, number wanted, setting of SVSM) in which SVSM has better supports on what both estimate, by "
+        f"more than one standard error: {len(found['supports_worse'])} of {found['supports_compared']}",
         "",
         *(f"- {line}" for line in found["supports_worse"]),
         "",
