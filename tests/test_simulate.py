@@ -59,7 +59,7 @@ def deviations(baskets: Baskets, plan: Plan, seed: int, watched: list[np.ndarray
     [
         (20_000, 60, ("5%", "50%")),
         # its operator has ρ near 1/37: intervals of triples need more reports before the normal approximation holds
-        pytest.param(200_000, 40, ("1%", "80%"), marks=pytest.mark.slow),
+        pytest.param(200_000, 60, ("1%", "80%"), marks=pytest.mark.slow),
         pytest.param(1_000_000, 40, ("5%", "50%"), marks=pytest.mark.slow),
         pytest.param(1_000_000, 40, ("1%", "80%"), marks=pytest.mark.slow),
     ],

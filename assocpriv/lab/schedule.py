@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.views import apply_view
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.plan import Plan
@@ -81,14 +82,14 @@ def run_rounds(
         baskets: raw baskets.
         promise: the breach that no report may cause.
         wanted: itemsets wanted.
-        schedule: how people are split; two rounds by default.
+        schedule: how people are split; three rounds by default.
         seed: makes the run repeatable; the operating system's entropy by default.
 
     Raises:
         EstimateError: too few baskets to split.
     """
     schedule = schedule or Schedule()
-    run = _Run(baskets, promise, wanted, schedule, SystemEntropy() if seed is None else SeededEntropy(seed))
+    run = _Run(baskets.catalogue, promise, wanted, schedule, SystemEntropy() if seed is None else SeededEntropy(seed))
     order = np.random.default_rng(seed).permutation(len(baskets))
     ends = np.rint(np.cumsum(schedule.shares)[:-1] * len(baskets)).astype(np.int64)
     groups = [_take(baskets, np.sort(part)) for part in np.split(order, ends)]
@@ -113,9 +114,9 @@ def _take(baskets: Baskets, rows: NDArray[np.int64]) -> Baskets:
 
 @dataclass(frozen=True)
 class _Run:
-    """What all rounds of a run share."""
+    """What all rounds of a run share: no baskets; each round is handed those of its own people."""
 
-    baskets: Baskets
+    catalogue: Catalogue
     promise: Breach
     wanted: int
     schedule: Schedule
@@ -129,7 +130,7 @@ class _Run:
 
     def ask_items(self, people: Baskets, sizes: SizeShares) -> Round:
         only = self.schedule.rounds == 1
-        plan = plan_items(self.baskets.catalogue, self.promise, sizes, len(people), pairs=only)
+        plan = plan_items(self.catalogue, self.promise, sizes, len(people), pairs=only)
         asked = self._ask(people, plan)
         singles, found = estimate_singles(asked, sizes)
         supports, variances = _arrays(singles)
@@ -139,7 +140,7 @@ class _Run:
 
     def ask_shortlist(self, people: Baskets, before: Round) -> Round:
         items = shortlist(before.singles, self.wanted, self.schedule)
-        names = [self.baskets.catalogue[item] for item in items]
+        names = [self.catalogue[item] for item in items]
         supports = np.array([before.knowledge[item,].expected for item in items])
         plan, left = plan_shortlist(names, supports, self.promise, before.sizes, len(people), self.wanted)
         asked = self._ask(people, plan)
@@ -155,7 +156,7 @@ class _Run:
 
     def ask_itemsets(self, people: Baskets, before: Round) -> Round:
         entries = ranked(before.knowledge, round(self.schedule.candidates * self.wanted))
-        names = [[self.baskets.catalogue[item] for item in itemset] for itemset in entries]
+        names = [[self.catalogue[item] for item in itemset] for itemset in entries]
         supports = np.array([before.knowledge[entry].expected for entry in entries])
         held = held_entries(entries, before.knowledge, before.sizes)
         plan = plan_itemsets(names, supports, self.promise, held.sizes, len(people))

@@ -37,7 +37,7 @@ def rounds(
 ) -> Estimates:
     """Run the package's schedule: its shipping client, its server code, its plans."""
     seed = int(rng.integers(1 << 62))
-    done = run_rounds(_baskets(transactions), _promise(epsilon), top, settings, seed=seed)
+    done = run_rounds(baskets_of(transactions), promise_of(epsilon), top, settings, seed=seed)
     known = done[-1].knowledge
     return Estimates(
         {itemset: estimate.support for itemset, estimate in known.items()},
@@ -50,11 +50,11 @@ def paper(
     transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PaperSettings
 ) -> Estimates:
     """Run EGS03's own design: one round, threshold patterns, independent insertion, the least worst LDS."""
-    baskets = _baskets(transactions)
+    baskets = baskets_of(transactions)
     plan = make_plan(
         baskets.catalogue,
         settings.transaction_size,
-        _promise(epsilon),
+        promise_of(epsilon),
         itemset_size=settings.itemset_size,
         reports=len(baskets),
         pattern="threshold",
@@ -84,11 +84,12 @@ def _larger(level: NDArray[np.int64], supports: NDArray[np.float64], top: int) -
     return join_candidates(level[best], int(level.max()) + 1)
 
 
-def _baskets(transactions: Transactions) -> Baskets:
+def baskets_of(transactions: Transactions) -> Baskets:
+    """Return the same baskets as the package takes them, items named by their ids."""
     return Baskets(Catalogue.numbered(transactions.n_items), transactions.offsets, transactions.items)
 
 
-def _promise(epsilon: float) -> Breach:
+def promise_of(epsilon: float) -> Breach:
     """Return the promise of a given ε: the posterior 1/2 from the prior 1 / (1 + e^ε), rounded against us."""
     limit = Fraction(math.floor(math.exp(epsilon) * 10**9), 10**9)
     return Breach(1 / (1 + limit), Fraction(1, 2))

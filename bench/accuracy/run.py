@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
 
+from bench.accuracy import consistency
 from bench.accuracy.data import REPORTED
 from bench.accuracy.harness import Method, Row, run_cells, summary
 from bench.accuracy.methods import EPSILONS, ours, peers
@@ -32,7 +33,13 @@ def run(store: Path, *, seeds: int = 3, quick: bool = False, workers: int = 2) -
     # fewer rounds and the paper's design once: what they are there to show is far larger than a run's deviation
     once = run_cells(others, datasets, epsilons, range(1), (32,) if quick else (64,), store=store, workers=workers)
     every = [*rows, *once]
-    return {"cells": _cells(every), "verdict": verdict(rows, pairs), "tables": summary(every)}
+    projected = consistency.run(datasets if quick else consistency.DATASETS, (2.0,) if quick else EPSILONS[1:4])
+    return {
+        "cells": _cells(every),
+        "verdict": verdict(rows, pairs),
+        "consistency": projected,
+        "tables": summary(every),
+    }
 
 
 def _against_svsm(
@@ -163,4 +170,4 @@ def markdown(result: dict[str, Any]) -> str:
         *(f"- {line}" for line in found["supports_worse"]),
         "",
     ]
-    return "\n".join(lines) + "\n" + str(result["tables"])
+    return "\n".join([*lines, consistency.markdown(result["consistency"]), str(result["tables"])])
