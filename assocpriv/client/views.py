@@ -21,7 +21,7 @@ from assocpriv.core.view import LEFT_OUT, UNKNOWN
 
 _HELD_BYTES = 1 << 22  # of the tables that tell who holds which itemset, to stay in a cache
 _LEAST_BASKETS = 64
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class Viewer:

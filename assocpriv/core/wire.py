@@ -148,12 +148,11 @@ def _check_sized(packed: NDArray[np.uint8], plan: Plan, source: str, first: int)
             "was it made with another plan?"
         )
     used = [8 + group.report_bits for group in plan.groups]
+    last = range(min(used) // 8, plan.report_bytes)  # few: the groups' lengths differ by less than M bits
     unused = np.array(
-        [[0xFF & -1 << min(max(bits - 8 * byte, 0), 8) for byte in range(plan.report_bytes)] for bits in used],
-        dtype=np.uint8,
+        [[0xFF & -1 << min(max(bits - 8 * byte, 0), 8) for byte in last] for bits in used], dtype=np.uint8
     )
-    columns = np.flatnonzero(unused.any(axis=0))  # few: the groups' lengths differ by less than M bits
-    beyond = np.flatnonzero((packed[:, columns] & unused[:, columns][sizes - 1]).any(axis=1))
+    beyond = np.flatnonzero((packed[:, last.start :] & unused[sizes - 1]).any(axis=1))
     if len(beyond):
         raise WireError(
             f"{source}report {first + int(beyond[0])} has a bit set beyond those of its size; "

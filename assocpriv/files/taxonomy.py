@@ -106,7 +106,7 @@ def _check_name(name: str, level: int, line: int) -> None:
         pass
     else:
         return
-    raise PlanError(f"line {line}, column {level + 1} must be a name without control characters")
+    raise PlanError(f"line {line}, column {level + 1} must be a name, neither empty nor with control characters")
 
 
 def _check_circles(lines: _Lines) -> None:
