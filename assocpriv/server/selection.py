@@ -9,8 +9,9 @@ if it had been fixed beforehand. Two ways:
             those that were not found count as p = 1.
 
 Which 3 of ten consecutive reports choose is a fixed pseudo-random function of their position: it follows no order that
-reports may have been kept in, and the same files in the same order are always split alike. In a plan with sizes in clear
-positions are counted within each size. Reports are randomized independently, so given the transactions both parts are independent.
+reports may have been kept in, and the same files in the same order are always split alike. With sizes in clear
+positions are counted within each size. Reports are randomized independently, so given the transactions both parts are
+independent.
 
 The people who test are a sample of all, so their supports differ from those of all even without randomization. Errors,
 intervals and tests of ``split`` are therefore those for a population that the testing people were drawn from. They hold
