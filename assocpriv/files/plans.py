@@ -48,14 +48,22 @@ def read_catalogue(path: str | Path) -> Catalogue:
     Raises:
         PlanError: the file cannot be read, or a line is no name or repeats one.
     """
-    source = Path(path)
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PlanError(f"cannot read the catalogue {source}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"the catalogue {source} is not UTF-8 text") from None
+    text = read_text(path, "catalogue")
     try:
         return Catalogue(line.strip() for line in text.rstrip().split("\n"))
     except PlanError as error:
-        raise PlanError(f"{source}: {error}") from None
+        raise PlanError(f"{path}: {error}") from None
+
+
+def read_text(path: str | Path, what: str) -> str:
+    """Read a file of names that a plan is made of; ``what`` it is stands in errors.
+
+    Raises:
+        PlanError: the file cannot be read, or is not UTF-8 text.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"the {what} {path} is not UTF-8 text") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError
+from assocpriv.files.plans import read_text
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,11 @@ def read_taxonomy(path: str | Path) -> Taxonomy:
         PlanError: the file cannot be read, is no CSV, holds what is no name, gives a name two parents, or goes in
             circles.
     """
-    source = Path(path)
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PlanError(f"cannot read the taxonomy {source}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"the taxonomy {source} is not UTF-8 text") from None
+    text = read_text(path, "taxonomy")
     try:
         return _parsed(text)
     except PlanError as error:
-        raise PlanError(f"{source}: {error}") from None
+        raise PlanError(f"{path}: {error}") from None
 
 
 @dataclass
