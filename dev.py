@@ -4,6 +4,7 @@
     python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
     python3 dev.py check          install with the developer tools, then run everything the project gates on
     python3 dev.py bench [...]    install with the developer tools, then run the benches
+    python3 dev.py fuzz [...]     install with atheris, then fuzz every parser; --minutes N in all (60)
     python3 dev.py format         sort imports and format the code
 
 This file must parse on Python 3.6, so that an old Python gets a message and not a syntax error.
@@ -22,7 +23,7 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "dev-stamp")
 OLDEST = (3, 11)
-TASKS = ("demo", "check", "bench", "format")
+TASKS = ("demo", "check", "bench", "fuzz", "format")
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
 # inside a virtual environment, its base: a broken .venv must not make its own successor
@@ -142,7 +143,8 @@ def installed_stamp():
 def install(extra):
     """Make .venv hold this package with an extra's tools ("dev", "dev,bench"); do nothing when it does."""
     # an environment with the benches' peers serves the developer, one with the developer tools the demo as well
-    serving = {"": ("", "dev", "dev,bench"), "dev": ("dev", "dev,bench")}.get(extra, (extra,))
+    wider = ("dev", "dev,bench", "dev,fuzz")
+    serving = {"": ("", *wider), "dev": wider}.get(extra, (extra,))
     current = installed_stamp() in [wanted_stamp(each) for each in serving]
     if not venv_works():
         make_venv()
@@ -195,6 +197,13 @@ def bench(arguments):
     return subprocess.call([venv_program("python"), "-m", "bench", *arguments], cwd=ROOT, env=clean_environment())
 
 
+def fuzz(arguments):
+    """Fuzz every parser of bytes from outside, one after the other."""
+    install("dev,fuzz")
+    command = [venv_program("python"), os.path.join("tests", "fuzz", "run.py"), *(arguments or ["--minutes", "60"])]
+    return subprocess.call(command, cwd=ROOT, env=clean_environment())
+
+
 def format_code(arguments):
     """Sort imports and format."""
     if arguments:
@@ -219,7 +228,7 @@ def main(arguments):
         asked = arguments[:1] in (["-h"], ["--help"])
         (sys.stdout if asked else sys.stderr).write(__doc__)
         return 0 if asked else 2
-    task = {"demo": demo, "check": check, "bench": bench, "format": format_code}[arguments[0]]
+    task = {"demo": demo, "check": check, "bench": bench, "fuzz": fuzz, "format": format_code}[arguments[0]]
     try:
         return task(arguments[1:])
     except StepError as failure:

@@ -1,4 +1,4 @@
-"""Measure: ``python -m bench [kernels|mining|growth|startup|figures|accuracy|all] [--json] [--save] [...]``.
+"""Measure: ``python -m bench [SET] [--json] [--save] [...]``; ``--help`` lists the sets.
 
 Machines are shared and noisy, so every figure is a ratio against a peer or a ceiling measured in the same run; medians
 of several rounds, the sides taken in turn. Each measurement has a process of its own. ``figures`` measures nothing: it
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import growth, mining, startup, tables
+from bench import device_timing, growth, liars, mining, startup, tables
 from bench.accuracy import run as accuracy
 from bench.child import measure
 from bench.figures import run as figures
@@ -27,6 +27,8 @@ TITLES = {
     "mining": "Mining end to end",
     "growth": "How mining grows",
     "startup": "Start-up",
+    "device": "What a device's time tells",
+    "liars": "Crafted reports",
 }
 
 
@@ -40,7 +42,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels: reports to randomize (default 1,000,000)")
+    parser.add_argument("--reports", type=int, help="kernels, liars: how many (default 1,000,000)")
     parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail,randomized)")
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy: runs of each cell (default 3)")
@@ -66,13 +68,15 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "mining": lambda options: mining.run(mining_settings(options)),
     "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
+    "device": lambda options: device_timing.run(quick=options.quick),
+    "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
 }
 
 
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
-    plain = {"mining": mining.markdown, "growth": growth.markdown, "startup": startup.markdown}
-    write = plain.get(name, tables.all_figures)
+    sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
+    write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 
 

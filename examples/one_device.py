@@ -1,31 +1,45 @@
-"""What one device does, and what the bytes it sends say about it.
+"""What one device does week by week, and what all that it sends says about its owner.
 
 Run: python examples/one_device.py
 """
 
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import assocpriv as ap
+from assocpriv.client.ledger import Ledger
+from assocpriv.core.entropy import SystemEntropy
+from assocpriv.core.errors import BudgetError
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
 from assocpriv.core.wire import report_items
 
 
 def main() -> None:
-    """Publish a plan, answer it on a device, and bound what the answer can teach anybody."""
+    """Publish a plan, answer it on a device twice, and bound what the answers can teach anybody."""
     catalogue = ["bread", "butter", "milk", "eggs", "tea", "coffee", "sugar", "jam"]
-    plan = ap.plan(catalogue, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    plan = ap.plan(catalogue, transaction_size=3, promise=ap.Breach("5%", "50%"), reports_per_person=2)
     device_plan = ap.Plan.parse(plan.canonical_json)  # what arrives at the device; it checks the promise itself
     assert device_plan.plan_id == plan.plan_id
 
-    report = ap.randomize({"bread", "tea"}, device_plan)
-    shown = sorted(item for item in report_items(report, plan) if item < plan.n_items)
-    print(f"sent: {report.hex()} ({len(report)} bytes)")
-    print(f"whoever receives it sees: {[plan.catalogue[item] for item in shown]}")
+    baskets = {"2026-W46": {"bread", "tea"}, "2026-W47": {"bread", "tea", "jam"}, "2026-W48": {"bread"}}
+    with TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger.bin") as ledger:
+        for week, basket in baskets.items():
+            try:
+                report = ledger.report(basket, device_plan, occasion=week, entropy=SystemEntropy())
+            except BudgetError as refusal:
+                print(f"{week}: nothing is sent: {str(refusal).split(' (')[0]}")
+                continue
+            # if sending fails, the same week gives the same bytes again; they tell nothing more
+            assert ledger.report(basket, device_plan, occasion=week, entropy=SystemEntropy()) == report
+            shown = sorted(item for item in report_items(report, plan) if item < plan.n_items)
+            print(f"{week}: sent {report.hex()} ({len(report)} bytes), {ledger.left(plan)} more may be sent")
+            print(f"          whoever receives it sees: {[plan.catalogue[item] for item in shown]}")
 
     for percent in (1, 5, 20):
-        prior = Fraction(percent, 100)
-        low, high = lowest_posterior(prior, plan.amplification), highest_posterior(prior, plan.amplification)
-        print(f"a belief held with {percent}% stays between {float(low):.2%} and {float(high):.1%}")
+        prior, together = Fraction(percent, 100), plan.composed_amplification
+        low, high = lowest_posterior(prior, together), highest_posterior(prior, together)
+        print(f"a belief held with {percent}% stays between {float(low):.2%} and {float(high):.1%} after both")
 
 
 if __name__ == "__main__":

@@ -1299,6 +1299,10 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv randomize": lambda home, out: [
         "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"
     ],
+    "assocpriv report": lambda home, out: [
+        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--basket", "1,2",
+        "-o", out / "r.bin",
+    ],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
@@ -1306,9 +1310,13 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", out / "p.json"
     ],
     "assocpriv combine": lambda home, out: ["combine", home / "i.parquet", home / "other.csv"],
+    "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json", "--shuffled", 1000],
     "assocpriv inspect": lambda home, out: ["inspect", home / "r.parquet"],
     "assocpriv simulate": lambda home, out: [
         "simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%"
+    ],
+    "assocpriv audit": lambda home, out: [
+        "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],

@@ -15,11 +15,12 @@ from test_combine import table
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.client.views import view_transaction
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.core.view import View
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.refine import kept_shares, poisson, refine
-from assocpriv.lab.rounds import Schedule
+from assocpriv.lab.rounds import Schedule, plan_sizes
 from assocpriv.server.sampled import SizeShares
 
 PROMISE = ap.Breach("5%", "50%")
@@ -106,6 +107,46 @@ def test_a_histogram_replaces_the_poisson_law() -> None:
     plain, told = refine(frame, PLAN, 8), refine(frame, PLAN, 8, sizes=SIZES)
     assert told.basis == "histogram"
     assert told.held.mean > plain.held.mean * 1.2
+
+
+def sizes_table(plan: ap.Plan, reports: int = 1_000):
+    """Return a table mined with a plan of sizes: baskets of 2 or 3 items."""
+    names = [name for name in plan.catalogue if name in ("2", "3")]
+    frame = mined({(name,): (0.5, 0.01) for name in names}, plan)
+    frame.attrs["assocpriv"] |= {"reports": reports}
+    frame.attrs["assocpriv"]["buckets"] = dict(zip(plan.catalogue, plan.view.bounds, strict=True))
+    return frame
+
+
+def test_after_sizes_come_all_items() -> None:
+    """M is for the sizes told, the people are split by them, and the catalogue is what the sizes plan counted."""
+    plan = plan_sizes(PROMISE)
+    made = refine(sizes_table(plan), plan, 8, catalogue=Catalogue(NAMES))
+    assert (list(made.plan.catalogue), made.plan.itemset_size) == (NAMES, 1)
+    assert made.held.mean == pytest.approx(2.5, abs=0.1)
+    assert made.people is not None
+    assert sum(made.people.values()) == pytest.approx(49_000, abs=2)  # 1,000 were 2% of all
+    assert 0.3 <= made.people["items"] / 50_000 <= 0.6
+    assert made.plan.view.others == "error"
+    counted = plan_sizes(PROMISE, counted=sorted(map(str, range(12))))
+    numbered = refine(sizes_table(counted), counted, 8).plan
+    assert (numbered.catalogue, numbered.view.others) == (Catalogue.numbered(12), "drop")
+    more = refine(sizes_table(plan), plan, 8, catalogue=Catalogue(NAMES), reports=10**9)
+    assert more.people is not None
+    assert more.people["items"] == pytest.approx(0.3 * 10**9, rel=1e-3)
+
+
+def test_what_follows_sizes_needs_one_catalogue() -> None:
+    """All names counted: give the items; some counted: these are they; and a shortlist brings its own."""
+    plan, counted = plan_sizes(PROMISE), plan_sizes(PROMISE, counted=["a", "b"])
+    with pytest.raises(EstimateError, match="counted all names, so give the catalogue"):
+        refine(sizes_table(plan), plan)
+    with pytest.raises(EstimateError, match="so give no other"):
+        refine(sizes_table(counted), counted, catalogue=Catalogue(["a"]))
+    with pytest.raises(EstimateError, match="a catalogue goes with a table of sizes"):
+        refine(mined(singles(FALLING)), PLAN, 8, catalogue=Catalogue(NAMES))
+    with pytest.raises(EstimateError, match="asks for sizes"):
+        refine(sizes_table(plan), plan, candidates=True)
 
 
 def test_poisson_is_poisson() -> None:
@@ -259,7 +300,11 @@ def test_three_rounds_from_sizes_to_a_combined_table(rng: np.random.Generator, t
     first = run("plan", "--histogram", *promise, "-o", tmp_path / "p0.json")
     assert (first["view"], first["transaction_size"]) == ("sizes", 1)
     sizes = collect(0, "2%")
-    run("plan", "--items", 30, "--transaction-size", 3, *promise, "--itemset-size", 2, "-o", tmp_path / "p1.json")
+    asked = ["--items", 30, "--reports", 72_000, "--top", 8]
+    opening = run("refine", sizes, "--plan", tmp_path / "p0.json", *asked, "-o", tmp_path / "p1.json")
+    assert (opening["items"], opening["itemset_size"], opening["sizes_from"]) == (30, 1, "histogram")
+    assert sum(opening["people"].values()) == pytest.approx(72_000, abs=2)
+    assert opening["reports"] == opening["people"]["items"]
     items = collect(1, "2%")
     more = ["--histogram", sizes, "--top", 8]
     second = run("refine", items, "--plan", tmp_path / "p1.json", *more, "-o", tmp_path / "p2.json")

@@ -12,6 +12,7 @@ from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import (
     Schedule,
     expected_focus,
+    items_share,
     plan_items,
     plan_itemsets,
     plan_shortlist,
@@ -135,10 +136,29 @@ def test_people_are_asked_once(rng: np.random.Generator) -> None:
     """The groups of a schedule are disjoint and together all people; equal seeds give equal knowledge."""
     baskets, _ = baskets_of(3_000, rng)
     schedule = Schedule(rounds=3)
-    assert sum(schedule.shares) == pytest.approx(1)
     first, again = (run_rounds(baskets, STRONG, 5, schedule, seed=5) for _ in range(2))
     assert sum(done.people for done in first) == round((1 - schedule.sizes) * 3_000)
     assert first[-1].knowledge == again[-1].knowledge
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("items", [0.0, 0.5, 1.0])
+def test_shares_add_up(rounds: int, items: float) -> None:
+    """Nobody is left out, nobody asked twice; rounds that there are not ask nobody."""
+    shares = Schedule(rounds=rounds).shares(items)
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) >= 0
+    assert all(share == 0 for share in shares[rounds + 1 :])
+
+
+def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
+    """Fewer people, a weaker plan and longer baskets at equal supports ask for more of them, within bounds."""
+    short, long = SizeShares(np.array([4]), np.ones(1)), SizeShares(np.array([2, 30]), np.array([0.93, 0.07]))
+    at = [items_share(1_000, PROMISE, short, people, 64) for people in (10**3, 10**5, 10**6, 10**8)]
+    assert at[0] == 0.6 > at[1] > at[2] > at[3] == 0.3
+    assert items_share(1_000, Breach("5%", "20%"), short, 10**6, 64) > at[2]
+    assert short.mean == pytest.approx(long.mean, abs=0.05)
+    assert items_share(1_000, PROMISE, long, 10**6, 64) > at[2]
 
 
 def test_too_few_baskets_are_refused() -> None:

@@ -368,8 +368,11 @@ def refine(
     candidates: bool = False,
     histogram: "pd.DataFrame | str | Path | None" = None,
     reports: int | None = None,
+    items: int | Iterable[str] | None = None,
 ) -> "Refinement":
     """Plan the next round, for other people, from what one round's reports showed.
+
+    After a round of sizes the next one asks about all items, and ``people`` says how to split those still to be asked.
 
     Args:
         itemsets: a table as :func:`mine` returned it, or a file of it.
@@ -380,7 +383,9 @@ def refine(
         histogram: a mined table of a sizes plan (``assocpriv plan --histogram``), or a file of it, from which M and
             what sampling loses are reckoned; without it the number of entries held is taken for Poisson around the sum
             of their supports.
-        reports: how many people will answer; as many as in the table by default.
+        reports: how many people will answer; as many as in the table by default. After a round of sizes all that are
+            still to be asked, 49 times as many as in the table by default.
+        items: after a round of sizes that counted all names: number of items or their names.
 
     Returns:
         ``plan``, with the promise of the first one, and what holds for whoever answers both: ``amplification_limit``
@@ -390,10 +395,13 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
+    from assocpriv.lab.planner import catalogue_of
     from assocpriv.lab.refine import refine as run
 
     _check_plan(plan)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=_sizes(histogram), reports=reports)
+    catalogue = None if items is None else catalogue_of(items)
+    sizes = _sizes(histogram)
+    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
 
 
 def combine(

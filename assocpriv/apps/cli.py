@@ -14,7 +14,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assocpriv import __version__
+from assocpriv.apps.cli_audit import audit
 from assocpriv.apps.cli_lab import demo, generate, simulate
+from assocpriv.apps.cli_privacy import privacy
+from assocpriv.apps.cli_report import report
 from assocpriv.apps.cli_rounds import combine, histogram_plan, refine, refuse_given
 from assocpriv.apps.cli_server import ask, mine, rules
 from assocpriv.apps.console import count_lines, say, show_result
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
 _NOT_OF_SIZES = (
     "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format_",
+    "reports_per_person",
 )  # fmt: skip
 
 
@@ -117,6 +121,13 @@ def main() -> None:
 @click.option("--itemset-size", type=int, help="K: largest itemsets to estimate.  [default: 3, at most M]")
 @click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports that are expected.")
 @click.option(
+    "--reports-per-person",
+    type=int,
+    default=1,
+    show_default=True,
+    help="R: reports that one person may send; the promise covers all of them together.",
+)
+@click.option(
     "--code",
     type=click.Choice(["auto", "bch", "reed-solomon", "none"]),
     default="auto",
@@ -163,6 +174,7 @@ def plan(
     posterior: str,
     itemset_size: int | None,
     reports: int,
+    reports_per_person: int,
     code: str,
     pattern: str,
     kind: str,
@@ -213,6 +225,7 @@ def plan(
     names, view = _names_and_view(items, catalogue, taxonomy, level, leave_out, others)
     wishes: dict[str, Any] = {"itemset_size": itemset_size, "reports": reports, "pattern": pattern}
     wishes["target"] = target.split(",") if target is not None else None
+    wishes["reports_per_person"] = reports_per_person
     sample: Baskets | None = None
     rows: list[SizeRow] = []
     if transaction_size is None and baskets is not None:
@@ -357,21 +370,26 @@ def randomize(
 @main.command()
 @click.argument("path", type=PATH)
 @click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports to plan for (of a plan).")
+@click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
 @json_option
-def inspect(path: Path, reports: int, as_json: bool) -> None:
+def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> None:
     """Say what PATH is (a plan, reports or itemsets), what it promises and what can be learned from it.
 
     \b
     Example:
       assocpriv inspect reports.parquet
+      assocpriv inspect reports.parquet --check-crafted
     """
     from assocpriv.apps.inspect import inspect_path
+    from assocpriv.apps.warm_up import COUNTING, compile_told
 
-    kind, record, lines = inspect_path(path, reports)
+    if check_crafted:
+        compile_told(COUNTING)
+    kind, record, lines = inspect_path(path, reports, check_crafted=check_crafted)
     show_result(as_json, lambda: {"kind": kind} | record(), lines)
 
 
-for command in (mine, rules, ask, refine, combine, simulate, generate, demo, warm_up):
+for command in (audit, privacy, report, mine, rules, ask, refine, combine, simulate, generate, demo, warm_up):
     main.add_command(command)
 
 

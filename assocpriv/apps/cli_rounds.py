@@ -26,7 +26,9 @@ histogram_option = click.option("--histogram", type=PATH, help="Mined table of a
 @click.option("--top", type=int, default=WANTED, show_default=True, help="Itemsets wanted.")
 @click.option("--itemsets", "candidates", is_flag=True, help="Ask for the itemsets themselves, not their items.")
 @histogram_option
-@click.option("--reports", type=int, help="People who will answer.  [default: as many as in ITEMSETS]")
+@click.option("--reports", type=int, help="People who will answer; after sizes, in all rounds to come.")
+@click.option("--items", type=int, help="After sizes of all names: number of items, named 0 … N−1.")
+@click.option("--catalogue", type=PATH, help="After sizes of all names: file of item names, one a line.")
 @click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON).")
 @force_option
 @json_option
@@ -37,25 +39,35 @@ def refine(
     candidates: bool,
     histogram: Path | None,
     reports: int | None,
+    items: int | None,
+    catalogue: Path | None,
     output: Path,
     force: bool,
     as_json: bool,
 ) -> None:
     """Plan a next round for OTHER people: the items of mined ITEMSETS become its short catalogue.
 
+    After a round of sizes (plan --histogram) the next one asks about all items; says how to split the people.
+
     \b
     Example:
+      assocpriv refine sizes.csv --plan plan0.json --items 1000 --reports 980000 -o plan1.json
       assocpriv refine itemsets.parquet --plan plan.json -o plan2.json
       assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
     from assocpriv.apps import api, show_rounds
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.plans import read_plan, write_plan
+    from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 
-    read = [itemsets, plan_path, *([histogram] if histogram is not None else [])]
+    if items is not None and catalogue is not None:
+        raise click.UsageError("give one of --items and --catalogue")
+    read = [itemsets, plan_path, *(path for path in (histogram, catalogue) if path is not None)]
     before = read_plan(plan_path)
     check_writable(output, force=force, inputs=read)
-    made = api.refine(itemsets, before, top=top, candidates=candidates, histogram=histogram, reports=reports)
+    names = items if catalogue is None else read_catalogue(catalogue)
+    made = api.refine(
+        itemsets, before, top=top, candidates=candidates, histogram=histogram, reports=reports, items=names
+    )
     write_plan(made.plan, output, force=force)
     show_result(as_json, lambda: show_rounds.refinement_record(made), lambda: show_rounds.refinement_lines(made))
 

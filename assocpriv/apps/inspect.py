@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from assocpriv.apps import show
+from assocpriv.apps import show, show_liars
 from assocpriv.core.errors import EstimateError, FileError, PlanError, WireError
 from assocpriv.core.plan import IN_CLEAR
 from assocpriv.files.plans import read_plan
@@ -15,15 +15,16 @@ from assocpriv.server.table_files import FORMATS, itemset_records
 Description = tuple[str, Callable[[], dict[str, Any]], Callable[[], list[str]]]
 
 
-def inspect_path(path: Path, reports: int) -> Description:
+def inspect_path(path: Path, reports: int, *, check_crafted: bool = False) -> Description:
     """Return what kind of file a path is, and how to describe it as JSON content and as text.
 
     Args:
         path: a plan, a report file or folder of them, or a file of mined itemsets.
         reports: number of reports to describe a plan for.
+        check_crafted: also test whether honest people could have sent the reports (server/liars.py).
 
     Raises:
-        FileError: it is none of these; says what speaks against each.
+        FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
     """
     if not path.exists():
         raise FileError(f"there is no file {path}")
@@ -39,7 +40,7 @@ def inspect_path(path: Path, reports: int) -> Description:
             reasons.append(str(error))
             continue
         if description is not None:
-            return description
+            return _with_check(description, path) if check_crafted else description
     if not reasons:
         raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files")
     raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
@@ -71,6 +72,22 @@ def _reports(path: Path, _reports_planned: int) -> Description | None:
         return told | {"reports": n_reports, "files": files}
 
     return "reports", record, lines
+
+
+def _with_check(description: Description, path: Path) -> Description:
+    """Add what the tests for crafted reports say of a description of reports."""
+    from assocpriv.apps.progress import Progress
+    from assocpriv.server.liars import check_reports
+
+    kind, record, lines = description
+    if kind != "reports":
+        raise FileError(f"{path} holds {'a plan' if kind == 'plan' else kind}; --check-crafted needs reports")
+    check = check_reports(read_reports(path), progress=Progress())
+    return (
+        kind,
+        lambda: record() | {"crafted": show_liars.crafted_record(check)},
+        lambda: [*lines(), *show_liars.crafted_lines(check)],
+    )
 
 
 def _check_all(collection: Reports) -> list[int] | None:

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.apps.show_liars import influence_lines, influence_record
 from assocpriv.client.sampling import SamplingLoss
 from assocpriv.core.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.core.plan import IN_CLEAR, Plan
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 _MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
 _ENTRIES = {"items": "items", "itemsets": "itemsets", "sizes": "sizes of baskets"}
+_DECIMALS = 10**24
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
 
 
@@ -46,6 +49,8 @@ def plan_record(plan: Plan, reports: int, group_reports: Sequence[int] | None = 
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
         "epsilon": epsilon(plan.amplification),
+        "reports_per_person": plan.reports_per_person,
+        "composed_amplification": format_fraction(_of_all_reports(plan)),
         "plan_kind": plan.kind,
         "default_probability": format_fraction(plan.operator.default_probability)
         if isinstance(plan.operator, Operator)
@@ -57,6 +62,7 @@ def plan_record(plan: Plan, reports: int, group_reports: Sequence[int] | None = 
         "report_bytes": plan.report_bytes,
         "reports": reports,
         "lowest_discoverable_support": _finite(_limits(plan, reports, group_reports)),
+        "influence": influence_record(plan, reports),
     } | in_clear
 
 
@@ -86,6 +92,7 @@ def _group_records(plan: Plan, reports: int, group_reports: Sequence[int] | None
             "pattern": group.operator.pattern,
             "amplification": format_fraction(group.amplification),
             "lowest_discoverable_support": _finite(_limits(group, reports)),
+            "influence": influence_record(group, reports),
         }
         for place, group in enumerate(plan.groups)
     ]
@@ -93,31 +100,59 @@ def _group_records(plan: Plan, reports: int, group_reports: Sequence[int] | None
 
 def plan_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> list[str]:
     """Say what a plan promises and what N reports of it can show (see :func:`plan_record`)."""
-    promise = plan.promise
-    prior, posterior = float(promise.prior), float(promise.posterior)
     original = -(-plan.n_items // 8)
-    worst = float(highest_posterior(promise.prior, plan.amplification))
     in_clear = plan.sizes == IN_CLEAR
     lines = [
         f"plan        {plan.plan_id[:16]}…  {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
         f"{plan.transaction_size} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
-        f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior:.10g} "
-        f"to {posterior:.10g}, whatever the data: {prior:.10g} becomes at most {figure_up(worst)}",
-        f"            γ < {figure_up(float(promise.amplification_limit))}, "
-        f"ε = ln γ ≤ {figure_up(epsilon(plan.amplification))}",
+        *_promise_lines(plan),
         f"report      {plan.report_bytes:,} bytes ({plan.report_bits:,} bits, {_size_of(plan)}{_code_of(plan)}); "
         f"the basket as {plan.n_items:,} bits would take {original:,} bytes",
     ]
     if in_clear:
-        lines.insert(3, _size_warning(plan))
-        return lines + _group_lines(plan, reports, group_reports)
+        lines.insert(-1, _size_warning(plan))
+        return lines + _group_lines(plan, reports, group_reports) + influence_lines(plan, reports)
     lines += [
         f"operator    {_insertion_of(plan.operator)}, "
         f"kept sizes 0…{plan.transaction_size} made likelier: {plan.operator.pattern}",
         f"from {reports:,} reports, within at most {plan.transaction_size} sampled items a basket, "
         "the lowest discoverable support is",
     ]
-    return lines + _limit_lines(plan, reports)
+    return lines + _limit_lines(plan, reports) + influence_lines(plan, reports)
+
+
+def _promise_lines(plan: Plan) -> list[str]:
+    """Say what is promised of all reports of one person, and of one report where there may be several."""
+    promise, together, several = plan.promise, _of_all_reports(plan), plan.reports_per_person
+    prior, posterior = (f"{float(level):.10g}" for level in (promise.prior, promise.posterior))
+    limit = figure_up(float(promise.amplification_limit))
+    in_clear = plan.sizes == IN_CLEAR
+
+    def worst(amplification: Fraction) -> str:
+        return figure_up(float(highest_posterior(promise.prior, amplification)))
+
+    if several == 1:
+        return [
+            f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior} "
+            f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+            f"            γ < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
+        ]
+    return [
+        f"promise     {several:,} reports of one person together: "
+        f"{'among baskets of equal sizes, report by report, ' if in_clear else ''}they lift no belief from {prior} "
+        f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+        f"            γ of all < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
+        f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}, "
+        f"ε ≤ {figure_up(epsilon(plan.amplification))}; {prior} becomes at most {worst(plan.amplification)}",
+    ]
+
+
+def _of_all_reports(plan: Plan) -> Fraction:
+    """Return γ^R; of several reports rounded up to 24 decimals, for its digits grow with R."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    together = plan.composed_amplification
+    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
 
 
 def _size_warning(plan: Plan) -> str:

@@ -17,6 +17,11 @@ from assocpriv.server.knowledge import Itemset, ranked
 if TYPE_CHECKING:
     import pandas as pd
 
+_SPLIT = {
+    "items": "for this plan",
+    "shortlist": "for the shortlist (refine)",
+    "itemsets": "for itemsets (refine --itemsets)",
+}
 _NAMES = {"sizes": "sizes", "items": "all items", "shortlist": "shortlist", "itemsets": "itemsets"}
 
 
@@ -36,6 +41,7 @@ def refinement_record(made: Refinement) -> dict[str, Any]:
             "highest_posterior": format_fraction(made.highest_posterior),
             "lowest_posterior": format_fraction(made.lowest_posterior),
         },
+        "people": made.people,
     }
 
 
@@ -72,6 +78,7 @@ def refinement_lines(made: Refinement) -> list[str]:
         f"for OTHER people than those of plan {made.before.plan_id[:16]}…",
         *lines,
         f"catalogue   {made.plan.n_items:,} {what}; a person is expected to hold {made.held.mean:.2f} ({source})",
+        *_split_lines(made),
         _mining_line(made),
         f"answering both plans: γ < {figure_up(float(made.amplification_limit))}, "
         f"ε ≤ {figure_up(epsilon(made.amplification_limit))}; {prior:.10g} becomes at most "
@@ -81,7 +88,21 @@ def refinement_lines(made: Refinement) -> list[str]:
             if made.before.sizes == IN_CLEAR
             else []
         ),
+        *(
+            [f"            that holds for {made.before.reports_per_person:,} reports of the first plan and one of this"]
+            if made.before.reports_per_person > 1
+            else []
+        ),
     ]
+
+
+def _split_lines(made: Refinement) -> list[str]:
+    """Say how the people to come are split, where that was planned."""
+    if made.people is None:
+        return []
+    total = max(sum(made.people.values()), 1)
+    told = ", ".join(f"{count:,} ({count / total:.0%}) {_SPLIT[name]}" for name, count in made.people.items())
+    return [f"people      {told}; split them by chance, before the first of these rounds"]
 
 
 def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:

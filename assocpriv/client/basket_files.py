@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -23,8 +24,9 @@ from assocpriv.client.baskets import Baskets, assemble_in_order
 from assocpriv.client.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
-from assocpriv.core.machine import workers_within
+from assocpriv.core.machine import free_memory, workers_within
 from assocpriv.core.parallel import map_ahead
+from assocpriv.files.parquet import ColumnChunk, column_chunks, is_inflated, parquet_errors
 
 Progress = Callable[[int, int], None]
 _Result = TypeVar("_Result")
@@ -378,27 +380,38 @@ def _parquet_cells(file: BinaryIO, budget: _Budget) -> Iterator[Callable[[], Cel
 
     # pages are read one after the other
     opened = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
+    chunks = _arrow_step(partial(column_chunks, file))
     source = _arrow_step(opened)
     columns = _parquet_columns(source.schema_arrow)
+    chunks = [chunk for chunk in chunks if f"{chunk.path}.".startswith(tuple(f"{name}." for name in columns))]
     if len(columns) == 2:
         n_rows = source.metadata.num_rows
         if n_rows > budget.units(_LONG_ROW_BYTES) >= 0:
             needed = n_rows * _LONG_ROW_BYTES >> 20
             budget.refuse(f"the long layout is read as a whole, which takes about {needed:,} MiB")
+        _check_claims(file, chunks, budget)
         yield partial(long_cells, *(_arrow_step(partial(source.read, columns=[name])).column(0) for name in columns))
         return
+    for _, at_once in groupby(chunks, lambda chunk: chunk.group if budget.memory_bytes is not None else 0):
+        _check_claims(file, list(at_once), budget)
     paths = [source.schema.column(place).path for place in range(len(source.schema))]
     # text is stored as a dictionary, mostly
-    yield from _list_batches(_arrow_step(partial(opened, read_dictionary=paths)), columns[0], budget)
+    source = _arrow_step(partial(opened, read_dictionary=paths))
+    yield from _list_batches(source, columns[0], sum(chunk.values for chunk in chunks), budget)
 
 
-def _list_batches(source: Any, column: str, budget: _Budget) -> Iterator[Callable[[], Cells]]:
-    n_cells = sum(
-        source.metadata.row_group(group).column(place).num_values
-        for group in range(source.num_row_groups)
-        for place in range(len(source.schema))
-        if source.schema.column(place).path.startswith(f"{column}.")
-    )
+def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: _Budget) -> None:
+    """Refuse what says that few bytes take more memory than there is: a basket cannot be read by halves."""
+    allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
+    if is_inflated(chunks, file.seek(0, os.SEEK_END), allowed):
+        needed = sum(chunk.memory_bytes for chunk in chunks)
+        raise BasketError(
+            f"the file's few bytes say that they take {needed >> 20:,} MiB of memory, more than the "
+            f"{allowed >> 20:,} MiB allowed; it is damaged or made to harm"
+        )
+
+
+def _list_batches(source: Any, column: str, n_cells: int, budget: _Budget) -> Iterator[Callable[[], Cells]]:
     rows = max(1, budget.chunk_bytes // _CELL_BYTES * source.metadata.num_rows // max(1, n_cells))
     batches = source.iter_batches(batch_size=rows, columns=[column])
     before = 0
@@ -410,9 +423,7 @@ def _list_batches(source: Any, column: str, budget: _Budget) -> Iterator[Callabl
 
 def _arrow_step(step: Callable[[], _Result]) -> _Result:
     """Take a step of reading Parquet; the texts of Arrow's errors are not passed on."""
-    import pyarrow as pa
-
-    with contextlib.suppress(pa.ArrowException, OSError, KeyError):
+    with contextlib.suppress(*parquet_errors()):
         return step()
     raise BasketError("the file is not Parquet, or is damaged; write it again or pass format= (--format)")
 

@@ -111,10 +111,17 @@ def _asked_column(columns: Sequence[object], role: str, asked: str) -> int:
 
 
 def _coded(values: Any) -> tuple[Any, Any]:
-    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance.
+
+    Raises:
+        BasketError: codes outside the array's dictionary.
+    """
     import pyarrow as pa
 
     is_dictionary, chunked = pa.types.is_dictionary(values.type), isinstance(values, pa.ChunkedArray)
+    if is_dictionary:
+        for chunk in values.chunks if chunked else [values]:
+            _check_codes(chunk)
     if chunked and is_dictionary:
         values = values.unify_dictionaries()
     elif not is_dictionary:
@@ -126,6 +133,15 @@ def _coded(values: Any) -> tuple[Any, Any]:
     distinct = values.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
     used = distinct.indices.take(values.indices).dictionary_encode()
     return used.indices, distinct.dictionary.take(used.dictionary)
+
+
+def _check_codes(values: Any) -> None:
+    """Refuse codes outside a dictionary, as a damaged file has them: Arrow would read whatever lies there in memory."""
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(values.indices).as_py()
+    if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(values.dictionary):
+        raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
 
 
 def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:

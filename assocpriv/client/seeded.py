@@ -2,7 +2,8 @@
 
 The report's value for an item is u_i = Σ_j ⟨column(i,j), ξ⟩·2^(r−1−j) (core/codes.py); it is present iff u_i < a.
 So a kept item takes a uniform u_i < a, a dropped one a uniform u_i ≥ a, which fixes m·r inner products of the
-seed ξ. To draw uniformly from the solutions: take a uniform ξ0; bring the columns into reduced form, each with
+seed ξ. Either is a part of one draw below a·(2^r − a): how much is drawn does not tell what is kept.
+To draw uniformly from the solutions: take a uniform ξ0; bring the columns into reduced form, each with
 a pivot bit no other has; flip the pivot bits of the equations that ξ0 breaks. ξ0 ↦ ξ is an affine projection
 onto the solutions whose linear part has all its fibres of equal size, so ξ is exactly uniform.
 
@@ -29,7 +30,9 @@ def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Fie
         entropy: draws one value per item in order, then the seed.
     """
     num, bits = plan.independent.insert_num, plan.independent.insert_bits
-    values = [entropy.below(num) if keep else num + entropy.below((1 << bits) - num) for keep in kept]
+    rest = (1 << bits) - num
+    drawn = [entropy.below(num * rest) for _ in kept]
+    values = [x % num if keep else num + x % rest for x, keep in zip(drawn, kept, strict=True)]
     seed = entropy.below(1 << plan.generator.seed_bits)
     columns = item_columns(plan.generator, bits, np.array(items, dtype=np.int64), field)
     reduced: list[tuple[int, int, int]] = []  # column, wanted product, pivot bit

@@ -17,6 +17,10 @@ class PrivacyLimitError(PlanError):
     """A plan whose operator breaks the promise it states."""
 
 
+class BudgetError(PlanError):
+    """A further report of a person whose reports have told all that a promise allows; a caller stops asking."""
+
+
 class WireError(AssocprivError, ValueError):
     """Report bytes or a report file that do not fit their plan."""
 

@@ -832,12 +832,11 @@ def _draw_words(words: Words, state: Ints, bits: int, drawn: Words) -> None:
 
 @kernel
 def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints) -> None:
-    """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped."""
-    num, span = shape[2], 1 << shape[3]
+    """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped, of as many words."""
+    num, rest = shape[2], (1 << shape[3]) - shape[2]
     for place in range(values.shape[0]):
-        kept = mask >> place & 1
-        drawn = 0 if span == 2 else _below(num if kept else span - num, words, state)
-        values[place] = num * (1 - kept) + drawn
+        drawn = _below(num * rest, words, state)
+        values[place] = drawn % num if mask >> place & 1 else num + drawn % rest
 
 
 @kernel

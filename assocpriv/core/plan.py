@@ -29,7 +29,9 @@ from assocpriv.core.view import View
 FORMAT = "assocpriv-plan"
 HIDDEN, IN_CLEAR = "hidden", "in clear"
 VERSION = 1
-WIDER_VERSION = 2  # of plans with a view, reports of a fixed size or sizes in clear; others stay what they were
+# of plans with a view, reports of a fixed size, sizes in clear or several reports a person; others stay what they were
+WIDER_VERSION = 2
+MOST_REPORTS_PER_PERSON = 1000
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -57,9 +59,14 @@ class Plan:
     one sampled to M items), and each size has an operator of its own. The promise then covers which items a transaction
     of this size holds; **the size itself lies outside it**.
 
+    The promise covers **all** reports of a person, who may send ``reports_per_person`` of them (client/ledger.py counts
+    them): together they are amplified by at most γ^R, which stays below the promise's limit. With sizes in clear this
+    holds within equal sizes only: for people whose baskets have the same sizes, report by report. What the sequence of
+    their sizes tells lies outside the promise, as each size does.
+
     Raises:
         PlanError: fields that contradict each other.
-        PrivacyLimitError: the operator's amplification is not strictly below the promise's limit.
+        PrivacyLimitError: the amplification of all reports of a person is not strictly below the promise's limit.
     """
 
     catalogue: Catalogue
@@ -70,10 +77,12 @@ class Plan:
     promise: Breach
     sizes: str = HIDDEN
     view: View = field(default_factory=View)
+    reports_per_person: int = 1
 
     def __post_init__(self) -> None:
         check_integer(self.transaction_size, "transaction_size", 1, MAX_TRANSACTION_SIZE)
         check_integer(self.itemset_size, "itemset_size", 1, self.transaction_size)
+        check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
         self.view.check_catalogue(self.catalogue)
         if self.sizes not in (HIDDEN, IN_CLEAR):
             raise PlanError("plan field sizes must be 'hidden' or 'in clear'; a newer release may know other modes")
@@ -84,13 +93,19 @@ class Plan:
                 "operator for each size 1 … transaction_size, in order"
             )
         self._check_kind()
-        if self.amplification >= self.promise.amplification_limit:
-            raise PrivacyLimitError(
-                f"the plan's amplification {_about(self.amplification)} breaks its promise, "
-                f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
-            )
+        self._check_promise()
         for operator in self.operators:
             self._check_generator(operator)
+
+    def _check_promise(self) -> None:
+        together = self.composed_amplification
+        if together >= self.promise.amplification_limit:
+            several = self.reports_per_person > 1
+            of_all = f" of {self.reports_per_person} reports together" if several else ""
+            raise PrivacyLimitError(
+                f"the plan's amplification{of_all} {_about(together)} breaks its promise, "
+                f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
+            )
 
     def _check_kind(self) -> None:
         fixed = [operator for operator in self.operators if isinstance(operator, FixedSizeOperator)]
@@ -164,8 +179,17 @@ class Plan:
 
     @property
     def amplification(self) -> Fraction:
-        """γ of what is sent, exactly: no report is more than γ times likelier under one basket than another."""
+        """γ of one report, exactly: no report is more than γ times likelier under one basket than another."""
         return max(operator.amplification for operator in self.operators)
+
+    @property
+    def composed_amplification(self) -> Fraction:
+        """γ^R of all that one person sends, exactly; with sizes in clear, within equal sizes report by report.
+
+        Each report is drawn with entropy of its own, so the likelihoods of several multiply, whatever their baskets
+        have to do with each other; and where each ratio can be γ, the product can be γ^R.
+        """
+        return self.amplification**self.reports_per_person
 
     @property
     def report_bits(self) -> int:
@@ -185,8 +209,12 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON content."""
-        wider = self.kind != "select-a-size" or self.sizes != HIDDEN or self.view != View()
-        return ({"view": self.view.to_json()} if wider else {}) | {
+        several = self.reports_per_person > 1
+        wider = self.kind != "select-a-size" or self.sizes != HIDDEN or self.view != View() or several
+        later = ({"view": self.view.to_json()} if wider else {}) | (
+            {"reports_per_person": self.reports_per_person} if several else {}
+        )
+        return later | {
             "format": FORMAT,
             "version": WIDER_VERSION if wider else VERSION,
             "kind": self.kind,
@@ -213,9 +241,10 @@ class Plan:
         return hashlib.sha256(self.canonical_json.encode("ascii")).hexdigest()
 
     def __repr__(self) -> str:
+        several = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
         return (
             f"Plan({self.plan_id[:12]}, {self.n_items} items, at most {self.transaction_size} a transaction, "
-            f"γ < {float(self.promise.amplification_limit):g}, {self.report_bits}-bit reports)"
+            f"γ{several} < {float(self.promise.amplification_limit):g}, {self.report_bits}-bit reports)"
         )
 
     @classmethod
@@ -232,7 +261,8 @@ class Plan:
         if type(version) is not int or content.get("kind") not in kinds.get(version, ()):
             raise PlanError("this plan's version or kind is unknown here; a newer release of assocpriv may read it")
         names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size"}
-        names |= {"view"} if version == WIDER_VERSION else set()
+        if version == WIDER_VERSION:
+            names |= {"view", *({"reports_per_person"} & content.keys())}
         fields = check_fields(content, "the top level", names | {"operators", "generator", "promise"})
         promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
         if not isinstance(fields["operators"], list):
@@ -246,11 +276,13 @@ class Plan:
             promise=Breach(promise["prior"], promise["posterior"]),
             sizes=fields["sizes"],
             view=View.from_json(fields["view"]) if version == WIDER_VERSION else View(),
+            reports_per_person=fields.get("reports_per_person", 1),
         )
+        # a plan has one text, and one id
         if (plan.kind, plan.to_json()["version"]) != (fields["kind"], version):
-            raise PlanError(
-                "the plan's kind or version is not that of what it holds"
-            )  # a plan has one text, and one id
+            raise PlanError("the plan's kind or version is not that of what it holds")
+        if "reports_per_person" in fields and plan.reports_per_person == 1:
+            raise PlanError("a plan of one report per person must leave reports_per_person out; drop the field")
         return plan
 
     @classmethod

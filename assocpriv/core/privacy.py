@@ -9,12 +9,20 @@ probability ≤ ρ1 has posterior ≥ ρ2 after one report. Statement 1: if
 no report causes an upward ρ1 → ρ2 or a downward ρ2 → ρ1 breach, for any property and any prior. At
 equality the posterior can reach ρ2, so everything here keeps γ strictly below the limit.
 
+Background knowledge changes nothing: let Z be anything known about X, a function of it or a random variable, that the
+randomizer's draws do not depend on. Then P[y | x, z] = p[x → y], so γ is the same for whoever knows Z = z; only their
+prior is P[· | z]. The promise is about that prior.
+
+Several reports of one person, drawn with independent draws, compose: p[x → (y, y')] = p[x → y]·p'[x → y'], so their γ
+multiply, also where the second randomizer was chosen by what the first one showed.
+
 Source: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining,
 PODS 2003, sections 3 and 4.
 """
 
 import math
 import re
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -23,6 +31,9 @@ from assocpriv.core.errors import PlanError
 
 _LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
 _LOG_DIGITS = 400
+_ROOT_BITS = 1200
+_LARGEST_EPSILON = 700  # e^700 is still a double
+_LARGEST_ROUNDING = 1e-9  # by which floats may miss a sum of 1
 _PLAIN_NUMBER = re.compile(r"-?[0-9./]{1,60}(e-?[0-9]{1,2})?", re.ASCII)
 
 
@@ -122,5 +133,178 @@ def epsilon(amplification: Fraction) -> float:
         # each logarithm is right to its last digit, so the digits that cancel cannot reach the first seventeen
         exact = context.subtract(Decimal(amplification.numerator).ln(), Decimal(amplification.denominator).ln())
         exact += Decimal(1).scaleb(10 - _LOG_DIGITS)
+    return float_up(exact)
+
+
+def float_up(exact: Decimal | Fraction) -> float:
+    """Return the least float that is not below a number.
+
+    >>> float_up(Fraction(1, 3)) > Fraction(1, 3) > -float_up(-Fraction(1, 3))
+    True
+    """
     nearest = float(exact)
-    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+    return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
+
+
+def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
+    """Return e^ε as a limit for γ: the largest multiple of 10^-24 that is not above it.
+
+    A γ below it has an ε below the one given. ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and is taken exactly
+    as written: a float means its shortest decimal form.
+
+    Raises:
+        PlanError: not a number from 0 to 700.
+
+    >>> float(amplification_of("1")), amplification_of(0)
+    (2.718281828459045, Fraction(1, 1))
+    """
+    text = str(epsilon_limit).strip()[:80]
+    try:
+        exponent = Fraction(text if _PLAIN_NUMBER.fullmatch(text) else "")
+    except (ValueError, ZeroDivisionError):
+        raise PlanError(f"epsilon must be a number of nats such as 2.9, got {text[:40]!r}") from None
+    if not 0 <= exponent <= _LARGEST_EPSILON:
+        raise PlanError(f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {text[:40]}")
+    with localcontext(prec=2 * _LOG_DIGITS) as context:
+        quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+        power = Fraction(context.exp(quotient)) * (1 - Fraction(1, 10**_LOG_DIGITS))  # safely below e^ε
+    return max(Fraction(1), Fraction(math.floor(power * _LARGEST_DENOMINATOR), _LARGEST_DENOMINATOR))
+
+
+def compose(amplifications: Iterable[Fraction]) -> Fraction:
+    """Return the γ of several reports of one person together: the product; 1 if there are none.
+
+    >>> compose([Fraction(19), Fraction(19)])
+    Fraction(361, 1)
+    """
+    return math.prod(amplifications, start=Fraction(1))
+
+
+def prior_out_of_reach(posterior: Fraction, amplification: Fraction) -> Fraction:
+    """Return the prior below which no γ-amplifying report lifts a property's probability to ``posterior``.
+
+    At this prior itself only a γ equal to ``amplification`` reaches the posterior, so it is safe too where γ is
+    strictly below, as a plan's is below its limit. The same number is what a probability of ``posterior`` cannot fall
+    below: upward and downward breaches have one limit.
+
+    >>> prior_out_of_reach(Fraction(1, 2), Fraction(19))
+    Fraction(1, 20)
+    """
+    return lowest_posterior(posterior, amplification)
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefRange:
+    """What one report can make of a property's prior probability: the least and the largest posterior."""
+
+    prior: Fraction
+    lowest: Fraction
+    highest: Fraction
+
+
+def breach_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tuple[BeliefRange, ...]:
+    """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior.
+
+    Both ends are attained: by a report that is γ times likelier where the property holds, or where it does not.
+
+    >>> [str(row.highest) for row in breach_curve(Fraction(19), [Fraction(1, 100), Fraction(1, 20)])]
+    ['19/118', '1/2']
+    """
+    return tuple(
+        BeliefRange(prior, lowest_posterior(prior, amplification), highest_posterior(prior, amplification))
+        for prior in priors
+    )
+
+
+def largest_rise(amplification: Fraction) -> float:
+    """Return the most that one γ-amplifying report adds to any probability, or takes from it, rounded up.
+
+    The rise γπ/(1+(γ−1)π) − π is largest at π = 1/(1+√γ), where it is (√γ−1)/(√γ+1).
+
+    >>> largest_rise(Fraction(9))
+    0.5
+    """
+    scale = amplification.denominator << _ROOT_BITS
+    square = amplification.numerator * amplification.denominator << 2 * _ROOT_BITS  # of √γ · scale
+    root = math.isqrt(square - 1) + 1  # rounded up; (r−1)/(r+1) grows with r
+    return float_up(Fraction(root - scale, root + scale))
+
+
+Number = Fraction | float
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A private value X of any finite prior, and a randomizer of it: P[X = x], and p[x → y] in rows x, columns y.
+
+    Of Fractions every answer is exact; of floats it is as near as they are. Outputs of probability 0 are ignored.
+
+    Raises:
+        PlanError: probabilities that are negative or do not add up to 1, or rows of different lengths.
+
+    >>> fair = Channel([Fraction(1, 2)] * 2, [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
+    >>> fair.amplification, fair.posterior_range({0})
+    (Fraction(3, 1), (Fraction(1, 4), Fraction(3, 4)))
+    """
+
+    prior: Sequence[Number]
+    transition: Sequence[Sequence[Number]]
+
+    def __post_init__(self) -> None:
+        _check_distribution(self.prior, "the prior")
+        if len(self.transition) != len(self.prior):
+            raise PlanError(
+                f"a randomizer needs a row for each of the {len(self.prior)} values, got {len(self.transition)}"
+            )
+        for x, row in enumerate(self.transition):
+            _check_distribution(row, f"row {x} of the randomizer")
+            if len(row) != len(self.transition[0]):
+                raise PlanError(f"row {x} of the randomizer has {len(row)} outputs, row 0 {len(self.transition[0])}")
+
+    @property
+    def amplification(self) -> Number:
+        """The largest ratio p[x1 → y] / p[x2 → y]; infinite where a zero stands beside a positive number."""
+        columns = [column for column in zip(*self.transition, strict=True) if any(column)]
+        ratios: list[Number] = [max(column) / min(column) if min(column) else math.inf for column in columns]
+        return max(ratios)
+
+    def probability(self, values: Collection[int]) -> Number:
+        """Return the prior probability of a property, given by the set of values x that have it."""
+        return sum((self.prior[x] for x in values), Fraction(0))
+
+    def posterior(self, output: int) -> tuple[Number, ...]:
+        """Return P[X = x | y] for every x.
+
+        Raises:
+            PlanError: this output has probability 0.
+        """
+        joint = [p * row[output] for p, row in zip(self.prior, self.transition, strict=True)]
+        total = sum(joint, Fraction(0))
+        if not total:
+            raise PlanError(f"output {output} has probability 0, so nothing can be said after it")
+        return tuple(part / total for part in joint)
+
+    def posterior_range(self, values: Collection[int]) -> tuple[Number, Number]:
+        """Return the smallest and the largest posterior of a property, over all outputs that can occur."""
+        inside = set(values)
+        found = []
+        for column in zip(*self.transition, strict=True):
+            joint = [p * chance for p, chance in zip(self.prior, column, strict=True)]
+            total = sum(joint, Fraction(0))
+            if total:
+                found.append(sum((joint[x] for x in inside), Fraction(0)) / total)
+        return min(found), max(found)
+
+    def causes(self, breach: Breach, values: Collection[int]) -> bool:
+        """Tell whether some output causes the breach, upward or downward, for a property (EGS03, definitions 1–3)."""
+        prior, (lowest, highest) = self.probability(values), self.posterior_range(values)
+        upward = prior <= breach.prior and highest >= breach.posterior
+        return upward or (prior >= breach.posterior and lowest <= breach.prior)
+
+
+def _check_distribution(values: Sequence[Number], name: str) -> None:
+    total = sum(values, Fraction(0))
+    rounding = _LARGEST_ROUNDING if isinstance(total, float) else 0
+    # written so that not-a-number is refused
+    if not (all(value >= 0 for value in values) and 1 - rounding <= total <= 1 + rounding):
+        raise PlanError(f"{name} must be probabilities that add up to 1, got a sum of {float(total):.12g}")

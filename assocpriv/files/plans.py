@@ -1,5 +1,6 @@
 """Plan files: the plan as JSON text."""
 
+import io
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.plan import Plan
 from assocpriv.files.atomic import atomic_output
 
-_LARGEST_FILE = 64 << 20  # a million names fit; anything longer is not a plan
+_LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
 
 
 def write_plan(plan: Plan, path: str | Path, *, force: bool = False) -> None:
@@ -27,19 +28,11 @@ def read_plan(path: str | Path) -> Plan:
     Raises:
         PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks.
     """
-    source = Path(path)
-    try:
-        if source.stat().st_size > _LARGEST_FILE:
-            raise PlanError(f"{source} is not a plan: it is larger than {_LARGEST_FILE >> 20} MiB")
-        text = source.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise PlanError(f"cannot read the plan {source}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise PlanError(f"{source} is not a plan: it is not UTF-8 text") from None
+    text = read_text(path, "plan")
     try:
         return Plan.parse(text)
     except PlanError as error:
-        raise type(error)(f"{source}: {error}") from None
+        raise type(error)(f"{path}: {error}") from None
 
 
 def read_catalogue(path: str | Path) -> Catalogue:
@@ -62,8 +55,12 @@ def read_text(path: str | Path, what: str) -> str:
         PlanError: the file cannot be read, or is not UTF-8 text.
     """
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        with Path(path).open("rb") as file:
+            content = file.read(_LARGEST_FILE + 1)  # whatever size a device or a pipe may claim
+        if len(content) > _LARGEST_FILE:
+            raise PlanError(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
     except OSError as error:
         raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise PlanError(f"the {what} {path} is not UTF-8 text") from None
+        raise PlanError(f"{path} is not a {what}: it is not UTF-8 text") from None

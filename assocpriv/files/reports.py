@@ -16,12 +16,14 @@ from assocpriv.core.errors import WireError
 from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.wire import check_packed, pack_reports
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
+_ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
 _SIFTED = 1 << 24  # bytes of reports that are sorted by their size at a time
 _WRITER: dict[str, Any] = {
     "compression": "none",
@@ -227,14 +229,8 @@ def _is_mined(path: Path) -> bool:
 
     try:
         return ITEMSETS_KEY in (pq.read_schema(path).metadata or {})
-    except _parquet_errors():
+    except parquet_errors():
         return False  # damaged: to be told when it is opened
-
-
-def _parquet_errors() -> tuple[type[BaseException], ...]:
-    import pyarrow as pa
-
-    return (pa.ArrowException, OSError, ValueError)  # ValueError: names in the footer that are not UTF-8
 
 
 def _open(path: Path) -> tuple[Plan, int]:
@@ -247,8 +243,14 @@ def _open(path: Path) -> tuple[Plan, int]:
     try:
         with pq.ParquetFile(path) as file:
             schema, rows = file.schema_arrow, file.metadata.num_rows
-    except _parquet_errors() as error:
+        with path.open("rb") as footer:
+            chunks = column_chunks(footer)
+    except parquet_errors() as error:
         raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}") from None
+    if is_inflated(chunks, path.stat().st_size, _ALLOWED):
+        raise WireError(
+            f"{path} is damaged or made to harm: so few bytes cannot hold the {rows:,} reports it says it has"
+        )
     text = (schema.metadata or {}).get(PLAN_KEY)
     if text is None:
         raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
@@ -274,7 +276,7 @@ def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint
                 done += len(packed)
     except WireError:
         raise
-    except _parquet_errors() as error:
+    except parquet_errors() as error:
         raise WireError(f"{path} is damaged: {_first_line(error)}") from None
     if done != promised:
         raise WireError(f"{path} is damaged: it says it holds {promised:,} reports, but {done:,} can be read")

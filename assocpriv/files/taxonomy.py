@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError
+from assocpriv.core.view import MAX_ANCESTORS
 from assocpriv.files.plans import read_text
 
 
@@ -87,6 +88,10 @@ def _parsed(text: str) -> Taxonomy:
         names = [cell.strip() for cell in row]
         while names and not names[-1]:
             names.pop()
+        if len(names) > MAX_ANCESTORS + 1:
+            raise PlanError(
+                f"line {rows.line_num} has more than {MAX_ANCESTORS + 1} names; a name has at most 64 above it"
+            )
         lines.add(names, rows.line_num)
     if not lines.parents:
         raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")

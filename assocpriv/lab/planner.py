@@ -8,6 +8,8 @@ With sizes in clear there is a design for each size, and one generator for all: 
 comes within 2% of its own least error; each size then takes its best design that this generator can serve. Sizes may
 have different ρ, and different r where the generator has room.
 
+Where a person sends R reports, each is designed for the R-th root of the promise's limit.
+
 Source: EGS03, section 5.
 """
 
@@ -32,7 +34,7 @@ from assocpriv.core.codes import (
 from assocpriv.core.errors import PlanError
 from assocpriv.core.generator import MAX_SEED_BITS, Generator
 from assocpriv.core.operator import MAX_TRANSACTION_SIZE, Operator
-from assocpriv.core.plan import HIDDEN, IN_CLEAR, Plan
+from assocpriv.core.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.view import View
 from assocpriv.lab.designs import LARGEST_INSERT_BITS, Design, round_design, search_designs
@@ -40,6 +42,7 @@ from assocpriv.lab.fixed_designs import FixedDesign, round_fixed_design, search_
 from assocpriv.server.apriori import MOST_CANDIDATES
 
 DEFAULT_REPORTS = 1_000_000
+_ROOT_BITS = 64  # after the point of the γ that each of several reports is designed for
 _WITHIN = 1.02  # designs this near the least error compete on report length
 _CODES = ("auto", "bch", "reed-solomon", "none")
 _KINDS = ("auto", "independent", "fixed-size")
@@ -67,6 +70,7 @@ def make_plan(
     sizes: str = HIDDEN,
     kind: str = "auto",
     view: View | None = None,
+    reports_per_person: int = 1,
     progress: Progress | None = None,
 ) -> Plan:
     """Return the plan with the least error among those that keep the promise.
@@ -77,7 +81,7 @@ def make_plan(
     Args:
         items: number of items (then named 0 … n−1) or their names.
         transaction_size: M, the number of items every transaction is padded or sampled to, 1..15.
-        promise: the breach that no report may cause.
+        promise: the breach that no report may cause, nor all reports of one person together.
         itemset_size: K, the largest itemsets to be estimated; 3 (or M if that is less) by default.
         reports: number of reports N that the planner counts on.
         code: ``bch``, ``reed-solomon``, ``none`` (one bit an item), or ``auto``: whichever makes the shortest report.
@@ -90,6 +94,7 @@ def make_plan(
         kind: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as make the
             report hold some number of items), or ``auto``: the better one of both where the catalogue is short enough.
         view: how clients make a transaction of a basket; by default they look its items up.
+        reports_per_person: R, how many reports one person may send, 1..1000; each then tells less.
         progress: called with (done, total) steps.
 
     Raises:
@@ -98,13 +103,14 @@ def make_plan(
     """
     if not isinstance(promise, Breach):
         raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(promise).__name__}")
-    catalogue, view = _catalogue(items), view or View()
+    catalogue, view = catalogue_of(items), view or View()
     view.check_catalogue(catalogue)
     check_range("transaction_size", transaction_size, 1, MAX_TRANSACTION_SIZE)
     largest = min(3, transaction_size) if itemset_size is None else itemset_size
     check_range("itemset_size (K)", largest, 1, transaction_size)
     check_range("reports", reports, 1, 10**15)
     check_range("largest_insert_bits", largest_insert_bits, 1, LARGEST_INSERT_BITS)
+    limit = limit_of_each(promise, reports_per_person)
     if code not in _CODES:
         raise PlanError(f"code must be one of {', '.join(_CODES)}, got {code!r}")
     if sizes not in (HIDDEN, IN_CLEAR):
@@ -114,7 +120,7 @@ def make_plan(
         # with so many items mining must be able to leave most of them out before it comes to larger sizes
         targets = list(range(1, max(targets) + 1))
     padded, independent = len(catalogue) + transaction_size, transaction_size + largest
-    limit, thresholds = promise.amplification_limit, _thresholds_only(pattern)
+    thresholds = _thresholds_only(pattern)
     fixed: list[FixedDesign] = []
     if _tries_fixed_size(kind, code, sizes, thresholds, padded, independent):
         told = progress if kind == "fixed-size" else None  # it is the shorter one of two searches
@@ -143,7 +149,16 @@ def make_plan(
         best = _shortest(candidates, code, padded, independent)
         if isinstance(best, FixedDesign):
             operator = round_fixed_design(best, transaction_size, limit)
-            return Plan(catalogue, transaction_size, largest, (operator,), Generator(), promise, view=view)
+            return Plan(
+                catalogue,
+                transaction_size,
+                largest,
+                (operator,),
+                Generator(),
+                promise,
+                view=view,
+                reports_per_person=reports_per_person,
+            )
     if sizes == HIDDEN:
         designs = [_shortest(found[0], code, padded, independent)]
         generator = choose_generator(code, padded, designs[0].insert_bits, independent)
@@ -153,15 +168,52 @@ def make_plan(
         catalogue=catalogue,
         transaction_size=transaction_size,
         itemset_size=largest,
-        operators=tuple(
-            round_design(design, m, promise.amplification_limit)
-            for design, m in zip(designs, transaction_sizes, strict=True)
-        ),
+        operators=tuple(round_design(design, m, limit) for design, m in zip(designs, transaction_sizes, strict=True)),
         generator=generator,
         promise=promise,
         sizes=sizes,
         view=view,
+        reports_per_person=reports_per_person,
     )
+
+
+def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:
+    """Return the γ that each of R reports must stay strictly below for all of them to keep a promise together.
+
+    It is the R-th root of the promise's limit, rounded down to a multiple of 2^-64 by integers alone; of one report the
+    limit itself.
+
+    Args:
+        promise: the breach that no R reports may cause.
+        reports_per_person: R, 1..1000.
+
+    Raises:
+        PlanError: R is out of range.
+        TypeError: R is no int.
+
+    >>> limit_of_each(Breach("5%", "95%"), 2)
+    Fraction(19, 1)
+    """
+    check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
+    limit = promise.amplification_limit
+    if reports_per_person == 1:
+        return limit
+    # γ ≤ root/2^64 < limit^(1/R) holds iff root^R ≤ limit · 2^(64 R), and so iff root^R ≤ its whole part
+    scaled = (limit.numerator << _ROOT_BITS * reports_per_person) // limit.denominator
+    return Fraction(_whole_root(scaled, reports_per_person), 1 << _ROOT_BITS)
+
+
+def _whole_root(value: int, degree: int) -> int:
+    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
+    bits = value.bit_length()
+    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle**degree <= value:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _tries_fixed_size(kind: str, code: str, sizes: str, thresholds_only: bool, n_items: int, independent: int) -> bool:
@@ -213,6 +265,7 @@ def best_operators(
     reports: int,
     *,
     pattern: str = "any",
+    reports_per_person: int = 1,
     progress: Progress | None = None,
 ) -> dict[int, Operator]:
     """Return for each transaction size the operator with the least worst error, whatever its reports' length.
@@ -223,12 +276,13 @@ def best_operators(
         targets: itemset sizes k whose LDS counts.
         reports: number of reports N.
         pattern: as for :func:`make_plan`.
+        reports_per_person: as for :func:`make_plan`.
         progress: called with (done, total).
 
     Raises:
         PlanError: no operator fits.
     """
-    limit, only = promise.amplification_limit, _thresholds_only(pattern)
+    limit, only = limit_of_each(promise, reports_per_person), _thresholds_only(pattern)
     found = _search_sizes(transaction_sizes, limit, targets, reports, thresholds_only=only, progress=progress)
     return {
         m: round_design(min(_near_the_best(designs), key=lambda design: design.worst_support), m, limit)
@@ -236,7 +290,13 @@ def best_operators(
     }
 
 
-def _catalogue(items: int | Iterable[str]) -> Catalogue:
+def catalogue_of(items: int | Iterable[str]) -> Catalogue:
+    """Return the catalogue of a number of items or of their names.
+
+    Raises:
+        PlanError: no items, or names that cannot be a catalogue's.
+        TypeError: neither.
+    """
     if isinstance(items, Catalogue):
         return items
     if isinstance(items, int):

@@ -4,8 +4,9 @@ Sees mined tables and plans. The catalogue is either a shortlist, the single ite
 wanted, or these itemsets themselves. Transactions are what a basket holds of it: smaller than baskets, and so M and
 the noise.
 
-The promise is the first plan's, and it holds for each answer. Whoever answers both plans is told more about: γ
-multiplies, and so does what two servers could learn together.
+The promise is the first plan's, and it holds for all reports that a person may send under one plan; under the next plan
+that is one. Whoever answers both plans is told more about: γ multiplies, and so does what two servers could learn
+together.
 """
 
 from collections.abc import Sequence
@@ -16,14 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
 from assocpriv.core.view import View
 from assocpriv.lab.planner import check_range
-from assocpriv.lab.rounds import Schedule, plan_itemsets, plan_shortlist
+from assocpriv.lab.rounds import Schedule, items_share, plan_items, plan_itemsets, plan_shortlist
 from assocpriv.lab.schedule import held_entries, shortlist
-from assocpriv.server.combine import KeptShares, Supports, sizes_held, undo_table
+from assocpriv.server.combine import KeptShares, Supports, sizes_held, sizes_of_table, undo_table
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.knowledge import Knowledge, measured
 from assocpriv.server.sampled import SizeShares
@@ -49,6 +51,7 @@ class Refinement:
         basis: where that comes from: ``histogram`` (reports of a sizes plan), or ``poisson`` around the sum of the
             supports.
         reports: how many were planned for.
+        people: who should answer each of the rounds to come, by their names, after a round of sizes; None after others.
     """
 
     plan: Plan
@@ -56,15 +59,19 @@ class Refinement:
     held: SizeShares
     basis: str
     reports: int
+    people: dict[str, int] | None = None
 
     @property
     def amplification_limit(self) -> Fraction:
-        """The γ that both answers of one person together stay strictly below: the limits' product."""
+        """The γ that all reports of one person under both plans stay strictly below: the limits' product.
+
+        With R1 and R2 reports a person it bounds γ1^R1 · γ2^R2, for each plan keeps its own power below its limit.
+        """
         return self.before.promise.amplification_limit * self.plan.promise.amplification_limit
 
     @property
     def highest_posterior(self) -> Fraction:
-        """What the promise's prior becomes at most for whoever answers both plans; strictly below."""
+        """What the promise's prior becomes at most for whoever answers both plans, in full; strictly below."""
         return highest_posterior(self.plan.promise.prior, self.amplification_limit)
 
     @property
@@ -81,8 +88,12 @@ def refine(
     candidates: bool = False,
     sizes: SizeShares | None = None,
     reports: int | None = None,
+    catalogue: Catalogue | None = None,
 ) -> Refinement:
     """Plan the next round, for other people, from a mined table.
+
+    After a round of sizes the next one asks about all items, and how people are split over the rounds to come follows
+    from the sizes, too.
 
     Args:
         frame: a mined table.
@@ -93,7 +104,9 @@ def refine(
         candidates: make the itemsets of the table the entries, at most ``Schedule.candidates`` · top by support with
             all their subsets as far as there is room, instead of the single items.
         sizes: of whole baskets; a Poisson law around the sum of the supports by default.
-        reports: how many people will answer; as many as in the table by default.
+        reports: how many people will answer; as many as in the table by default. After a round of sizes all that will
+            be asked in any round; by default 49 times as many as in the table, so that it was of 2%.
+        catalogue: after a round of sizes that counted all names, the items to ask about.
 
     Raises:
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two entries.
@@ -105,6 +118,10 @@ def refine(
             f"the table was mined with plan {facts['plan_id'][:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
+    if plan.view.kind == "sizes" and not candidates:
+        return _after_sizes(frame, plan, top, catalogue, reports)
+    if catalogue is not None:
+        raise EstimateError("a catalogue goes with a table of sizes; from other tables come the entries themselves")
     if plan.view.kind != "items":
         raise EstimateError(
             f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round"
@@ -126,6 +143,43 @@ def refine(
     names = [plan.catalogue[item] for (item,) in items]
     made, held = plan_shortlist(names, supports, plan.promise, whole or poisson(_mean(supports)), people, top)
     return Refinement(_with_view_of(made, plan), plan, held, POISSON if whole is None else HISTOGRAM, people)
+
+
+def _after_sizes(
+    frame: "pd.DataFrame", plan: Plan, top: int, catalogue: Catalogue | None, reports: int | None
+) -> Refinement:
+    """Plan the round of all items, and split the people over it and those to come."""
+    counted = _counted(plan)
+    if (counted is None) == (catalogue is None):
+        raise EstimateError(
+            "the sizes plan counted all names, so give the catalogue of the items to ask about"
+            if catalogue is None
+            else "the sizes plan says which names count; these are the catalogue, so give no other"
+        )
+    items = counted or catalogue
+    assert items is not None
+    check_range("top", top, 1, _MOST_TOP)
+    schedule = Schedule()
+    asked: int = mining_facts(frame)["reports"]
+    left = round(asked * (1 - schedule.sizes) / schedule.sizes) if reports is None else reports
+    check_range("reports", left, 1, 10**15)
+    sizes = sizes_of_table(frame)
+    people = asked + left
+    share = items_share(len(items), plan.promise, sizes, people, top)
+    _, *shares = replace(schedule, sizes=asked / people).shares(share)
+    split = dict(zip(("items", "shortlist", "itemsets"), (round(part * people) for part in shares), strict=True))
+    view = View(others="drop" if counted else "error", parents=plan.view.parents, left_out=plan.view.left_out)
+    made = replace(plan_items(items, plan.promise, sizes, split["items"]), view=view)
+    return Refinement(made, plan, sizes, HISTOGRAM, split["items"], split)
+
+
+def _counted(plan: Plan) -> Catalogue | None:
+    """Return the names that a plan of sizes counts, numbers in their order; None if these are all names."""
+    counted = plan.view.counted
+    if not counted:
+        return None
+    numbers = set(map(str, range(len(counted))))
+    return Catalogue.numbered(len(counted)) if numbers == set(counted) else Catalogue(counted)
 
 
 def _knowledge(frame: "pd.DataFrame", plan: Plan, whole: SizeShares | None) -> Knowledge:

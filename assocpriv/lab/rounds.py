@@ -41,6 +41,7 @@ _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs an
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
 _TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10)
+_LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
 _SHARES_LATER = (2, 3, 4, 5, 6, 8)
 
 
@@ -50,8 +51,11 @@ class Schedule:
 
     Attributes:
         rounds: 1 (items alone), 2 (and a shortlist) or 3 (and itemsets).
-        sizes, items, itemsets: shares of the people; who is left answers for the shortlist. With fewer rounds their
-            people go to the last one.
+        sizes: share of the people who tell sizes.
+        items: share of the people who are asked about all items; by default what their answers suggest
+            (:func:`items_share`). With one round all that are left.
+        itemsets: with three rounds, share of those left then who are asked about itemsets; the others answer for the
+            shortlist.
         shortlist: entries of the shortlist, a multiple of the itemsets wanted: at least this many …
         most: … and at most this many, as far as items lie within ``within`` standard errors of the wanted ones.
         candidates: entries of the catalogue of itemsets, a multiple of the itemsets wanted.
@@ -59,19 +63,41 @@ class Schedule:
 
     rounds: int = 3
     sizes: float = 0.02
-    items: float = 0.5
-    itemsets: float = 0.2
+    items: float | None = None
+    itemsets: float = 0.42
     shortlist: float = 1.25
     most: float = 4.0
     within: float = 1.5
     candidates: float = 1.5
 
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """Shares of the people by group: sizes, items, shortlist, itemsets."""
-        items = self.items if self.rounds > 1 else 1 - self.sizes
-        itemsets = self.itemsets if self.rounds > 2 else 0.0
-        return self.sizes, items, max(0.0, 1 - self.sizes - items - itemsets), itemsets
+    def shares(self, items: float) -> tuple[float, ...]:
+        """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""
+        asked = min(items, 1 - self.sizes) if self.rounds > 1 else 1 - self.sizes
+        rest = 1 - self.sizes - asked
+        itemsets = self.itemsets * rest if self.rounds > 2 else 0.0
+        return self.sizes, asked, rest - itemsets, itemsets
+
+
+def items_share(n_items: int, promise: Breach, sizes: SizeShares, people: int, wanted: int) -> float:
+    """Return which share of the people to ask about all items: more, the larger the noise is beside what is looked for.
+
+    Looked for are items as frequent as the last of those wanted, were supports to follow Zipf's law and add up to the
+    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
+
+    Args:
+        n_items: of the catalogue.
+        promise: the breach that no report may cause.
+        sizes: of baskets.
+        people: in all rounds together.
+        wanted: itemsets.
+    """
+    focus = single_focus(_TYPICAL)
+    m = _best_size(n_items, promise, focus, sizes, people // 2, _TRANSACTION_SIZES)
+    operator = focused_operator(m, n_items + m, promise.amplification_limit, focus)
+    noise = math.sqrt(focus.error(operator) / (people / 2)) / _kept(sizes, m, 1)
+    harmonic = math.log(n_items) + 0.577
+    looked_for = max(sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
+    return min(max(0.45 + 0.12 * math.log2(noise / looked_for / 0.3), _LEAST_ITEMS), _MOST_ITEMS)
 
 
 # ---- plans

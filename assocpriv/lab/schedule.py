@@ -25,6 +25,7 @@ from assocpriv.lab.rounds import (
     BOUNDS,
     LARGEST_SIZE,
     Schedule,
+    items_share,
     plan_items,
     plan_itemsets,
     plan_shortlist,
@@ -91,11 +92,17 @@ def run_rounds(
     schedule = schedule or Schedule()
     run = _Run(baskets.catalogue, promise, wanted, schedule, SystemEntropy() if seed is None else SeededEntropy(seed))
     order = np.random.default_rng(seed).permutation(len(baskets))
-    ends = np.rint(np.cumsum(schedule.shares)[:-1] * len(baskets)).astype(np.int64)
-    groups = [_take(baskets, np.sort(part)) for part in np.split(order, ends)]
-    if min(len(groups[0]), len(groups[1])) < 2:
+    first = round(schedule.sizes * len(baskets))
+    if first < 2:
         raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
-    sizes = run.ask_sizes(groups[0])
+    sizes = run.ask_sizes(_take(baskets, np.sort(order[:first])))
+    share = schedule.items
+    if share is None:
+        share = items_share(len(baskets.catalogue), promise, sizes, len(baskets), wanted)
+    ends = np.rint(np.cumsum(schedule.shares(share))[:-1] * len(baskets)).astype(np.int64)
+    groups = [_take(baskets, np.sort(part)) for part in np.split(order, ends)]
+    if len(groups[1]) < 2:
+        raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
     rounds = [run.ask_items(groups[1], sizes)]
     if schedule.rounds > 1:
         rounds.append(run.ask_shortlist(groups[2], rounds[0]))

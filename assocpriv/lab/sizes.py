@@ -59,6 +59,7 @@ def propose_transaction_size(
     pattern: str = "any",
     target: Iterable[int | str] | int | str | None = None,
     mode: str = HIDDEN,
+    reports_per_person: int = 1,
     progress: Progress | None = None,
 ) -> list[SizeRow]:
     """Return a row for each transaction size from K up to the longest basket (15 at most), one of them proposed.
@@ -76,6 +77,7 @@ def propose_transaction_size(
         pattern: as for :func:`assocpriv.plan`.
         target: as for :func:`assocpriv.plan`: the itemset sizes that matter.
         mode: ``hidden``, or ``in clear``: then errors are those of the sample's mixture of sizes.
+        reports_per_person: as for :func:`assocpriv.plan`.
         progress: called with (done, total) steps.
 
     Raises:
@@ -94,7 +96,15 @@ def propose_transaction_size(
     targets = target_sizes(target, largest)
     candidates = range(largest, max(largest, min(longest, MAX_TRANSACTION_SIZE)) + 1)
     searched = candidates if mode == HIDDEN else range(1, candidates[-1] + 1)
-    operators = best_operators(searched, promise, targets, reports, pattern=pattern, progress=progress)
+    operators = best_operators(
+        searched,
+        promise,
+        targets,
+        reports,
+        pattern=pattern,
+        reports_per_person=reports_per_person,
+        progress=progress,
+    )
     models = {m: SupportModel.of(operator) for m, operator in operators.items()}
     held = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
     rows = [_row(sizes, m, held, targets, _groups(sizes, m, models, reports, mode)) for m in candidates]

@@ -6,6 +6,7 @@ with each itemset's ``count``, for the joint covariance of supports. Files carry
 metadata, JSON as fields, CSV in a first line that starts with ``# assocpriv-itemsets``.
 """
 
+import csv
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,6 +28,7 @@ from assocpriv.core.privacy import parse_probability
 from assocpriv.core.transition import SupportModel
 from assocpriv.core.view import View
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import Reports
 from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, measure, mine_levels
 from assocpriv.server.consistent import consistent_supports, sparse_covariance
@@ -423,6 +425,7 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
     """
     source = Path(path)
     kind = output_format(source)
+    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
     try:
         frame, facts = READERS[kind](source)
         if kind == "json" and not len(frame):
@@ -434,7 +437,7 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
         _check_table(frame, mining_facts(frame))
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
-    except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+    except damage as error:
         reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else "it is damaged or not mined here"
         raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
     return frame

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.files.parquet import column_chunks, is_inflated
 from assocpriv.files.reports import ITEMSETS_KEY
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"
 GROUP_COUNTS = "group_counts"  # a list for each itemset, where there are several groups
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
+_LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
 _CSV_MARK = f"# {FORMAT} "
 
 
@@ -76,7 +78,13 @@ def _write_json(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) 
 def _read_parquet(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
     import pyarrow.parquet as pq
 
+    # a table repeats no itemset, so its memory is in proportion to its bytes
+    with source.open("rb") as file:
+        chunks = column_chunks(file)
+    if is_inflated(chunks, source.stat().st_size, _LEAST_ALLOWED):
+        raise EstimateError("its few bytes say that they hold more than a table can")
     table = pq.read_table(source)
+    table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
     _refuse_combined("support_1" in table.column_names)
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
     frame = table.to_pandas()

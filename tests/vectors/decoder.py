@@ -62,7 +62,10 @@ def check_plan(plan: Any) -> None:
     _demand(type(plan.get("version")) is int and plan["version"] in (1, 2), "version")
     _demand(plan.get("kind") in ("select-a-size", "fixed-size"), "kind")
     names = "format version kind catalogue sizes transaction_size itemset_size operators generator promise"
-    _object(plan, names if plan["version"] == 1 else f"{names} view")
+    several = plan["version"] == 2 and "reports_per_person" in plan
+    _object(plan, names if plan["version"] == 1 else f"{names} view reports_per_person" if several else f"{names} view")
+    if several:
+        _whole(plan["reports_per_person"], 2, 1000, "reports_per_person")
     _demand(plan["sizes"] in ("hidden", "in clear"), "sizes")
     fixed, in_clear = plan["kind"] == "fixed-size", plan["sizes"] == "in clear"
     _demand(not (fixed and in_clear), "a fixed size and sizes in clear")
@@ -79,7 +82,7 @@ def check_plan(plan: Any) -> None:
     if plan["version"] == 2:
         _check_view(plan["view"], plan, n)
         idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
-        _demand(fixed or in_clear or plan["view"] != idle, "nothing here needs version 2")
+        _demand(fixed or in_clear or several or plan["view"] != idle, "nothing here needs version 2")
 
 
 def group_of(plan: dict[str, Any], s: int) -> dict[str, Any]:
@@ -103,7 +106,10 @@ def _check_group(plan: dict[str, Any], n: int, limit: Fraction) -> None:
         _object(operator, "size insert_bits insert_num weight_bits keep_weights")
         _check_operator(operator, m)
         _check_generator(plan["generator"], n + m, operator["insert_bits"], m + k)
-    _demand(amplification(plan) < limit, "the promise is broken")
+    together = Fraction(1)
+    for _ in range(plan.get("reports_per_person", 1)):
+        together *= amplification(plan)
+        _demand(together < limit, "the promise is broken")
 
 
 def _check_catalogue(catalogue: Any) -> int:
@@ -555,7 +561,8 @@ def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) 
     else:
         values = []
         for place in range(m):
-            values.append(words.below(a) if mask >> place & 1 else a + words.below((1 << r) - a))
+            x = words.below(a * ((1 << r) - a))
+            values.append(x % a if mask >> place & 1 else a + x % ((1 << r) - a))
         first = words.bits(report_bits(plan))
         steps |= {"item_values": values, "first_seed": first}
         number = _correct(plan, fitted, values, first)

@@ -1,0 +1,241 @@
+"""A device's own book of what it told: one report an occasion, and what all of them together spend.
+
+This module sees raw items while it makes a report. Its file holds none: of a report it keeps the bytes that may be
+sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats.md, *The client's ledger*).
+
+Whoever reports again on the same habits tells more: independent reports multiply their likelihoods, and so their γ.
+The ledger refuses a report beyond the plan's ``reports_per_person``, and, where a limit is set for the device, one with
+which the product of all γ, over all plans and rounds, would reach it.
+
+A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
+
+    a record that is whole     may have been sent: it is spent, and a retry returns its bytes
+    a record that is not       was never sent: it is taken away, and its occasion is free
+
+A mark is written behind a record once that is on disk. What is not whole although a mark stands in or behind it is no
+crash but damage: then nothing is known of what was sent, and the ledger refuses. What it cannot see is a file that was
+deleted, cut off behind a mark, or replaced by an older copy: it then forgets.
+"""
+
+import contextlib
+import hashlib
+import os
+import threading
+from collections import Counter
+from collections.abc import Collection
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+
+from assocpriv.client.itemset import Randomizer
+from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger, sync_folder
+from assocpriv.client.views import view_transaction
+from assocpriv.core.entropy import Entropy
+from assocpriv.core.errors import BudgetError, FileError, PlanError
+from assocpriv.core.plan import Plan
+from assocpriv.core.privacy import Breach
+
+_MOST_OCCASION = 1000  # characters
+_PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
+_LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
+
+
+def multiply(product: Fraction, amplification: Fraction) -> Fraction:
+    """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
+
+    Its length then does not grow with the number of reports, and what it says is never too little.
+
+    >>> multiply(Fraction(7, 3), Fraction(3))
+    Fraction(7, 1)
+    """
+    exact = product * amplification
+    if exact.denominator >> _PRODUCT_BITS:
+        exact = Fraction(-(-(exact.numerator << _PRODUCT_BITS) // exact.denominator), 1 << _PRODUCT_BITS)
+    return min(exact, _LARGEST_PRODUCT)
+
+
+class Ledger:
+    """A device's ledger, open and locked: nobody else can open it before it is closed.
+
+    Attributes:
+        path: the file.
+        amplification: the product of the γ of all reports made, under whatever plans (see :func:`multiply`).
+    """
+
+    def __init__(self, path: Path, file: LedgerFile, limit: Breach | None) -> None:
+        self.path, self.amplification = path, Fraction(1)
+        self._file, self._limit = file, limit
+        self._reports: dict[tuple[str, bytes], bytes] = {}
+        self._spent: Counter[str] = Counter()
+        self._end, self._ready = 0, False
+        self._process, self._guard = os.getpid(), threading.Lock()
+
+    @classmethod
+    def open(cls, path: str | Path, *, limit: Breach | None = None, wait_seconds: float = 10.0) -> "Ledger":
+        """Open a device's ledger, or begin one: a file that only its owner may read.
+
+        Args:
+            path: the file. One device needs one ledger: two of them do not know of each other.
+            limit: no new report is made with which the product of all γ would reach this promise's limit; by default
+                each plan's own promise is all that is kept, and reports under several plans multiply.
+            wait_seconds: how long to wait for another process to close it.
+
+        Raises:
+            FileError: it cannot be opened, is in use, is no ledger, or is damaged.
+        """
+        target = Path(path)
+        if limit is not None and not isinstance(limit, Breach):
+            raise TypeError(f"limit must be a Breach, as Breach('5%', '50%'), got a {type(limit).__name__}")
+        file = LedgerFile(target, wait_seconds)
+        ledger = cls(target, file, limit)
+        try:
+            ledger._read()
+        except OSError as error:
+            file.release()
+            raise FileError(f"cannot use the ledger {target}: {error.strerror or error}") from None
+        except BaseException:
+            file.release()
+            raise
+        return ledger
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path.name}, {self._spent.total()} reports)"
+
+    def close(self) -> None:
+        """Close the file and let others open it."""
+        self._ready = False
+        if self._process == os.getpid():
+            self._file.release()
+
+    def spent(self, plan: Plan) -> int:
+        """Return how many reports this device has made under a plan."""
+        return self._spent[plan.plan_id]
+
+    def left(self, plan: Plan) -> int:
+        """Return how many further occasions this device can report on under a plan."""
+        allowed = plan.reports_per_person - self.spent(plan)
+        product, further = self.amplification, 0
+        while further < allowed and self._within_limit(product := multiply(product, plan.amplification)):
+            further += 1
+        return further
+
+    def report(self, basket: Collection[str | int], plan: Plan, *, occasion: str, entropy: Entropy) -> bytes:
+        """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
+
+        An occasion that was reported on under the plan gets the same bytes, whatever the basket holds by now: they tell
+        nothing more however often they are sent, and a new draw would be a second report.
+
+        Args:
+            basket: names, as for :func:`assocpriv.randomize`.
+            plan: the published plan.
+            occasion: what the basket is of, as ``"2026-W47"``; any text that is not secret, 1 to 1000 characters.
+            entropy: source of every draw.
+
+        Raises:
+            BudgetError: no further report may be made.
+            BasketError: the basket does not fit the plan; nothing is spent.
+            FileError: the record cannot be written; nothing may be sent, and the ledger must be opened again.
+            PlanError: the occasion is no name.
+            TypeError: no plan, or not a collection of names.
+        """
+        if not isinstance(plan, Plan):
+            raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
+        if isinstance(basket, str | bytes) or not isinstance(basket, Collection):
+            raise TypeError("a basket must be a set or list of item names")
+        key = plan.plan_id, hash_occasion(occasion)
+        with self._guard:
+            if not self._ready or self._process != os.getpid():
+                raise FileError(
+                    f"the ledger {self.path} is closed, could not be written, or belongs to another process; open it"
+                )
+            if key not in self._reports:
+                self._check_budget(plan)
+                made = Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
+                self._record(Entry(self._spent.total() + 1, *key, plan.amplification, made))
+            return self._reports[key]
+
+    def _check_budget(self, plan: Plan) -> None:
+        spent, most = self.spent(plan), plan.reports_per_person
+        if spent >= most:
+            raise BudgetError(
+                f"this device has made {spent} of the {most} reports that plan {plan.plan_id[:12]} allows a person "
+                f"(ledger {self.path}); make no further one. Sending one of them again is free: name its occasion"
+            )
+        if not self._within_limit(multiply(self.amplification, plan.amplification)):
+            raise BudgetError(
+                f"with a further report all {self._spent.total() + 1} of this device (ledger {self.path}) would reach "
+                "the limit that is set for it; make no further one, whatever the plan"
+            )
+
+    def _within_limit(self, product: Fraction) -> bool:
+        return self._limit is None or product < self._limit.amplification_limit
+
+    def _read(self) -> None:
+        """Take in what is on disk, and take away what was being written when it broke off."""
+        content = self._file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise FileError(f"{self.path} is not a ledger: it is larger than {MOST_BYTES >> 20} MiB")
+        entries, self._end, marked = parse_ledger(content, str(self.path))
+        for entry in entries:
+            self._count(entry)
+        if self._end != len(content):
+            self._file.cut(self._end)
+        if not self._end:
+            self._write(HEADER)
+        # what another process wrote may still be in memory alone, the file's name too
+        self._file.sync()
+        sync_folder(self.path)
+        if not marked:
+            self._write(MARK)
+        self._ready = True
+
+    def _count(self, entry: Entry) -> None:
+        self._reports.setdefault((entry.plan_id, entry.occasion), entry.report)
+        self._spent[entry.plan_id] += 1
+        self.amplification = multiply(self.amplification, entry.amplification)
+
+    def _write(self, content: bytes) -> None:
+        self._file.write(self._end, content)
+        self._end += len(content)
+
+    def _record(self, entry: Entry) -> None:
+        """Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report."""
+        record, start = entry.to_bytes(), self._end
+        if start + len(record) + len(MARK) > MOST_BYTES:
+            raise FileError(f"the ledger {self.path} is full; no report can be made without forgetting what was told")
+        self._ready = False
+        try:
+            self._write(record)
+            self._file.sync()
+            self._write(MARK)
+        except OSError as error:
+            # after a failed sync the system may show bytes that never reach the disk; nothing of them was sent
+            with contextlib.suppress(OSError):
+                self._file.cut(start)
+            raise FileError(
+                f"cannot write the ledger {self.path}: {error.strerror or error}; nothing was sent, nothing may be"
+            ) from None
+        self._count(entry)
+        self._ready = True
+
+
+def hash_occasion(occasion: str) -> bytes:
+    """Return the SHA-256 of an occasion's name in UTF-8.
+
+    Raises:
+        PlanError: empty, blank or longer than 1000 characters.
+        TypeError: no text.
+    """
+    if not isinstance(occasion, str):
+        raise TypeError(f"occasion must be text, as '2026-W47', got a {type(occasion).__name__}")
+    if not occasion.strip() or len(occasion) > _MOST_OCCASION:
+        raise PlanError(f"occasion must be text of 1..{_MOST_OCCASION} characters, as '2026-W47', got {len(occasion)}")
+    return hashlib.sha256(occasion.encode("utf-8", errors="surrogatepass")).digest()

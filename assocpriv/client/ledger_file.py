@@ -1,0 +1,212 @@
+"""A ledger's bytes: records, what of them a crash left whole, and the file, open for one process alone.
+
+docs/formats.md, *The client's ledger*, says what stands where. Nothing here is of a basket but a randomized report.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import struct
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from assocpriv.core.errors import FileError
+from assocpriv.core.privacy import format_fraction
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    _HAS_FLOCK = False
+else:
+    _HAS_FLOCK = True
+
+HEADER = b"assocpriv-ledger" + struct.pack("<I", 1)  # the format's name and version
+MARK = b"\xa7on disk"  # behind a record that is there to stay
+MOST_BYTES = 1 << 24  # of a file
+_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
+_FIXED = struct.Struct("<II32s32sH")  # length, number, plan id, hash of the occasion, length of γ
+_CHECKSUM_BYTES = 32
+_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
+_POLL_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One report that was made.
+
+    Attributes:
+        number: 1, 2, … in the order of the file.
+        plan_id: of the plan, 64 hexadecimal digits.
+        occasion: SHA-256 of the occasion's name.
+        amplification: γ of the report, at least 1.
+        report: the bytes to be sent.
+    """
+
+    number: int
+    plan_id: str
+    occasion: bytes
+    amplification: Fraction
+    report: bytes
+
+    def to_bytes(self) -> bytes:
+        """Return the record, without the mark behind it."""
+        gamma = format_fraction(self.amplification).encode("ascii")
+        length = _FIXED.size + len(gamma) + len(self.report) + _CHECKSUM_BYTES
+        fixed = _FIXED.pack(length, self.number, bytes.fromhex(self.plan_id), self.occasion, len(gamma))
+        body = fixed + gamma + self.report
+        return body + hashlib.sha256(body).digest()
+
+
+def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Entry], int, bool]:
+    """Return what a ledger's bytes hold, and how many of them count: the rest was being written when it broke off.
+
+    Args:
+        content: at most ``MOST_BYTES``.
+        source: named in errors.
+
+    Returns:
+        The entries; the length up to the last whole record or the mark behind it, 0 where not even the header is whole;
+        and whether no mark is missing there.
+
+    Raises:
+        FileError: no ledger, one of another version, or a damaged one.
+    """
+    if len(content) <= len(HEADER) and HEADER.startswith(content.rstrip(b"\0")) and content != HEADER:
+        return [], 0, True  # it broke off while it was made
+    if not content.startswith(HEADER):
+        raise FileError(f"{source} is not a ledger of a version known here; name another file, or a new one")
+    entries: list[Entry] = []
+    end, marked = len(HEADER), True
+    while marked:
+        entry, after = _entry_at(content, end, source)
+        if entry is None:
+            break
+        if entry.number != len(entries) + 1:
+            raise FileError(_damaged(source, len(entries) + 1))
+        entries.append(entry)
+        marked = content.startswith(MARK, after)
+        end = after + len(MARK) * marked
+    rest = content[end:]
+    if MARK in rest or len(rest) > _MOST_RECORD + len(MARK):
+        raise FileError(_damaged(source, len(entries) + marked))
+    return entries, end, marked
+
+
+def _damaged(source: str, number: int) -> str:
+    return (
+        f"{source} is damaged at record {number}: what this device has told is no longer known, so it must not tell "
+        "more; restore the ledger from a copy that is not older, or stop reporting"
+    )
+
+
+def _entry_at(content: bytes, start: int, source: str) -> tuple[Entry | None, int]:
+    """Return the record that begins somewhere and where it ends, or None if there is no whole one."""
+    if len(content) - start < _FIXED.size:
+        return None, start
+    length, number, plan_id, occasion, gamma_bytes = _FIXED.unpack_from(content, start)
+    gamma_at = start + _FIXED.size
+    report_at, end = gamma_at + gamma_bytes, start + length
+    checksum_at = end - _CHECKSUM_BYTES
+    if length > _MOST_RECORD or end > len(content) or report_at >= checksum_at:
+        return None, start
+    if hashlib.sha256(content[start:checksum_at]).digest() != content[checksum_at:end]:
+        return None, start
+    text = content[gamma_at:report_at]
+    gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
+    if gamma < 1:  # nothing that this module wrote
+        raise FileError(_damaged(source, number))
+    return Entry(number, plan_id.hex(), occasion, gamma, content[report_at:checksum_at]), end
+
+
+class LedgerFile:
+    """A file opened for one process alone, by flock where there is one, otherwise by a second file beside it."""
+
+    def __init__(self, path: Path, wait_seconds: float) -> None:
+        self._beside: Path | None = None
+        self._file = -1
+        deadline = time.monotonic() + wait_seconds
+        try:
+            if not _HAS_FLOCK:
+                self._take(path.with_name(f"{path.name}.lock"), deadline)
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+            self._file = os.open(path, flags, 0o600)
+            if not stat.S_ISREG(os.fstat(self._file).st_mode):
+                raise FileError(f"{path} is not a regular file; name a file for the ledger")
+            while _HAS_FLOCK and not self._locked():
+                _wait(deadline, path)
+        except OSError as error:
+            self.release()
+            raise FileError(f"cannot open the ledger {path}: {error.strerror or error}") from None
+        except BaseException:
+            self.release()
+            raise
+
+    def _locked(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _take(self, beside: Path, deadline: float) -> None:
+        while True:
+            try:
+                os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            except FileExistsError:
+                _wait(deadline, beside)
+            else:
+                self._beside = beside
+                return
+
+    def read(self, most: int) -> bytes:
+        """Return the file's first bytes."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        content = bytearray()
+        while len(content) < most and (part := os.read(self._file, most - len(content))):
+            content += part
+        return bytes(content)
+
+    def write(self, start: int, content: bytes) -> None:
+        """Write at a place of the file."""
+        os.lseek(self._file, start, os.SEEK_SET)
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+
+    def cut(self, length: int) -> None:
+        """Shorten the file."""
+        os.ftruncate(self._file, length)
+
+    def sync(self) -> None:
+        """Wait until the file is on disk."""
+        os.fsync(self._file)
+
+    def release(self) -> None:
+        """Close the file, once."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        if self._beside is not None:
+            self._beside.unlink(missing_ok=True)
+            self._beside = None
+
+
+def _wait(deadline: float, path: Path) -> None:
+    if time.monotonic() >= deadline:
+        crashed = "" if _HAS_FLOCK else "; if none is running, delete this file"
+        raise FileError(f"{path} is in use by another process; try again when that has ended{crashed}")
+    time.sleep(_POLL_SECONDS)
+
+
+def sync_folder(path: Path) -> None:
+    """Put a file's name on disk, where a folder can be opened for that."""
+    if os.name != "posix":
+        return
+    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,88 @@
+"""Reports that nobody's basket made, for benches and tests of server/liars.py: crafted to show chosen items.
+
+Every such report adds q[k] to N·ŝ of an itemset of k of the chosen items. Otherwise they are as random as can be, so
+that they differ from each other. With a code the seed is uniform among those whose values of the chosen items are all
+0: solutions of linear equations, which there are for any number of items (where a > 1 more seeds would show them).
+Without one the other items are shown with probability ρ; of reports of a fixed size the other items are uniform.
+"""
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.codes import WORD_BITS, item_columns
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.errors import PlanError
+from assocpriv.core.plan import IN_CLEAR, Plan
+from assocpriv.core.ranking import rank_of_set, set_of_rank
+from assocpriv.core.wire import encode_report, pack_reports
+
+
+def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:
+    """Return packed reports that all show the chosen items, uint8 (count, report_bytes).
+
+    Args:
+        plan: their plan; with sizes in clear they claim the largest size.
+        shown: distinct item ids, any number of them; of reports of a fixed size at most ℓ.
+        count: how many.
+        entropy: source of what is random in them.
+
+    Raises:
+        PlanError: more items than a report of a fixed size shows.
+    """
+    if plan.sizes == IN_CLEAR:
+        group = plan.groups[-1]
+        sized = np.zeros((count, plan.report_bytes), dtype=np.uint8)
+        sized[:, 0] = plan.transaction_size
+        sized[:, 1 : 1 + group.report_bytes] = crafted_reports(group, shown, count, entropy=entropy)
+        return sized
+    if plan.kind == "fixed-size":
+        return _sets(plan, shown, count, entropy)
+    if plan.generator.kind == "none":
+        operator, wanted = plan.independent, sum(1 << item for item in shown)
+        coins = (entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits) for _ in range(count))
+        return pack_reports([encode_report(bits | wanted, plan) for bits in coins], plan)
+    return _seeds(plan, shown, count, entropy)
+
+
+def _sets(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) -> NDArray[np.uint8]:
+    size = plan.fixed.report_size - len(shown)
+    if size < 0:
+        raise PlanError(f"a report of this plan shows {plan.fixed.report_size} items, not {len(shown)}")
+    others = [item for item in range(plan.padded_items) if item not in set(shown)]
+    choices = comb(len(others), size)
+    drawn = (set_of_rank(entropy.below(choices), len(others), size) for _ in range(count))
+    ranks = (rank_of_set([*shown, *(others[place] for place in places)]) for places in drawn)
+    return pack_reports([encode_report(rank, plan) for rank in ranks], plan)
+
+
+def _seeds(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) -> NDArray[np.uint8]:
+    basis = free_seeds(plan, shown)
+    n_words = -(-len(basis) // WORD_BITS)
+    drawn = entropy.words(count * n_words).astype("<u8", copy=False).view(np.uint8).reshape(count, 8 * n_words)
+    chosen = np.unpackbits(drawn, axis=1, count=len(basis), bitorder="little").astype(np.int64)
+    bits = np.array([[seed >> b & 1 for b in range(plan.report_bits)] for seed in basis], dtype=np.int64)
+    seeds = chosen @ bits.reshape(len(basis), plan.report_bits) & 1
+    return np.packbits(seeds.astype(np.uint8), axis=1, bitorder="little")
+
+
+def free_seeds(plan: Plan, shown: Sequence[int]) -> list[int]:
+    """Return a basis of the seeds whose values of the items are all 0, as integers; empty if only the seed 0 is."""
+    columns = item_columns(plan.generator, plan.independent.insert_bits, np.array(shown, dtype=np.int64))
+    reduced: dict[int, int] = {}  # pivot: the equation, whose pivot bit no other equation has
+    for words in columns.reshape(-1, columns.shape[2]):
+        column = int.from_bytes(words.astype("<u8").tobytes(), "little")
+        for pivot, equation in reduced.items():
+            column ^= equation if column >> pivot & 1 else 0
+        if not column:
+            continue  # it follows from the others
+        new = column.bit_length() - 1
+        reduced = {pivot: other ^ (column if other >> new & 1 else 0) for pivot, other in reduced.items()}
+        reduced[new] = column
+    return [
+        1 << bit | sum(1 << pivot for pivot, equation in reduced.items() if equation >> bit & 1)
+        for bit in range(plan.report_bits)
+        if bit not in reduced
+    ]

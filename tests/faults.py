@@ -1,0 +1,268 @@
+"""Clients with one fault each, to plant under an audit, and generators of poor random words."""
+
+import numpy as np
+
+from assocpriv.audit.black_box import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.client.baskets import Baskets
+from assocpriv.client.bulk import BulkRandomizer
+from assocpriv.client.itemset import Randomizer, fit_transaction
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.lab.seeded import SeededEntropy
+
+
+class Faulty:
+    """Our bulk client on seeded words; a subclass spoils its reports, uint8 (n, report_bytes), of each batch."""
+
+    def __init__(self, plan, seed=0):
+        self.plan, self.client = plan, BulkClient(plan, SeededEntropy(seed))
+        self.rng = np.random.default_rng(seed + 1)
+
+    def reports(self, batches):
+        """Yield the spoiled reports of each batch."""
+        seen = []
+
+        def noted():
+            for batch in batches:
+                seen.append(batch)
+                yield batch
+
+        for answers in self.client.reports(noted()):
+            yield self.spoiled(answers.octets.copy(), seen.pop(0))
+
+    def spoiled(self, packed, batch):
+        """Return answers made of reports; a faultless client's here."""
+        return Answers.of_packed(packed)
+
+
+class UnrandomizedBit(Faulty):
+    """Without a code: the first bit tells whether the basket holds item 0."""
+
+    def spoiled(self, packed, batch):
+        """Set or clear the bit."""
+        holds = np.array([0 in basket for basket in batch], dtype=np.uint8)
+        packed[:, 0] = packed[:, 0] & 0xFE | holds
+        return Answers.of_packed(packed)
+
+
+class OddSeedBit(Faulty):
+    """The last bit of a seed is 1 six times in ten."""
+
+    def spoiled(self, packed, batch):
+        """Set the bit in a fifth of the reports."""
+        place = self.plan.report_bits - 1
+        packed[self.rng.random(len(packed)) < 0.2, place // 8] |= 1 << place % 8
+        return Answers.of_packed(packed)
+
+
+class LongerForBigger(Faulty):
+    """A report of a basket of more than two items is a byte longer."""
+
+    def spoiled(self, packed, batch):
+        """Append a byte."""
+        return Answers(np.pad(packed, ((0, 0), (0, 1))), packed.shape[1] + (batch.sizes > 2))
+
+
+class UnusedBits(Faulty):
+    """In every third report a bit beyond the last is set."""
+
+    def spoiled(self, packed, batch):
+        """Set the bit."""
+        packed[::3, -1] |= 0x80
+        return Answers.of_packed(packed)
+
+
+class WrongSize(Faulty):
+    """With sizes in clear: an empty basket counts as one of M items."""
+
+    def spoiled(self, packed, batch):
+        """State M."""
+        packed[batch.sizes == 0, 0] = self.plan.transaction_size
+        return Answers.of_packed(packed)
+
+
+class RepeatedReport(Faulty):
+    """Every tenth report repeats the one before: the randomness of one serves for two."""
+
+    def spoiled(self, packed, batch):
+        """Copy reports whose basket is that of the one before."""
+        for row in range(11, len(packed), 10):
+            if batch[row] == batch[row - 1]:
+                packed[row] = packed[row - 1]
+        return Answers.of_packed(packed)
+
+
+class PreviousBasket(Faulty):
+    """Each report is that of the basket before: a buffer that is sent too late."""
+
+    def spoiled(self, packed, batch):
+        """Move reports down by one."""
+        return Answers.of_packed(np.roll(packed, 1, axis=0))
+
+
+class TooFew(Faulty):
+    """Loses a report."""
+
+    def spoiled(self, packed, batch):
+        """Drop the last one."""
+        return Answers.of_packed(packed[:-1])
+
+
+class OtherPlan(Faulty):
+    """Follows another plan with reports of the same length."""
+
+    def __init__(self, plan, followed, seed=0):
+        super().__init__(plan, seed)
+        self.client = BulkClient(followed, SeededEntropy(seed))
+
+
+class SpreadLeak(Faulty):
+    """Without a code: baskets of item 0 show every other item with a slightly higher chance, none of them by much."""
+
+    def spoiled(self, packed, batch):
+        """Set one bit in five, at those baskets."""
+        holds = np.array([0 in basket for basket in batch])
+        bits = np.unpackbits(packed, axis=1, bitorder="little", count=self.plan.report_bits)
+        bits |= (self.rng.random(bits.shape) < 0.2) & holds[:, None]
+        return Answers.of_packed(np.packbits(bits, axis=1, bitorder="little"))
+
+
+class _OneByOne:
+    """Without a code: one report after the other; a subclass says how."""
+
+    def __init__(self, plan, seed=0):
+        self.plan, self.entropy, self.randomizer = plan, SeededEntropy(seed), Randomizer(plan)
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        for batch in batches:
+            yield Answers.of_reports([self.report(sorted(basket)) for basket in batch], self.plan.report_bytes)
+
+    def report(self, items):
+        """Return the report of one basket; a faultless client's here."""
+        return self.show(fit_transaction(items, self.plan, self.entropy), self.mask())
+
+    def mask(self):
+        """Pick which places are kept."""
+        return self.randomizer.subsets.masks[self.entropy.pick(self.randomizer.subsets.cumulative)]
+
+    def show(self, items, mask):
+        """Return the report that keeps some of the items."""
+        operator = self.plan.independent
+        bits = self.entropy.coins(self.plan.padded_items, operator.insert_num, operator.insert_bits)
+        for place, item in enumerate(items):
+            bits = bits | 1 << item if mask >> place & 1 else bits & ~(1 << item)
+        return bits.to_bytes(self.plan.report_bytes, "little")
+
+
+class Unpadded(_OneByOne):
+    """Does not pad: dummies are items like all others."""
+
+    def report(self, items):
+        """Return the report of one basket."""
+        return self.show(items[: self.plan.transaction_size], self.mask())
+
+
+class FirstItemsKept(_OneByOne):
+    """Keeps as many items as it should, but one time in five the first ones rather than any."""
+
+    def report(self, items):
+        """Return the report of one basket."""
+        mask = self.mask()
+        if self.entropy.below(5) == 0:
+            mask = (1 << mask.bit_count()) - 1
+        return self.show(fit_transaction(items, self.plan, self.entropy), mask)
+
+
+class LazySeeds(SeededEntropy):
+    """One time in two the seed that the matching one is made from is 0: nothing about it is free then."""
+
+    def __init__(self, plan, seed=0):
+        super().__init__(seed)
+        self.n_seeds = 1 << plan.generator.seed_bits
+
+    def below(self, n):
+        """Return a uniform number, or 0 for a seed."""
+        drawn = super().below(n)
+        return 0 if n == self.n_seeds and super().below(2) == 0 else drawn
+
+
+def lazy_seeds(plan):
+    """Return our one-report client on :class:`LazySeeds`."""
+    return SingleClient(plan, LazySeeds(plan))
+
+
+# ---- poor randomness
+
+
+class Xorshift32(WordEntropy):
+    """Words of two outputs of xorshift32 (Marsaglia 2003): 32 bits of state, linear over GF(2)."""
+
+    def __init__(self, seed=2463534242):
+        self.state = seed
+
+    def words(self, count):
+        """Return the next words."""
+        state, out = self.state, []
+        for _ in range(2 * count):
+            state ^= state << 13 & 0xFFFFFFFF
+            state ^= state >> 17
+            state ^= state << 5 & 0xFFFFFFFF
+            out.append(state)
+        self.state = state
+        return np.array(out, dtype="<u4").view("<u8").astype(np.uint64)
+
+
+class MersenneTwister(WordEntropy):
+    """Words of MT19937: 19,937 bits of state, linear over GF(2)."""
+
+    def __init__(self, seed=0):
+        self.generator = np.random.Generator(np.random.MT19937(seed))
+
+    def words(self, count):
+        """Return the next words."""
+        return self.generator.integers(0, 1 << 64, size=count, dtype=np.uint64)
+
+
+class PowerOfTwoLcg(WordEntropy):
+    """Words of a linear congruential generator modulo 2^64 (Knuth's MMIX): bit b has a period of 2^(b+1)."""
+
+    def __init__(self, seed=1):
+        self.state = seed
+
+    def words(self, count):
+        """Return the next words."""
+        out = []
+        for _ in range(count):
+            self.state = (self.state * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
+            out.append(self.state)
+        return np.array(out, dtype=np.uint64)
+
+
+class Reseeded:
+    """Our bulk client, with a good generator that is seeded anew for every report, from 16 bits."""
+
+    def __init__(self, plan, seed=0):
+        self.plan, self.randomizer, self.rng = plan, BulkRandomizer(plan), np.random.default_rng(seed)
+        self.most = self.randomizer.words_needed(batch_of([range(plan.transaction_size + 1)], plan))
+        # the same words as from a generator for each of the 2^16 seeds, in a thousandth of the time
+        self.words_of_seed = np.random.default_rng(seed + 1).integers(0, 1 << 64, (1 << 16, self.most), dtype=np.uint64)
+
+    def reports(self, batches):
+        """Yield the reports of each batch: those of sampled baskets, which take more words, apart from the others."""
+        for batch in batches:
+            packed = np.zeros((len(batch), self.plan.report_bytes), dtype=np.uint8)
+            m = self.plan.transaction_size
+            for rows, used in (
+                (np.flatnonzero(batch.sizes <= m), self.most - m),
+                (np.flatnonzero(batch.sizes > m), self.most),
+            ):
+                words = self.words_of_seed[self.rng.integers(0, 1 << 16, len(rows)), :used].ravel()
+                packed[rows] = self.randomizer.randomize(_part(batch, rows), words, SeededEntropy(0)).packed
+            yield Answers.of_packed(packed)
+
+
+def _part(batch, rows):
+    sizes = batch.sizes[rows]
+    offsets = np.append(0, np.cumsum(sizes))
+    places = np.arange(offsets[-1]) + np.repeat(batch.offsets[rows] - offsets[:-1], sizes)
+    return Baskets(batch.catalogue, offsets, batch.items[places])

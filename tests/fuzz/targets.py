@@ -1,0 +1,376 @@
+"""What parses bytes from outside, each as a function of bytes that must refuse or round-trip, and bytes to begin with.
+
+A target says whether it accepted the bytes. It may raise nothing: an AssocprivError is the answer to bytes that are not
+valid, and its text must be short and printable; whatever is accepted must come back the same when it is written and
+read again.
+"""
+
+import atexit
+import gzip
+import io
+import json
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from naive import fixed_plan, small_plan
+
+from assocpriv.apps import api
+from assocpriv.client import basket_files
+from assocpriv.client.basket_files import read_baskets, stream_baskets
+from assocpriv.client.baskets import Baskets
+from assocpriv.client.itemset import Randomizer
+from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
+from assocpriv.core.catalogue import Catalogue
+from assocpriv.core.entropy import SystemEntropy
+from assocpriv.core.errors import AssocprivError
+from assocpriv.core.operator import Operator
+from assocpriv.core.plan import IN_CLEAR, Plan
+from assocpriv.core.privacy import Breach
+from assocpriv.core.view import View
+from assocpriv.core.wire import decode_report, encode_report, pack_reports, report_items
+from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.files.taxonomy import read_taxonomy
+from assocpriv.lab.seeded import SeededEntropy
+from assocpriv.server.itemsets import read_itemsets, write_itemsets
+
+_Result = TypeVar("_Result")
+_LONGEST_MESSAGE = 2000
+_MOST_ITEMS = 1 << 12  # of a plan that a report is made under, to keep a run of a target short
+
+
+@dataclass(frozen=True)
+class Target:
+    """A parser, and bytes it accepts."""
+
+    run: Callable[[bytes], bool]
+    seeds: Callable[[], list[bytes]]
+
+
+@cache
+def folder() -> Path:
+    """Return a folder of this process, in memory where there is one; removed at the end."""
+    memory = Path("/dev/shm")
+    made = tempfile.mkdtemp(prefix="assocpriv-fuzz-", dir=memory if memory.is_dir() else None)
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
+def accepted(call: Callable[[], _Result]) -> _Result | None:
+    """Return what a call returns, None where it refuses with an error fit to be printed."""
+    try:
+        return call()
+    except AssocprivError as error:
+        text = str(error)
+        assert text.strip()
+        assert len(text) < _LONGEST_MESSAGE
+        text.encode("utf-8")
+        return None
+
+
+def written(data: bytes, name: str) -> Path:
+    """Write bytes to a file of a given name."""
+    path = folder() / name
+    path.write_bytes(data)
+    return path
+
+
+# ---- plans
+
+
+@cache
+def plans() -> tuple[Plan, ...]:
+    """Return a plan of every kind."""
+    none, bch, rs = small_plan("none", 5, 2, 2), small_plan("bch", 6, 2, 2), small_plan("reed-solomon", 5, 2, 2)
+    groups = (Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 2, 5, (3, 5, 19)))
+    sized = Plan(Catalogue.numbered(5), 2, 1, groups, none.generator, none.promise, IN_CLEAR)
+    view = View(others="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
+    named = Catalogue(["drink", "milk", "bröd"])
+    viewed = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=view)
+    bounds = View(kind="sizes", bounds=(0, 1, 4), counted=("beer", "milk"))
+    counted = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=bounds)
+    sets = View(kind="itemsets", itemsets=(("a", "b"), ("b",), ("c",)))
+    chosen = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=sets)
+    twice = Plan(
+        Catalogue.numbered(4), 1, 1, groups[:1], none.generator, Breach(Fraction(1, 1000), Fraction(1, 2)),
+        reports_per_person=2,
+    )  # fmt: skip
+    return none, bch, rs, fixed_plan(5, 2, 2, 3), sized, viewed, counted, chosen, twice
+
+
+def run_plan(data: bytes) -> bool:
+    """A plan's text: refused, or read again under the same id, and good for a report."""
+    plan = accepted(lambda: Plan.parse(data.decode("utf-8", errors="surrogateescape")))
+    read = accepted(lambda: read_plan(written(data, "plan.json")))
+    if plan is None:
+        return read is not None and data.startswith(b"\xef\xbb\xbf")
+    repr(plan)
+    assert read is not None
+    assert Plan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
+    write_plan(plan, folder() / "again.json", force=True)
+    assert read_plan(folder() / "again.json").canonical_json == plan.canonical_json
+    if plan.padded_items <= _MOST_ITEMS and plan.transaction_size <= 6 and plan.kind == "select-a-size":
+        report = Randomizer(plan).randomize([0], entropy=SystemEntropy())
+        assert max(report_items(report, plan), default=0) < plan.padded_items
+    return True
+
+
+def plan_seeds() -> list[bytes]:
+    """Return the plans' texts, also indented."""
+    texts = [plan.canonical_json for plan in plans()]
+    return [text.encode() for text in texts + [json.dumps(json.loads(text), indent=1) for text in texts]]
+
+
+# ---- reports
+
+
+def run_report(data: bytes) -> bool:
+    """The first byte chooses a plan, the rest is a report of it."""
+    if not data:
+        return False
+    plan = plans()[data[0] % len(plans())]
+    report = data[1:]
+    bits = accepted(lambda: decode_report(report, plan))
+    items = accepted(lambda: report_items(report, plan))
+    packed = accepted(lambda: pack_reports([report, report], plan))
+    assert (bits is None) == (items is None) == (packed is None)
+    if bits is None or items is None or packed is None:
+        return False
+    assert encode_report(bits, plan) == report == packed[1].tobytes()
+    assert all(0 <= item < plan.padded_items for item in items)
+    return True
+
+
+def report_seeds() -> list[bytes]:
+    """Return a report of each plan."""
+    entropy = SeededEntropy(1)
+    return [bytes([place]) + Randomizer(plan).randomize([0, 1], entropy=entropy) for place, plan in enumerate(plans())]
+
+
+def run_report_file(data: bytes) -> bool:
+    """A Parquet file of reports: refused when it is opened or read, or written again with the same reports."""
+    path = written(data, "reports.parquet")
+
+    def read() -> tuple[Reports, Any]:
+        reports = read_reports(path)
+        return reports, [batch.copy() for batch in reports.batches(1 << 12)]
+
+    found = accepted(read)
+    if found is None:
+        return False
+    reports, batches = found
+    packed = np.concatenate(batches) if batches else np.empty((0, reports.plan.report_bytes), np.uint8)
+    assert len(packed) == len(reports)
+    Reports(reports.plan, packed).write(folder() / "again.parquet", force=True)
+    again = read_reports(folder() / "again.parquet")
+    assert again.plan.plan_id == reports.plan.plan_id
+    assert b"".join(batch.tobytes() for batch in again.batches(7)) == packed.tobytes()
+    assert sum(map(len, reports.groups())) == len(packed)
+    return True
+
+
+def report_file_seeds() -> list[bytes]:
+    """Return a file of reports of each plan, and one by another writer."""
+    entropy, seeds = SeededEntropy(1), []
+    for plan in plans():
+        client = Randomizer(plan)
+        reports = Reports.from_bytes([client.randomize([0], entropy=entropy) for _ in range(5)], plan)
+        reports.write(folder() / "seed.parquet", force=True)
+        seeds.append((folder() / "seed.parquet").read_bytes())
+    stream = io.BytesIO()
+    pq.write_table(pq.read_table(folder() / "seed.parquet"), stream, compression="gzip")
+    return [*seeds, stream.getvalue()]
+
+
+# ---- mined tables
+
+
+def _run_table(ending: str) -> Callable[[bytes], bool]:
+    def run(data: bytes) -> bool:
+        """A file of mined itemsets: refused, or written and read again as the same table."""
+        path = written(data, f"table{ending}")
+        frame = accepted(lambda: read_itemsets(path))
+        if frame is None:
+            return False
+        write_itemsets(frame, folder() / f"again{ending}", force=True)
+        again = read_itemsets(folder() / f"again{ending}")
+        assert len(again) == len(frame)
+        assert again["itemsets"].tolist() == frame["itemsets"].tolist()
+        assert again["count"].tolist() == frame["count"].tolist()
+        assert again.attrs.keys() == frame.attrs.keys()
+        return True
+
+    return run
+
+
+def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
+    def seeds() -> list[bytes]:
+        """Return mined tables, one of them of several groups, one empty."""
+        entropy, found = SeededEntropy(1), []
+        for plan, support in [(plans()[0], "30%"), (plans()[4], "30%"), (plans()[0], "1%")]:
+            client = Randomizer(plan)
+            reports = [client.randomize([0, 1], entropy=entropy) for _ in range(1000)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that so few reports decide little
+                frame = api.mine(Reports.from_bytes(reports, plan), support)
+            assert bool(len(frame)) == (support == "30%")
+            write_itemsets(frame, folder() / f"seed{ending}", force=True)
+            found.append((folder() / f"seed{ending}").read_bytes())
+        return found
+
+    return seeds
+
+
+# ---- files of names
+
+
+def run_taxonomy(data: bytes) -> bool:
+    """A taxonomy: refused, or a view of it holds."""
+    taxonomy = accepted(lambda: read_taxonomy(written(data, "taxonomy.csv")))
+    if taxonomy is None:
+        return False
+    view = accepted(lambda: View(parents=taxonomy.parents))
+    if view is not None:
+        assert View.from_json(json.loads(json.dumps(view.to_json()))) == view
+    accepted(lambda: taxonomy.level(1))
+    accepted(lambda: taxonomy.level(len(taxonomy.levels)))
+    return True
+
+
+def taxonomy_seeds() -> list[bytes]:
+    """Return taxonomies."""
+    return [b"milk,dairy,food\ntea,drinks,food\n\ndairy,food\n", b'"a,b",c\r\n b , c\r\n', b"\xef\xbb\xbfa,b\n"]
+
+
+def run_catalogue(data: bytes) -> bool:
+    """A file of names: refused, or the same names a line."""
+    catalogue = accepted(lambda: read_catalogue(written(data, "names.txt")))
+    if catalogue is not None:
+        again = read_catalogue(written("\n".join(catalogue).encode(), "names.txt"))
+        assert again == catalogue
+        assert Catalogue.from_json(json.loads(json.dumps(catalogue.to_json()))) == catalogue
+    return catalogue is not None
+
+
+def catalogue_seeds() -> list[bytes]:
+    """Return files of names."""
+    return [b"milk\nbread\n", "bröd\r\n milk \r\n".encode(), b"0\n1\n2", b"\xef\xbb\xbfa\nb\n\n"]
+
+
+# ---- baskets
+
+
+def _named(baskets: Baskets) -> list[set[str]]:
+    return [{baskets.catalogue[item] for item in row} for row in _rows(baskets)]
+
+
+def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bool]:
+    choices = {"repeats": "merge", "empty": "keep"}
+
+    def run(data: bytes) -> bool:
+        """A file of baskets: refused, or the same whole and as a stream, and again when written as lists."""
+        path = written(data, f"baskets{ending}")
+        accepted(lambda: read_baskets(path, format=chosen))
+        baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
+        known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
+        with mock.patch.object(basket_files, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+            streamed = accepted(
+                lambda: list(
+                    stream_baskets(path, known, format=chosen, unknown="drop", memory_bytes=1 << 24, **choices)
+                )
+            )
+        if baskets is None:
+            return False
+        assert streamed is not None
+        sizes = [size for batch in streamed for size in batch.sizes.tolist()]
+        items = [item for batch in streamed for item in batch.items.tolist()]
+        assert sizes == baskets.sizes.tolist()
+        assert items == baskets.items.tolist()
+        lists = [[known[item] for item in row] for row in _rows(baskets)]
+        pq.write_table(pa.table({"items": pa.array(lists, pa.list_(pa.string()))}), folder() / "again.parquet")
+        again = accepted(lambda: read_baskets(folder() / "again.parquet", **choices))
+        assert again is None or _named(again) == _named(baskets)
+        return True
+
+    return run
+
+
+def _rows(baskets: Baskets) -> Iterator[list[int]]:
+    flat, offsets = baskets.items.tolist(), baskets.offsets.tolist()
+    return (flat[start:stop] for start, stop in pairwise(offsets))
+
+
+def parquet_bytes(columns: dict[str, Any], **options: Any) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream, **options)
+    return stream.getvalue()
+
+
+def parquet_basket_seeds() -> list[bytes]:
+    """Return Parquet files of baskets of both layouts, of text, dictionaries and numbers."""
+    lists = [["milk", "bread"], ["milk"], [], None]
+    coded = pa.array(["milk", "bread", "milk"]).dictionary_encode()
+    return [
+        parquet_bytes({"items": lists}),
+        parquet_bytes({"items": [[1, 2], [3]]}, compression="gzip"),
+        parquet_bytes({"transaction": [1, 1, 2], "item": coded}),
+        parquet_bytes({"transaction": ["a", "b", "a"], "item": [5, 6, 7], "day": [0, 0, 0]}),
+    ]
+
+
+# ---- a device's ledger
+
+
+def run_ledger(data: bytes) -> bool:
+    """A ledger's bytes: refused, or whole records that are the same bytes when written again."""
+    found = accepted(lambda: parse_ledger(data))
+    if found is None:
+        return False
+    entries, end, marked = found
+    assert 0 <= end <= len(data)
+    # a fraction need not be in lowest terms to be read
+    assert parse_ledger(HEADER + b"".join(entry.to_bytes() + MARK for entry in entries))[0] == entries
+    assert marked or entries
+    return True
+
+
+def ledger_seeds() -> list[bytes]:
+    """Return ledgers with no, one and two records."""
+    entries = [
+        Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number))).to_bytes() for number in (1, 2)
+    ]
+    return [HEADER, HEADER + entries[0], HEADER + entries[0] + MARK + entries[1] + MARK]
+
+
+TARGETS: dict[str, Target] = {
+    "plan": Target(run_plan, plan_seeds),
+    "report": Target(run_report, report_seeds),
+    "report_file": Target(run_report_file, report_file_seeds),
+    "table_parquet": Target(_run_table(".parquet"), _table_seeds(".parquet")),
+    "table_csv": Target(_run_table(".csv"), _table_seeds(".csv")),
+    "table_json": Target(_run_table(".json"), _table_seeds(".json")),
+    "taxonomy": Target(run_taxonomy, taxonomy_seeds),
+    "catalogue": Target(run_catalogue, catalogue_seeds),
+    "baskets_dat": Target(_run_baskets(".dat"), lambda: [b"1 2 3\n4\n\n0 1\r\n", b"\xef\xbb\xbf7 7\n"]),
+    "baskets_dat_gz": Target(_run_baskets(".dat.gz"), lambda: [gzip.compress(b"1 2 3\n4\n", mtime=0)]),
+    "baskets_csv": Target(_run_baskets(".csv"), lambda: [b'milk,bread\n"a,b",c\n\n', "bröd, tea\r\nmilk\r\n".encode()]),
+    "baskets_long": Target(
+        _run_baskets(".csv", "long"),
+        lambda: [b"transaction,item\n1,milk\n1,bread\n2,milk\n", b'item,day,transaction\r\n"a,b",x,7\r\n'],
+    ),
+    "baskets_parquet": Target(_run_baskets(".parquet"), parquet_basket_seeds),
+    "ledger": Target(run_ledger, ledger_seeds),
+}
