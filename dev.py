@@ -199,6 +199,8 @@ def bench(arguments):
 
 def fuzz(arguments):
     """Fuzz every parser of bytes from outside, one after the other."""
+    if arguments and (len(arguments) != 2 or arguments[0] != "--minutes" or not arguments[1].isdigit()):
+        sys.exit("dev.py: fuzz takes --minutes N, in all (60 by default)")
     install("dev,fuzz")
     command = [venv_program("python"), os.path.join("tests", "fuzz", "run.py"), *(arguments or ["--minutes", "60"])]
     return subprocess.call(command, cwd=ROOT, env=clean_environment())

@@ -126,6 +126,23 @@ class SpreadLeak(Faulty):
         return Answers.of_packed(np.packbits(bits, axis=1, bitorder="little"))
 
 
+class RawWhere(Faulty):
+    """Without a code: tells baskets for which ``is_raw`` is true as they are, and randomizes all others."""
+
+    def __init__(self, plan, is_raw, seed=0):
+        super().__init__(plan, seed)
+        self.is_raw = is_raw
+
+    def spoiled(self, packed, batch):
+        """Put the basket's items in place of the report."""
+        for row, basket in enumerate(batch):
+            if self.is_raw(basket):
+                packed[row] = np.frombuffer(
+                    sum(1 << item for item in basket).to_bytes(self.plan.report_bytes, "little"), dtype=np.uint8
+                )
+        return Answers.of_packed(packed)
+
+
 class _OneByOne:
     """Without a code: one report after the other; a subclass says how."""
 
@@ -236,6 +253,17 @@ class PowerOfTwoLcg(WordEntropy):
             self.state = (self.state * 6364136223846793005 + 1442695040888963407) & (1 << 64) - 1
             out.append(self.state)
         return np.array(out, dtype=np.uint64)
+
+
+class ConstantSeed:
+    """Our bulk client on words that are good, and the same after each start."""
+
+    def __init__(self, plan, seed=0):
+        self.plan, self.seed = plan, seed
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        yield from BulkClient(self.plan, SeededEntropy(self.seed)).reports(batches)
 
 
 class Reseeded:

@@ -16,10 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.audit import exact, integers, parts
+from assocpriv.audit import exact, integers, numbers, parts, plan_text
 from assocpriv.audit.exact import audit_exact as audit
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.audit.integers import check_integers, largest_ratio, masks, read_numbers, stated_ratio, value
+from assocpriv.audit.integers import check_integers, largest_ratio, stated_ratio
+from assocpriv.audit.numbers import masks, value
+from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.itemset import KeptSubsets, Randomizer
 from assocpriv.core import entropy
@@ -238,7 +240,7 @@ def test_masks_are_the_columns(code, r):
 
 def test_values_of_a_polynomial():
     """A Reed–Solomon value is that of the seed's polynomial at the item, as worked out by hand in docs/formats.md."""
-    group = integers.Group("reed-solomon", 1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
+    group = numbers.Group("reed-solomon", 1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
     assert value(group, 3, 0b1001) == 0
     assert value(group, 2, 0b1001) == 0
 
@@ -247,7 +249,7 @@ def test_values_of_a_polynomial():
 def test_walked_fields_are_the_primitive_ones(width):
     """x walks through all elements just for the polynomials that powers of x find to be primitive."""
     for polynomial in range((1 << width) + 1, 2 << width, 2):
-        walked = integers.order_of_x(width, polynomial) == (1 << width) - 1
+        walked = numbers.order_of_x(width, polynomial) == (1 << width) - 1
         assert walked == is_primitive(polynomial, width)
 
 
@@ -255,16 +257,19 @@ def test_walked_fields_are_the_primitive_ones(width):
 def test_sets_are_those_of_their_ranks(n_items, size):
     """Two programs give the same set of a rank."""
     for rank in range(comb(n_items, size)):
-        assert sorted(integers.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
+        assert sorted(numbers.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
 
 
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
-    tree = ast.parse(Path(integers.__file__).read_text(encoding="utf-8"))
-    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    modules = set()
+    for module in (numbers, plan_text, integers):
+        tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+        modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    assert own == {"assocpriv.core.errors", "assocpriv.audit.findings"}
+    recomputing = {f"assocpriv.audit.{name}" for name in ("findings", "numbers", "plan_text")}
+    assert own == {"assocpriv.core.errors", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
 
@@ -320,8 +325,8 @@ def test_broken_integers_are_found(text, name):
     assert named(findings, "client").verdict == UNDECIDED
 
 
-BCH_31 = integers.Group("bch", 2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
-RS_32 = integers.Group("reed-solomon", 2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, blocks=3)
+BCH_31 = numbers.Group("bch", 2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
+RS_32 = numbers.Group("reed-solomon", 2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, blocks=3)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +353,7 @@ def test_conditions_of_the_generators(group, needed, reason):
 
 def test_a_primitive_polynomial_is_asked_for():
     """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
-    assert integers.order_of_x(4, 0b11111) == 5
+    assert numbers.order_of_x(4, 0b11111) == 5
     group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
     assert masks(group, 0) == masks(group, 5)
 

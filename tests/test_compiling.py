@@ -463,7 +463,7 @@ def test_compile_told_tells_when_slow(
     monkeypatch.setattr(Entry, "load", slowly)
     warm_up.compile_told(["fill_rows"])
     told = capsys.readouterr()
-    lines = ["compiling for this processor, once; it takes some seconds …"]
+    lines = ["making or loading code for this processor; the first time it takes some seconds …"]
     if folder is None:
         lines.append("warning: the compiled code cannot be kept; assocpriv warm-up tells why")
     assert (told.out, told.err.splitlines()) == ("", lines)

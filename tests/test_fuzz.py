@@ -29,9 +29,10 @@ from naive import small_plan
 from assocpriv.apps.cli import main
 from assocpriv.audit.pipe import Program
 from assocpriv.client.basket_files import read_baskets, stream_baskets
-from assocpriv.client.baskets import Baskets, to_baskets
+from assocpriv.client.basket_frames import list_cells, long_cells
+from assocpriv.client.baskets import Baskets
 from assocpriv.core.catalogue import Catalogue
-from assocpriv.core.errors import AssocprivError, PlanError
+from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.core.plan import Plan
 from assocpriv.core.view import View
 from assocpriv.files.parquet import column_chunks
@@ -295,6 +296,37 @@ def test_footers_say_what_arrow_says(rows: int) -> None:
     assert found == expected
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("names", [["a", "b", "c"], [1, 2, 3]], ids=["text", "numbers"])
+def test_lists_in_any_row_groups_are_read(tmp_path: Path, rows: int, names: list[Any]) -> None:
+    """Every writer begins a new row group after so many rows, and a batch may reach over its end."""
+    lists = [names[: place % 4] for place in range(20)]
+    path = tmp_path / "lists.parquet"
+    path.write_bytes(parquet_bytes({"items": lists}, row_group_size=rows))
+    catalogue = Catalogue(sorted(map(str, names)))
+    whole = read_baskets(path, catalogue=catalogue, empty="keep")
+    streamed = list(stream_baskets(path, catalogue, empty="keep"))
+    for baskets in (whole, *(streamed if len(streamed) == 1 else [])):
+        assert baskets.sizes.tolist() == [len(each) for each in lists]
+    assert [item for part in streamed for item in part.items.tolist()] == whole.items.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_any_byte_may_be_wrong(seed: int) -> None:
+    """Each byte of a Parquet file, changed alone: the baskets are read, or refused in words of ours."""
+    data, path = TARGETS["baskets_parquet"].seeds()[seed], folder() / "one-byte.parquet"
+    for place in range(len(data)):
+        for value in (0, data[place] + 1 & 255):
+            path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            accepted(lambda: read_baskets(path, repeats="merge", empty="keep"))
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    """A damaged file may hold fewer items than transactions."""
+    with pytest.raises(BasketError, match="do not fit each other"):
+        long_cells(pa.array([1, 2, 1]), pa.array(["a"]))
+
+
 @pytest.mark.parametrize("code", [1, 2, 2**31 - 1, -1])
 @pytest.mark.parametrize("chunked", [False, True], ids=["whole", "chunks"])
 def test_codes_outside_a_dictionary_are_refused(code: int, chunked: bool) -> None:
@@ -304,13 +336,13 @@ def test_codes_outside_a_dictionary_are_refused(code: int, chunked: bool) -> Non
     good = pa.array(["x", "y", "z"]).dictionary_encode()
     column = pa.chunked_array([good, bad]) if chunked else bad
     ids = pa.array(range(len(column)))
-    for columns in ({"transaction": ids, "item": column}, {"transaction": column, "item": ids}):
+    for columns in ((ids, column), (column, ids)):
         with pytest.raises(BasketError, match="codes outside its dictionary") as caught:
-            to_baskets(pa.table(columns))
+            long_cells(*columns)
         assert not marks_in(shown_by(caught.value))
     if not chunked:
         with pytest.raises(BasketError, match="codes outside its dictionary"):
-            to_baskets(pa.table({"items": pa.ListArray.from_arrays([0, 3], bad)}))
+            list_cells(pa.ListArray.from_arrays([0, 3], bad))
 
 
 @pytest.mark.parametrize("kind", range(16))
@@ -385,6 +417,12 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
     once = {"row_group_size": BOMB_ROWS, "use_dictionary": True}
     text = pa.array(["x" * (1 << 26)])
     plan = small_plan("bch", 6, 2, 2)
+    one_list = parquet_bytes({"items": pa.ListArray.from_arrays(whole, zeros)}, **once)
+    ids = np.arange(20_000)
+    long_names = pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), pa.array(["x" * 60_000]))
+    zipped = {"compression": "zstd", "store_schema": False}
+    delta = zipped | {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    cell = parquet_of(pa.table({"itemsets": text}), compression="zstd", use_dictionary=False)
     content = {
         "reports.parquet": ("reports", report_file(plan, BOMB_ROWS, **once), "few bytes"),
         "zipped.parquet": ("reports", report_file(plan, BOMB_ROWS, compression="zstd"), "few bytes"),
@@ -402,6 +440,11 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
         ),
         "table.parquet": ("table", parquet_bytes({"count": zeros, "itemsets": zeros}, **once), "few bytes"),
         "wide.parquet": ("table", parquet_of(pa.table({"itemsets": text}), compression="zstd"), "few bytes"),
+        "lying-list.parquet": ("baskets", lying(one_list, BOMB_ROWS, 3), "few bytes"),
+        "lying-cell.parquet": ("table", lying(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3), "few bytes"),
+        "name.parquet": ("baskets", parquet_bytes({"transaction": ids, "item": long_names}, **zipped), "read 20000"),
+        "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not mined"),
+        "delta.parquet": ("table", parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta), "not mined"),
         "line.dat.gz": ("baskets", gzip.compress(b"1 " * (1 << 25), 1), "MiB to read"),
         "long.csv.gz": ("long", gzip.compress(b"transaction,item\n" + b"1,1\n" * (1 << 22), 1), "read as a whole"),
     }
@@ -415,7 +458,6 @@ READ_BOMBS = """
 import sys
 from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
-from assocpriv.apps.cli import main
 from assocpriv.client.basket_files import read_baskets, stream_baskets
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import AssocprivError
@@ -464,6 +506,28 @@ def test_files_of_kilobytes_do_not_take_gigabytes(tmp_path: Path) -> None:
         assert shown == name
         assert words in said, line
         assert int(mib) < _MOST_MIB, line
+
+
+def test_parquet_compressed_again_is_judged_by_its_size_on_disk(tmp_path: Path) -> None:
+    """Zeros between pages and footer make a file long, but not once they are compressed."""
+    ends = pa.array([0, 2_000_000], pa.int32())
+    data = parquet_bytes({"items": pa.ListArray.from_arrays(ends, pa.array(np.zeros(2_000_000, dtype=np.int64)))})
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    (tmp_path / "padded.gz").write_bytes(gzip.compress(data[:footer] + bytes(1 << 20) + data[footer:]))
+    with pytest.raises(BasketError, match="few bytes"):
+        list(stream_baskets(tmp_path / "padded.gz", None, format="parquet", memory_bytes=64 << 20, repeats="merge"))
+
+
+def test_long_parquet_that_hides_its_rows_is_read_as_a_whole(tmp_path: Path) -> None:
+    """Where the file says fewer rows than its row groups have, these are what it takes."""
+    rows = 500_000
+    data = parquet_bytes({"transaction": np.arange(rows), "item": np.zeros(rows)}, compression="none")
+    footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
+    fewer = footer.replace(b"\x16" + varint(rows), b"\x16" + varint(3), 1)
+    (tmp_path / "l.parquet").write_bytes(data[: -8 - len(footer)] + fewer + len(fewer).to_bytes(4, "little") + b"PAR1")
+    assert pq.read_metadata(tmp_path / "l.parquet").num_rows == 3
+    with pytest.raises(BasketError, match="read as a whole, which takes about 91 MiB"):
+        list(stream_baskets(tmp_path / "l.parquet", None, memory_bytes=64 << 20))
 
 
 @pytest.mark.parametrize("count", [2**20 + 1, 10**9, 2**63, 10**4000])

@@ -35,7 +35,7 @@ from assocpriv.client.views import view_transaction
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
-from assocpriv.core.plan import Plan
+from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import Breach
 from assocpriv.core.view import View
 from assocpriv.files.plans import write_plan
@@ -52,6 +52,10 @@ NAMED = Plan(
 # 125 items and no code: 16 bytes, so that two reports are equal by chance with probability 2^-100 or so
 PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=BUDGET)
 OTHER = replace(small_plan("none", 126, 2, 2), reports_per_person=BUDGET)
+CLEAR = Plan(
+    PLAN.catalogue, 2, 1, small_plan("none", 125, 1, 1).operators + PLAN.operators, PLAN.generator, PLAN.promise,
+    IN_CLEAR, reports_per_person=BUDGET,
+)  # fmt: skip
 BASKET = ["1", "3"]
 
 
@@ -155,6 +159,23 @@ def test_left_counts_what_the_limit_allows(path: Path) -> None:
             assert ledger.left(plan) == left
 
 
+def test_a_limit_refuses_sizes_in_clear(path: Path) -> None:
+    """What a size in clear tells is outside γ: with a limit no new report tells it; one made before is sent again."""
+    made = tell(path, "w1", plan=CLEAR)
+    limit = Breach("1e-24", "0.999999")
+    with Ledger.open(path, limit=limit) as ledger:
+        before = path.read_bytes()
+        with pytest.raises(PlanError, match=f"plan {CLEAR.plan_id[:12]} sends sizes in clear, .* or set no limit"):
+            ledger.report(BASKET, CLEAR, occasion="w2", entropy=ENTROPY)
+        assert path.read_bytes() == before
+        assert (ledger.left(CLEAR), ledger.left(PLAN)) == (0, BUDGET)
+        assert [ledger.report([], CLEAR, occasion="w1", entropy=ENTROPY)] == made
+        ledger.report(BASKET, PLAN, occasion="w2", entropy=ENTROPY)
+    with Ledger.open(path) as ledger:
+        assert ledger.left(CLEAR) == BUDGET - 1
+    assert len(tell(path, "w2", plan=CLEAR)) == 1
+
+
 @given(st.lists(st.fractions(1, 50, max_denominator=10**40), max_size=30))
 def test_products_are_never_too_small(factors: list[Fraction]) -> None:
     """A product of γ is at least the exact one, by a hair only, and does not grow longer with their number."""
@@ -174,6 +195,9 @@ def test_products_are_never_too_small(factors: list[Fraction]) -> None:
         (lambda ledger: ledger.report(["nothing"], NAMED, occasion="a", entropy=ENTROPY), BasketError),
         (lambda ledger: ledger.report(["milk", "milk"], NAMED, occasion="a", entropy=ENTROPY), BasketError),
         (lambda ledger: ledger.report("milk", NAMED, occasion="a", entropy=ENTROPY), TypeError),
+        (lambda ledger: ledger.report(b"\1", PLAN, occasion="a", entropy=ENTROPY), TypeError),
+        (lambda ledger: ledger.report(bytearray(b"\1"), PLAN, occasion="a", entropy=ENTROPY), TypeError),
+        (lambda ledger: ledger.report(memoryview(b"\1"), PLAN, occasion="a", entropy=ENTROPY), TypeError),
         (lambda ledger: ledger.report(3, NAMED, occasion="a", entropy=ENTROPY), TypeError),
         (lambda ledger: ledger.report(["milk"], "plan.json", occasion="a", entropy=ENTROPY), TypeError),
         (lambda ledger: ledger.report(["milk"], NAMED, occasion=7, entropy=ENTROPY), TypeError),
@@ -196,6 +220,17 @@ def test_a_limit_must_be_a_promise(path: Path) -> None:
     """A number is not taken for a limit in silence."""
     with pytest.raises(TypeError, match="limit must be a Breach"):
         Ledger.open(path, limit=19)  # type: ignore[arg-type]
+
+
+def test_one_name_is_one_occasion(path: Path) -> None:
+    """Blanks around a name and the ways to compose é spend nothing; what reads otherwise is another occasion."""
+    made, *others = tell(path, "caf\u00e9 7", " caf\u00e9 7", "cafe\u0301 7\n", "\u2003cafe\u0301 7\xa0\r\n")
+    assert others == [made] * 3
+    with Ledger.open(path) as ledger:
+        assert ledger.spent(PLAN) == 1
+    assert hash_occasion("\te\u0301 ") == sha256("\u00e9".encode()).digest()
+    apart = ["a b", "ab", "a  b", "A b", "a\xa0b", "a\u200bb", "2", "\xb2", "\ufb01", "fi", "e", "\u00e9"]
+    assert len(set(map(hash_occasion, apart))) == len(apart)
 
 
 # ---- the file
@@ -221,6 +256,29 @@ def test_only_the_owner_may_read_it(path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_others_lose_their_permissions(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that others may read is closed to them on opening, where that is allowed; no other file is touched."""
+
+    def refused(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    made = tell(path, "w1")
+    for mode in (0o644, 0o660, 0o602):
+        path.chmod(mode)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fchmod", refused)
+            assert tell(path, "w1") == made
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        assert tell(path, "w1") == made
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.write_bytes(b"no ledger")
+    path.chmod(0o644)
+    with pytest.raises(FileError):
+        Ledger.open(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
 def test_a_report_is_on_disk_before_it_is_handed_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,6 +379,21 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         Ledger.open(tmp_path / "pipe")
 
 
+@pytest.mark.parametrize("name", ["a\0b", "\ud800", ".", "", "..", "/", "folder", "folder/", "link", "loop"], ids=ascii)
+def test_a_name_that_no_file_has_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, name: str
+) -> None:
+    """Zero bytes, halves of surrogate pairs, folders, links to these or in circles: a clear refusal, nothing left."""
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    Path("link").symlink_to("folder")
+    Path("loop").symlink_to("loop")
+    with pytest.raises(FileError, match="cannot open the ledger") as caught:
+        Ledger.open(name, wait_seconds=0)
+    assert str(caught.value).isprintable()
+    assert {file.name for file in tmp_path.iterdir()} == {"folder", "link", "loop"}
+
+
 def entry(number: int = 1, gamma: Fraction = Fraction(2), report: bytes = b"r") -> Entry:
     """Return an entry of no plan."""
     return Entry(number, "ab" * 32, bytes(32), gamma, report)
@@ -412,8 +485,7 @@ def test_the_first_write_may_stop_anywhere(path: Path, monkeypatch: pytest.Monke
             assert path.read_bytes() == HEADER
 
 
-@pytest.mark.parametrize("failing", ["write", "fsync"])
-@pytest.mark.parametrize("call", [0, 1])
+@pytest.mark.parametrize(("failing", "call"), [("write", 0), ("write", 1), ("fsync", 0)])
 def test_a_failing_disk_hands_out_nothing(path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, call: int) -> None:
     """If a write or a sync fails nothing is returned, this ledger is done, and the next one is as before."""
     made = tell(path, "w1")
@@ -431,8 +503,6 @@ def test_a_failing_disk_hands_out_nothing(path: Path, monkeypatch: pytest.Monkey
         before = path.read_bytes()
         with monkeypatch.context() as patch:
             patch.setattr(os, failing, fails)
-            if (failing, call) == ("fsync", 1):
-                return  # a report syncs once
             with pytest.raises(FileError, match="No space left on device; nothing was sent"):
                 ledger.report(BASKET, PLAN, occasion="w2", entropy=ENTROPY)
         assert path.read_bytes() == before
@@ -533,6 +603,9 @@ class DiskFile:
         """Shorten the file."""
         self.disk.step()
         self.disk.shown = self.disk.shown[:length]
+
+    def keep_private(self) -> None:
+        """It has no permissions."""
 
     def sync(self) -> None:
         """Put what is shown on disk, unless the disk lies; it takes long, so much stops here."""
@@ -738,6 +811,63 @@ def test_an_open_ledger_is_locked(path: Path, lock_kind: str) -> None:
             Ledger.open(path, wait_seconds=0)
 
 
+def test_links_do_not_open_the_lock(path: Path, lock_kind: str) -> None:
+    """Through a link, a linked folder or a longer way it is the same ledger, and locked."""
+    (folder := path.with_name("linked")).symlink_to(path.parent)
+    (link := path.with_name("link.bin")).symlink_to(path)
+    (link_of_link := path.with_name("link2.bin")).symlink_to("link.bin")
+    names = [link, link_of_link, folder / path.name, folder / "linked" / "link.bin", path.parent / "linked" / path.name]
+    for held in (path, link):
+        with Ledger.open(held) as first:
+            for name in names:
+                with pytest.raises(FileError, match="is in use"):
+                    Ledger.open(name, wait_seconds=0)
+            made = first.report(BASKET, PLAN, occasion="w1", entropy=ENTROPY)
+    assert [tell(name, "w1") for name in names] == [[made]] * len(names)
+
+
+@pytest.mark.parametrize("change", ["moved away", "replaced", "linked elsewhere"])
+def test_what_is_moved_while_somebody_waits(
+    path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str, change: str
+) -> None:
+    """Whoever waited for a ledger writes into the file that now has its name, never into one that has lost it."""
+    held, other = path.with_name("held.bin"), path.with_name("other.bin")
+    told = tell(other, "w0")
+    if change == "linked elsewhere":
+        path.symlink_to(held)
+    first = Ledger.open(path)
+
+    def change_it(_deadline: float, _path: Path) -> None:
+        first.report(BASKET, PLAN, occasion="w1", entropy=ENTROPY)
+        if change == "linked elsewhere":
+            path.unlink()
+            path.symlink_to(other)
+        else:
+            path.rename(held)
+        if change == "replaced":
+            other.rename(path)
+        first.close()
+
+    monkeypatch.setattr(ledger_file, "_wait", change_it)
+    made = tell(path, "w2")
+    before = told if change != "moved away" else []
+    assert [item.report for item in parse_ledger(path.read_bytes())[0]] == before + made
+    assert len(parse_ledger(held.read_bytes())[0]) == 1
+    assert not list(path.parent.glob("*.lock"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files")
+def test_a_name_that_never_rests_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch, lock_kind: str) -> None:
+    """If each time another file has the name, opening ends; nothing stays open or locked."""
+    before = os.listdir("/proc/self/fd")
+    with monkeypatch.context() as patch:
+        patch.setattr(os.path, "samestat", lambda *_: False)
+        with pytest.raises(FileError, match="is replaced again and again"):
+            Ledger.open(path)
+    assert os.listdir("/proc/self/fd") == before
+    assert len(tell(path, "w1")) == 1
+
+
 def test_waiting_for_a_ledger(path: Path, lock_kind: str) -> None:
     """Who waits gets the ledger when it is closed, with what was written meanwhile."""
     first = Ledger.open(path)
@@ -786,6 +916,37 @@ def test_a_forked_process_makes_no_report(path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(FileError, match="closed"):
         ledger.report(BASKET, PLAN, occasion="w1", entropy=ENTROPY)
     ledger.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the fork of POSIX")
+def test_a_forked_child_does_not_hold_the_lock(path: Path) -> None:
+    """A child cannot unlock its parent's ledger; once the parent has closed it others can open it, child or no."""
+    code = """
+ledger, (end, other_end) = Ledger.open(sys.argv[1]), os.pipe()
+if not os.fork():
+    os.close(other_end)
+    ledger.close()
+    print("the child has closed", flush=True)
+    os.read(end, 1)  # until its parent ends
+    os._exit(0)
+sys.stdin.readline()
+ledger.close()
+print("the parent has closed", flush=True)
+sys.stdin.readline()
+"""
+    parent = child(code, path, PLAN)
+    assert parent.stdin is not None
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "the child has closed\n"
+    with pytest.raises(FileError, match="is in use"):
+        Ledger.open(path, wait_seconds=0)
+    parent.stdin.write("go on\n")
+    parent.stdin.flush()
+    assert parent.stdout.readline() == "the parent has closed\n"
+    try:
+        assert len(tell(path, "w1")) == 1
+    finally:
+        parent.communicate("end\n")
 
 
 # ---- no item is shown or kept
@@ -915,3 +1076,39 @@ def test_the_ledger_is_not_an_output(plan_path: Path) -> None:
         result = report(plan_path, "--force", "-o", str(plan_path.parent / name), occasion="w2")
         assert "is an input" in result.stderr
     assert (plan_path.parent / "l.bin").read_bytes() == before
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=str)
+def test_a_new_ledger_is_not_an_output(plan_path: Path, force: list[str]) -> None:
+    """Nor is a ledger that this very command makes, under any of its names; nothing is spent for the refusal."""
+    folder = plan_path.parent
+    (folder / "linked").symlink_to(folder)
+    (folder / "link.bin").symlink_to("l.bin")
+    for name in ("l.bin", "linked/l.bin", "linked/link.bin", "link.bin"):
+        result = report(plan_path, *force, "-o", f"{folder}/{name}")
+        assert "is an input" in result.stderr, result.output
+        assert parse_ledger((folder / "l.bin").read_bytes()) == ([], len(HEADER), True)
+        (folder / "l.bin").unlink()
+
+
+def test_the_command_keeps_a_limit_of_sizes_in_clear(plan_path: Path) -> None:
+    """A limit and a plan with sizes in clear do not go together; nothing is written then."""
+    write_plan(CLEAR, plan_path, force=True)
+    refused = report(plan_path, "--prior", "1%", "--posterior", "50%", "--basket", "1,2")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "sends sizes in clear" in refused.stderr
+    assert not (plan_path.parent / "r.bin").exists()
+    assert report(plan_path, "--basket", "1,2").exit_code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
+def test_a_closed_standard_input_is_wrong_usage(plan_path: Path) -> None:
+    """Without a standard input nobody reports an empty basket, and no traceback is shown."""
+    folder = plan_path.parent
+    options = ["--plan", plan_path, "--ledger", folder / "l.bin", "-o", folder / "r.bin", "--occasion", "w1"]
+    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "assocpriv", "report", *map(str, options)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "standard input is closed" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (folder / "l.bin").exists()

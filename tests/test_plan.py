@@ -3,6 +3,7 @@
 import json
 import math
 import time
+import tracemalloc
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -16,7 +17,7 @@ from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.generator import Generator
 from assocpriv.core.operator import Operator
-from assocpriv.core.plan import Plan
+from assocpriv.core.plan import _MOST_MARKS, Plan
 from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
@@ -519,3 +520,27 @@ def test_unknown_generator_is_named() -> None:
     """A generator that a newer release may know is refused as such, whatever fields it has."""
     with pytest.raises(PlanError, match="none, bch or reed-solomon; a newer release may know it"):
         Plan.parse(json.dumps(content(generator={"kind": "hash", "seed_bits": 32})))
+
+
+@pytest.mark.parametrize("piece", ["{},", "[],", '"a":1,', "[{"])
+def test_text_of_little_but_marks_is_refused_unread(piece: str) -> None:
+    """JSON that takes 25 times the memory of its text is refused before any of it is made."""
+    text = "[" + piece * (_MOST_MARKS // 2 + 1)
+    tracemalloc.start()
+    error = refuse(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "4,195,328 of the characters" in str(error)
+    assert peak < 1 << 20
+
+
+def test_a_million_items_may_have_a_pair_of_names_or_two_commas_each() -> None:
+    """The text of the largest plans has room for the marks that it needs, and one mark more is refused."""
+    each = ['"a,b,c",', '"ab",["a","b"],']  # a name with commas; a name, and the pair it stands for
+    longest = max(MAX_ITEMS * sum(map(piece.count, "{[:,")) for piece in each)
+    spare = sum(map(PLAN.canonical_json.count, "{[:,")) + 15 * sum(map(json.dumps(OPERATOR.to_json()).count, "{[:,"))
+    assert longest + spare + 100 < _MOST_MARKS
+    text = PLAN.canonical_json
+    full = text + "," * (_MOST_MARKS - sum(map(text.count, "{[:,")))
+    assert "not valid JSON" in str(refuse(full))  # it is read
+    assert "of the characters" in str(refuse(full + ","))

@@ -125,7 +125,7 @@ def test_after_sizes_come_all_items() -> None:
     assert (list(made.plan.catalogue), made.plan.itemset_size) == (NAMES, 1)
     assert made.held.mean == pytest.approx(2.5, abs=0.1)
     assert made.people is not None
-    assert sum(made.people.values()) == pytest.approx(49_000, abs=2)  # 1,000 were 2% of all
+    assert sum(made.people.values()) == 49_000  # 1,000 were 2% of all
     assert 0.3 <= made.people["items"] / 50_000 <= 0.6
     assert made.plan.view.others == "error"
     counted = plan_sizes(PROMISE, counted=sorted(map(str, range(12))))
@@ -147,6 +147,31 @@ def test_what_follows_sizes_needs_one_catalogue() -> None:
         refine(mined(singles(FALLING)), PLAN, 8, catalogue=Catalogue(NAMES))
     with pytest.raises(EstimateError, match="asks for sizes"):
         refine(sizes_table(plan), plan, candidates=True)
+    with pytest.raises(EstimateError, match="needs 2 items"):
+        refine(sizes_table(plan), plan, catalogue=Catalogue(["a"]))
+    assert refine(sizes_table(plan), plan, catalogue=Catalogue(["a", "b"])).plan.transaction_size <= 2
+    with pytest.raises(EstimateError, match="a histogram of sizes itself"):
+        refine(sizes_table(plan), plan, catalogue=Catalogue(NAMES), sizes=SIZES)
+
+
+@pytest.mark.parametrize("reports", [3, 4, 5, 50, 777, 10**15])
+@pytest.mark.parametrize("asked", [1, 1_000, 10**15])
+def test_people_add_up(reports: int, asked: int) -> None:
+    """However few there are, and however odd the table, every round has somebody's place and nobody two."""
+    plan = plan_sizes(PROMISE)
+    people = refine(sizes_table(plan, asked), plan, 8, catalogue=Catalogue(NAMES), reports=reports).people
+    assert people is not None
+    assert sum(people.values()) == reports
+    assert people["items"] >= 1
+    assert min(people.values()) >= 0
+
+
+def test_tables_of_absurdly_many_are_refused() -> None:
+    """A crafted number of reports is refused, and so are too few people."""
+    plan = plan_sizes(PROMISE)
+    for asked, left in ((10**17, 10), (1_000, 2)):
+        with pytest.raises(PlanError, match="must be"):
+            refine(sizes_table(plan, asked), plan, 8, catalogue=Catalogue(NAMES), reports=left)
 
 
 def test_poisson_is_poisson() -> None:
@@ -303,7 +328,7 @@ def test_three_rounds_from_sizes_to_a_combined_table(rng: np.random.Generator, t
     asked = ["--items", 30, "--reports", 72_000, "--top", 8]
     opening = run("refine", sizes, "--plan", tmp_path / "p0.json", *asked, "-o", tmp_path / "p1.json")
     assert (opening["items"], opening["itemset_size"], opening["sizes_from"]) == (30, 1, "histogram")
-    assert sum(opening["people"].values()) == pytest.approx(72_000, abs=2)
+    assert sum(opening["people"].values()) == 72_000
     assert opening["reports"] == opening["people"]["items"]
     items = collect(1, "2%")
     more = ["--histogram", sizes, "--top", 8]

@@ -271,7 +271,7 @@ def test_one_report_is_shown_as_before() -> None:
     assert record["reports_per_person"] == 1
     assert record["composed_amplification"] == record["amplification"]
     lines = show.plan_lines(plan, 1000)
-    assert lines[1].startswith("promise     no report lifts a belief from 0.05 to 0.5, whatever the data: ")
+    assert lines[2].startswith("promise     no report lifts a belief from 0.05 to 0.5, whatever the data: ")
     assert "together" not in "".join(lines)
 
 
@@ -284,11 +284,11 @@ def test_several_reports_are_shown_together_and_alone(reports: int, sizes: str) 
     together = Fraction(record["composed_amplification"])
     assert plan.composed_amplification <= together < plan.composed_amplification + Fraction(1, 10**24)
     assert (record["reports_per_person"], record["epsilon"]) == (reports, epsilon(plan.amplification))
-    assert lines[1].startswith(f"promise     {reports:,} reports of one person together: ")
-    assert ("among baskets of equal sizes, report by report" in lines[1]) == (sizes == "in clear")
-    assert f"ε = ln γ ≤ {show.figure_up(epsilon(together))}" in lines[2]
-    assert lines[3].startswith(f"            one report alone: γ ≤ {show.figure_up(float(plan.amplification))}")
-    assert ("NOTHING is promised" in lines[4]) == (sizes == "in clear")
+    assert lines[2].startswith(f"promise     {reports:,} reports of one person together: ")
+    assert ("among baskets of equal sizes, report by report" in lines[2]) == (sizes == "in clear")
+    assert f"ε = ln γ ≤ {show.figure_up(epsilon(together))}" in lines[3]
+    assert lines[4].startswith(f"            one report alone: γ ≤ {show.figure_up(float(plan.amplification))}")
+    assert ("NOTHING is promised" in lines[5]) == (sizes == "in clear")
     assert sum(line.startswith("report ") for line in lines) == 1
 
 

@@ -157,6 +157,8 @@ def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
     at = [items_share(1_000, PROMISE, short, people, 64) for people in (10**3, 10**5, 10**6, 10**8)]
     assert at[0] == 0.6 > at[1] > at[2] > at[3] == 0.3
     assert items_share(1_000, Breach("5%", "20%"), short, 10**6, 64) > at[2]
+    # so weak a promise has no noise that a float could show
+    assert items_share(10, Breach("1e-24", f"0.{'9' * 24}"), short, 1_000, 64) == 0.3
     assert short.mean == pytest.approx(long.mean, abs=0.05)
     assert items_share(1_000, PROMISE, long, 10**6, 64) > at[2]
 

@@ -14,6 +14,7 @@ from assocpriv.core.generator import Generator
 from assocpriv.core.operator import Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
+from assocpriv.lab.planner import make_plan
 
 SINGLE, ODD = Operator(3, 1, 3, 6, (5, 3, 6, 32)), Operator(3, 5, 3, 6, (5, 3, 6, 32))
 GENERATORS = {
@@ -51,9 +52,13 @@ def plan_of(name: str) -> Plan:
 def words_drawn(randomizer: Randomizer, basket: tuple[int, ...]) -> Iterator[int]:
     """Yield how many words a report takes, for every subset that can be kept."""
     for kept in range(8):
-        entropy = _Counted(kept)
-        randomizer.randomize(basket, entropy=entropy)
-        yield entropy.used
+        yield _used(randomizer, basket, kept)
+
+
+def _used(randomizer: Randomizer, basket: tuple[int, ...], kept: int) -> int:
+    entropy = _Counted(kept)
+    randomizer.randomize(basket, entropy=entropy)
+    return entropy.used
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -62,6 +67,16 @@ def test_words_do_not_tell_what_is_kept(name: str) -> None:
     randomizer = Randomizer(plan_of(name))
     drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
     assert len(drawn) == 1
+
+
+def test_words_of_fixed_sizes_tell_how_many_are_kept() -> None:
+    """What docs/privacy.md warns of: reports of a fixed size draw by how many items are kept, and by that alone."""
+    plan = make_plan(200, 5, Breach("5%", "50%"), kind="fixed-size")
+    randomizer = Randomizer(plan)
+    baskets = ((), (0, 1, 2, 3, 4), (5, 60, 70, 80, 199))
+    drawn = {tuple(_used(randomizer, basket, kept) for kept in range(6)) for basket in baskets}
+    assert len(drawn) == 1
+    assert len(set(drawn.pop())) == 2
 
 
 def test_a_draw_for_kept_items_alone_would_tell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
     Source: EGS03, sections 5 and 6.
     """
     _check_plan(plan)
-    if isinstance(transaction, str | bytes) or not isinstance(transaction, Collection):
+    if isinstance(transaction, str | bytes | bytearray | memoryview) or not isinstance(transaction, Collection):
         raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
     return Randomizer(plan).randomize(view_transaction(transaction, plan), entropy=SystemEntropy())
 

@@ -62,6 +62,8 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
     chosen, program = options["client"], options["program"]
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
+    if program is not None and options["depth"] == "exact":
+        raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     confidence = check_request(options["trials"], options["confidence"])
     text = read_text(options["plan"], "plan")
     made = _plan_of(options)
@@ -72,7 +74,7 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
         "client": chosen if program is None else "program",
     }
     findings = _findings(made, text, options)
-    show_result(as_json, lambda: audit_record(made, findings, asked), lambda: audit_lines(made, findings))
+    show_result(as_json, lambda: audit_record(made, findings, asked), lambda: audit_lines(made, findings, asked))
     if verdict(findings) == BROKEN:
         context.exit(1)
 
@@ -94,13 +96,15 @@ def _findings(plan: "Plan | None", text: str, options: dict[str, Any]) -> "list[
     from assocpriv.apps.warm_up import compile_told
     from assocpriv.audit.conformance import audit_conformance
     from assocpriv.audit.empirical import audit_client
-    from assocpriv.audit.exact import audit_exact
+    from assocpriv.audit.exact import audit_exact, audit_plan
 
     depths, progress = _DEPTHS if options["depth"] == "all" else (options["depth"],), Progress()
     box = _box(plan, options) if plan else None
     compile_told()
     found: list[Finding] = []
-    if "exact" in depths:
+    if "exact" in depths and options["program"] is not None:
+        found += audit_plan(plan, text)[2]  # what our client does says nothing of the program
+    elif "exact" in depths:
         found += audit_exact(plan, text=text, progress=progress.stage("exact"))
     if plan and "conformance" in depths:
         found += audit_conformance(plan, box, progress=progress)

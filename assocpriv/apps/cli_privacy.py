@@ -12,15 +12,20 @@ from assocpriv.apps.options import PATH, json_option
 @click.argument("plan", type=PATH)
 @click.option("--prior", "priors", multiple=True, help="Belief to show in the table, as 1% or 0.01; may be repeated.")
 @click.option("--reports-per-person", type=int, help="Show R reports of a person together.  [default: the plan's]")
-@click.option("--shuffled", type=int, metavar="N", help="Add what holds if a trusted channel mixes N people's reports.")
-@click.option("--delta", type=float, default=1e-9, show_default=True, help="δ of that guarantee.")
+@click.option(
+    "--shuffled",
+    type=click.IntRange(1, 10**12),
+    metavar="N",
+    help="Add what holds if a trusted channel mixes N people's reports.",
+)
+@click.option("--delta", type=click.FloatRange(1e-90, 1, max_open=True), help="δ of that guarantee.  [default: 1e-9]")
 @json_option
 def privacy(
     plan: Path,
     priors: tuple[str, ...],
     reports_per_person: int | None,
     shuffled: int | None,
-    delta: float,
+    delta: float | None,
     as_json: bool,
 ) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
@@ -32,10 +37,11 @@ def privacy(
       assocpriv privacy plan.json --prior 1% --prior 10%
       assocpriv privacy plan.json --reports-per-person 2 --shuffled 1000000
     """
-    from assocpriv.apps.show_privacy import describe_privacy, privacy_lines, privacy_record
+    from assocpriv.apps.show_privacy import DEFAULT_DELTA, describe_privacy, privacy_lines, privacy_record
     from assocpriv.files.plans import read_plan
 
-    told = describe_privacy(
-        read_plan(plan), priors, reports_per_person=reports_per_person, shuffled=shuffled, delta=delta
-    )
+    if delta is not None and shuffled is None:
+        raise click.UsageError("--delta goes with --shuffled")
+    wishes = {"reports_per_person": reports_per_person, "shuffled": shuffled}
+    told = describe_privacy(read_plan(plan), priors, **wishes, delta=DEFAULT_DELTA if delta is None else delta)
     show_result(as_json, lambda: privacy_record(told), lambda: privacy_lines(told))

@@ -60,9 +60,10 @@ def report(
         raise click.UsageError("--prior and --posterior go together")
     limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
     made = read_plan(plan_path)
-    check_writable(output, force=force, inputs=[plan_path, ledger_path])
-    names = _names_given(basket) if basket is not None else _names_of(sys.stdin.buffer.read(_MOST_BYTES + 1))
+    names = _names_given(basket) if basket is not None else _names_read()
     with Ledger.open(ledger_path, limit=limit) as ledger:
+        # only now does a new ledger exist, so that the output can be told from it under any name
+        check_writable(output, force=force, inputs=[plan_path, ledger_path])
         before = ledger.spent(made)
         sent = ledger.report(names, made, occasion=occasion, entropy=SystemEntropy())
         record = _record(ledger, made, new=ledger.spent(made) > before)
@@ -91,6 +92,12 @@ def _record(ledger: "Ledger", plan: "Plan", *, new: bool) -> dict[str, Any]:
         "left": ledger.left(plan),
         "amplification": format_fraction(ledger.amplification),
     }
+
+
+def _names_read() -> list[str]:
+    if sys.stdin is None:  # closed by whoever started this
+        raise click.UsageError("standard input is closed; give the basket's names there, one a line")
+    return _names_of(sys.stdin.buffer.read(_MOST_BYTES + 1))
 
 
 def _names_of(text: bytes) -> list[str]:

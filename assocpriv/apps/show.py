@@ -103,10 +103,12 @@ def plan_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None = N
     original = -(-plan.n_items // 8)
     in_clear = plan.sizes == IN_CLEAR
     lines = [
-        f"plan        {plan.plan_id[:16]}…  {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
+        f"plan        {plan.plan_id}",
+        f"            {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
         f"{plan.transaction_size} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
         *_promise_lines(plan),
-        f"report      {plan.report_bytes:,} bytes ({plan.report_bits:,} bits, {_size_of(plan)}{_code_of(plan)}); "
+        f"report      {plan.report_bytes:,} byte{'s' * (plan.report_bytes != 1)} "
+        f"({plan.report_bits:,} bits, {_size_of(plan)}{_code_of(plan)}); "
         f"the basket as {plan.n_items:,} bits would take {original:,} bytes",
     ]
     if in_clear:

@@ -1,14 +1,21 @@
 """The findings of an audit as text for a person and as JSON content for a program."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from textwrap import wrap
 from typing import Any
 
-from assocpriv.audit.findings import Finding, verdict
+from assocpriv.apps.show import figure_up
+from assocpriv.audit.findings import Finding, count_undecided, verdict
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import epsilon
 
 _WIDTH = 100
+_CLIENTS = {
+    "bulk": "our client for many baskets",
+    "single": "our client for one basket",
+    "program": "the program given",
+}
 
 
 def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> dict[str, Any]:
@@ -16,6 +23,7 @@ def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str
     return {
         "plan_id": plan.plan_id if plan else None,
         "verdict": verdict(findings),
+        "not_decided": count_undecided(findings),
         "epsilon": epsilon(plan.amplification) if plan else None,
         **asked,
         "findings": [
@@ -31,12 +39,12 @@ def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str
     }
 
 
-def audit_lines(plan: Plan | None, findings: Sequence[Finding]) -> list[str]:
-    """Return an audit as text: the verdict, then a finding after the other, depth by depth."""
-    told = (
-        f"plan {plan.plan_id[:12]}, ε = {epsilon(plan.amplification):.4f} for one report" if plan else "no usable plan"
-    )
-    lines = [f"{verdict(findings)}: {told}"]
+def audit_lines(plan: Plan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> list[str]:
+    """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
+    # the id whole: an officer compares it with another
+    figure = figure_up(epsilon(plan.amplification)) if plan else ""
+    told = f"plan {plan.plan_id}, ε ≤ {figure} for one report" if plan else "no usable plan"
+    lines = [f"{verdict(findings)}{_left_out(count_undecided(findings))}: {told}", _asked_line(asked)]
     depth = ""
     for finding in findings:
         if finding.depth != depth:
@@ -45,3 +53,17 @@ def audit_lines(plan: Plan | None, findings: Sequence[Finding]) -> list[str]:
         head = f"  {finding.verdict:<11} {finding.name}: "
         lines += wrap(finding.said, _WIDTH, initial_indent=head, subsequent_indent=" " * 14)
     return lines
+
+
+def _asked_line(asked: dict[str, Any]) -> str:
+    """Say what was audited, and how."""
+    told = f"depth {asked['depth']}; {_CLIENTS[asked['client']]}"
+    if asked["depth"] not in ("all", "empirical"):
+        return told
+    alarm = float(100 * (1 - Fraction(asked["confidence"])))
+    return f"{told}; {asked['trials']:,} reports asked for, a false alarm with a chance of at most {alarm:g}%"
+
+
+def _left_out(count: int) -> str:
+    """Tell how many checks were not made, so that none hides behind the verdict."""
+    return f", {count} {'check' if count == 1 else 'checks'} not made" if count else ""

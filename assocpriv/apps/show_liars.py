@@ -35,9 +35,9 @@ def influence_lines(plan: Plan, reports: int) -> list[str]:
     known = {k: moved for k, moved in record["itemsets"].items() if moved is not None}
     if not known:
         return []
-    one = _alike([f"{moved['one_report']:.2g}" for moved in known.values()])
+    one = _alike([f"{100 * moved['one_report']:.2g}%" for moved in known.values()])
     moves = [[100 * change for change in moved["one_percent"]] for moved in known.values()]
-    share = _alike([f"{down:+.3g}% … {up:+.3g}%" for down, up in moves])
+    share = _alike([f"{_percent(down)} … {_percent(up)}" for down, up in moves])
     targets = record["targets_at_once"]
     several = f" (all {plan.reports_per_person} of one person that many times as far)"
     return [
@@ -45,6 +45,10 @@ def influence_lines(plan: Plan, reports: int) -> list[str]:
         f"item{'s' * (list(known) != ['1'])} by up to {one}{several * (plan.reports_per_person > 1)},",
         f"            1% of them move it by {share}; each can show {targets:,} item{'s' * (targets != 1)} at once",
     ]
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.3g}%" if abs(value) < 1000 else f"{value:+,.0f}%"
 
 
 def _alike(texts: list[str]) -> str:
@@ -70,7 +74,7 @@ def crafted_lines(check: "CraftedCheck") -> list[str]:
         for test in check.tests
     ]
     if check.flagged:
-        verdict = "these reports cannot all be honest"
+        verdict = "some of these reports are hardly honest"
     else:
         verdict = "nothing speaks against these reports, which proves nothing: false baskets cannot be told"
     return [f"crafted     {verdict}; a false alarm has a chance of at most {100 * check.level:g}%", *lines]

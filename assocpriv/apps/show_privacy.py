@@ -209,7 +209,7 @@ def privacy_lines(told: Privacy) -> list[str]:
     if plan.reports_per_person > 1:
         who = f"{plan.reports_per_person} reports of a person together do not lift"
     lines = [
-        f"plan         {plan.plan_id[:16]}…",
+        f"plan         {plan.plan_id}",
         f"promise      {'among baskets of one size ' if in_clear else ''}{who} a belief from "
         f"{_percent(promise.prior, up=False)} to {_percent(promise.posterior, up=True)}, "
         "nor its opposite the other way, whatever the data and whatever else is known",
@@ -256,14 +256,15 @@ def _composition_lines(told: Privacy) -> list[str]:
 def _information_lines(told: Privacy) -> list[str]:
     """Show worst-case and mutual information."""
     plan, limit = told.plan, _figure(information_limit(told.one.amplification))
+    whatever = "whatever the prior" + (" among baskets of one size" if plan.sizes == IN_CLEAR else "")
     lines = [
         "information  in bits: WI and IWI of the report that tells most, I on average",
-        f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
+        f"             of one report, {whatever}: WI and IWI ≤ {limit} (log2 γ ≤ "
         f"{_figure(_log_bits(told.one.amplification))}), I ≤ {_figure(_mutual_limit(plan))}",
     ]
     if told.together.reports > 1:
         limit = _figure(information_limit(told.together.amplification))
-        lines.append(f"             of {told.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
+        lines.append(f"             of {told.together.reports} reports, {whatever}: WI and IWI ≤ {limit}")
     for part in told.information:
         entries = "item" if part.basket_size == 1 else "items"
         sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")

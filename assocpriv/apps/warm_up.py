@@ -28,7 +28,7 @@ def compile_told(names: Iterable[str] | None = None) -> None:
 
     def tell() -> None:
         told.set()
-        say(["compiling for this processor, once; it takes some seconds …"])
+        say(["making or loading code for this processor; the first time it takes some seconds …"])
 
     timer = threading.Timer(_PATIENCE_SECONDS, tell)
     timer.daemon = True

@@ -9,7 +9,7 @@ checked by its structure, a transaction and a kept subset at a time:
 * a seed ξ must give the transaction's items the values drawn, and be an affine function of the uniform seed ξ0 drawn,
   with a linear part of rank s − m·r: then ξ is uniform among the 2^(s−mr) seeds that have these values.
 
-The client is anything that has ``randomize``; reports are read by audit/integers.py alone.
+The client is anything that has ``randomize``; reports are read by audit/numbers.py alone.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
-from assocpriv.audit.integers import FIXED, NONE, Group, Numbers, rank_over_gf2, set_of, value
+from assocpriv.audit.numbers import FIXED, NONE, Group, Numbers, rank_over_gf2, set_of, value
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.plan import Plan
 from assocpriv.lab.exact import distribution

@@ -1,9 +1,10 @@
 """Audit a client by its reports alone: lower bounds of its ε, and the plan's law.
 
 The client is a black box (audit/black_box.py). Of the reports asked for, one eighth teaches which sets of reports to
-look at and one eighth scores them (audit/lower_bounds.py), one eighth is a stream of one transaction's, and the rest is
-tested. A client that follows the plan is called broken by any of the tests together with a chance of 1 − confidence at
-most: half of it belongs to the bounds of ε, the other half is shared equally by the laws.
+look at and one eighth scores them (audit/lower_bounds.py), one eighth is a stream of one transaction's, one sixteenth
+is of baskets of all sizes (audit/others.py), a few are of two separate starts, and the rest is tested. A client that
+follows the plan is called broken by any of the tests together with a chance of 1 − confidence at most: half of it
+belongs to the bounds of ε, the other half is shared equally by the laws.
 
 What it cannot see: a leak that shows in none of the features, or of transactions that it does not ask about, or too
 rarely for so many trials; and randomness that is good but known to somebody else.
@@ -30,7 +31,17 @@ from assocpriv.audit.laws import (
 )
 from assocpriv.audit.lower_bounds import choose_events, learn_scorers, lower_bounds
 from assocpriv.audit.neighbours import worst_neighbours
-from assocpriv.audit.tallies import LawTallies, Stream, StreamTally, Tallies, pairs_of, split_trials
+from assocpriv.audit.others import OtherTallies
+from assocpriv.audit.tallies import (
+    LawTallies,
+    Starts,
+    Stream,
+    StreamTally,
+    Tallies,
+    compare_starts,
+    pairs_of,
+    split_trials,
+)
 from assocpriv.core.errors import PlanError, WireError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import epsilon, parse_probability
@@ -51,6 +62,24 @@ class _Law:
     p_value: float
     tests: int
     figures: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """All that was asked: two samples to learn from, the one to test, and what only the laws need."""
+
+    training: list[Tallies]
+    tested: LawTallies
+    stream: Stream
+    scope: StreamTally
+    others: OtherTallies
+    starts: Starts
+
+    @property
+    def malformed(self) -> int:
+        """How many answers are no reports of the plan, of those that laws are tested on."""
+        tested = int(self.tested.malformed.sum())
+        return tested + self.stream.malformed + self.others.malformed + self.starts.malformed
 
 
 def audit_client(
@@ -80,14 +109,13 @@ def audit_client(
     level = check_request(trials, confidence)
     half = float((1 - level) / 2)
     try:
-        training, tested, stream, scope = _ask(plan, box or BulkClient(plan), trials, progress)
+        asked = _ask(plan, box or BulkClient(plan), trials, progress)
     except WireError as error:
         return [Finding(DEPTH, "answers", BROKEN, f"The client cannot be audited: {error}.")]
-    laws = list(_laws(tested, stream, scope))
-    malformed = int(tested.malformed.sum()) + stream.malformed
+    laws = list(_laws(asked))
     return [
-        _amplification(plan, training, tested, half),
-        *(_law_finding(law, half / len(laws), malformed) for law in laws),
+        _amplification(plan, asked.training, asked.tested, half),
+        *(_law_finding(law, half / len(laws), asked.malformed) for law in laws),
     ]
 
 
@@ -105,26 +133,25 @@ def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
     return level
 
 
-def _ask(
-    plan: Plan, box: BlackBox, trials: int, progress: Progress | None
-) -> tuple[list[Tallies], LawTallies, Stream, StreamTally]:
-    """Ask for all reports: two samples to learn from, the one to test, and the stream."""
-    chosen = worst_neighbours(plan)
-    learn, score, follow, test = split_trials(trials)
+def _ask(plan: Plan, box: BlackBox, trials: int, progress: Progress | None) -> _Asked:
+    chosen, split = worst_neighbours(plan), split_trials(trials)
 
     def told(stage: str) -> Callable[[int, int], None] | None:
         return (lambda done, total: progress(stage, done, total)) if progress else None
 
     first = Tallies(chosen, plan)
-    first.collect(box, learn, told("learning"))
+    first.collect(box, split.learn, told("learning"))
     scorers = learn_scorers(first)
     second = Tallies(chosen, plan, scorers)
-    second.collect(box, score, told("scoring"))
+    second.collect(box, split.score, told("scoring"))
     scope = StreamTally(chosen, plan)
-    stream = scope.collect(box, follow, told("following"))
+    stream = scope.collect(box, split.follow, told("following"))
+    others = OtherTallies(plan)
+    others.collect(box, split.others, told("all sizes"))
+    starts = compare_starts(chosen, plan, box, split.start)
     tested = LawTallies(chosen, plan, scorers)
-    tested.collect(box, test, told("testing"))
-    return [first, second], tested, stream, scope
+    tested.collect(box, split.test, told("testing"))
+    return _Asked([first, second], tested, stream, scope, others, starts)
 
 
 def _amplification(plan: Plan, training: list[Tallies], tested: Tallies, false_alarm: float) -> Finding:
@@ -166,8 +193,9 @@ def _law_finding(law: _Law, false_alarm: float, malformed: int) -> Finding:
     return Finding(DEPTH, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
 
 
-def _laws(tested: LawTallies, stream: Stream, scope: StreamTally) -> Iterator[_Law]:
+def _laws(asked: _Asked) -> Iterator[_Law]:
     """Yield the laws' families of tests, of each transaction and of all together that share an operator."""
+    tested, stream = asked.tested, asked.stream
     whole = [place for place, each in enumerate(tested.chosen.transactions) if not each.is_sampled]
     sampled = [place for place, each in enumerate(tested.chosen.transactions) if each.is_sampled]
     sizes = [tested.chosen.transactions[place].group.transaction_size for place in whole]
@@ -182,9 +210,13 @@ def _laws(tested: LawTallies, stream: Stream, scope: StreamTally) -> Iterator[_L
     yield _law_of("pairs shown", "how often pairs of items are shown together", pairs)
     coins = "sums of seed bits that the kept items leave free are fair coins"
     yield _law_of("seed", coins, [_seed(tested, place) for place in whole])
+    sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
+    yield _law_of("all sizes", sizes_kept, list(asked.others.events()))
+    successive = list(_successive(stream, asked.scope, group))
     yield _law_of(
-        "successive reports", "a report tells nothing of the next one", list(_successive(stream, scope, group))
+        "successive reports", "a report tells nothing of the next one, as far as each follows the plan", successive
     )
+    yield _starts(asked.starts, group)
     yield _repeats(stream, group)
     yield _coins(stream)
 
@@ -285,6 +317,15 @@ def _successive(stream: Stream, scope: StreamTally, group: Plan) -> Iterator[Eve
     inside, outside = (float(shown_probability(group.operator, a, 1 - a)) for a in (1, 0))
     chances = np.where(scope.is_inside, inside, outside)
     yield Events.of(both, n, np.outer(chances, chances))
+
+
+def _starts(starts: Starts, group: Plan) -> _Law:
+    """Compare reports place by place: of two starts they are independent, and equal with the chance Σ P²."""
+    second = float(collision_moments(group)[0])
+    p_values = Events.of(starts.equal, starts.total, second).p_values()
+    figures: dict[str, object] = {"reports": starts.total, "equal": starts.equal, "expected": starts.total * second}
+    what = "two starts of the client draw other numbers"
+    return _Law("separate starts", what, joint_p_value(p_values), len(p_values), figures)
 
 
 def _repeats(stream: Stream, group: Plan) -> _Law:

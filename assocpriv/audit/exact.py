@@ -34,19 +34,10 @@ from assocpriv.audit.draws import (
     walk_seeds,
 )
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
-from assocpriv.audit.integers import (
-    BCH,
-    DEPTH,
-    FIXED,
-    NONE,
-    Group,
-    Numbers,
-    check_integers,
-    order_of_x,
-    read_numbers,
-    stated_ratio,
-)
+from assocpriv.audit.integers import DEPTH, check_integers, stated_ratio
+from assocpriv.audit.numbers import BCH, FIXED, NONE, Group, Numbers, order_of_x
 from assocpriv.audit.parts import check_bulk, check_columns, check_words
+from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import Entropy
@@ -87,12 +78,7 @@ def audit_exact(
     Raises:
         PlanError: neither a plan nor a text is given.
     """
-    if plan is None and text is None:
-        raise PlanError("an audit needs a plan or the text of one")
-    numbers, findings = check_integers(plan.canonical_json if text is None and plan else text or "")
-    if text is not None:
-        plan, finding = _same_plan(plan, text)
-        findings.append(finding)
+    plan, numbers, findings = audit_plan(plan, text)
     if plan is None or numbers is None or any(finding.verdict == BROKEN for finding in findings):
         said = "The client was not run: the plan itself is broken."
         return [*findings, Finding(DEPTH, "client", UNDECIDED, said)]
@@ -104,6 +90,28 @@ def audit_exact(
     if progress:
         progress(1 + len(checks), 1 + len(checks))
     return findings
+
+
+def audit_plan(plan: Plan | None, text: str | None = None) -> tuple[Plan | None, Numbers | None, list[Finding]]:
+    """Audit a plan alone, by its integers; no client is run.
+
+    Args:
+        plan: as for :func:`audit_exact`.
+        text: likewise.
+
+    Returns:
+        The plan and its integers, each None where there is none, and what was found.
+
+    Raises:
+        PlanError: neither a plan nor a text is given.
+    """
+    if plan is None and text is None:
+        raise PlanError("an audit needs a plan or the text of one")
+    numbers, findings = check_integers(plan.canonical_json if text is None and plan else text or "")
+    if text is not None:
+        plan, finding = _same_plan(plan, text)
+        findings.append(finding)
+    return plan, numbers, findings
 
 
 def _same_plan(plan: Plan | None, text: str) -> tuple[Plan | None, Finding]:

@@ -33,3 +33,12 @@ def verdict(findings: Iterable[Finding]) -> str:
     'consistent'
     """
     return BROKEN if any(finding.verdict == BROKEN for finding in findings) else CONSISTENT
+
+
+def count_undecided(findings: Iterable[Finding]) -> int:
+    """Return how many checks were not made.
+
+    >>> count_undecided([Finding("exact", "client, every draw", "not decided", "too many draws")])
+    1
+    """
+    return sum(finding.verdict == UNDECIDED for finding in findings)

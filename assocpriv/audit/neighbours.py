@@ -16,6 +16,7 @@ from assocpriv.audit.black_box import batch_length, batch_of
 from assocpriv.client.baskets import Baskets
 from assocpriv.core.plan import HIDDEN, IN_CLEAR, Plan
 
+_LEAST_BATCHES, _SHORT_BATCH = 24, 2048
 RUN = 2  # equal transactions that stand together, so that a repeated report can be seen
 
 
@@ -96,7 +97,8 @@ def mixed_batches(chosen: Neighbours, plan: Plan, total: int) -> tuple[NDArray[n
     All transactions take turns, so that what a client remembers of the one before shows as well.
     """
     turn = np.repeat(np.arange(len(chosen.transactions)), RUN)
-    n_batches = -(-total // batch_length(plan))
+    # enough of them that a slow client shows how far it is
+    n_batches = max(-(-total // batch_length(plan)), min(_LEAST_BATCHES, total // _SHORT_BATCH))
     turns = np.tile(turn, -(-total // (n_batches * len(turn))))
     batch = batch_of([chosen.transactions[place].items for place in turns.tolist()], plan)
     return turns, repeat(batch, n_batches)

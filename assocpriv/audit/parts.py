@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.draws import Device, Fault, value_choices
-from assocpriv.audit.integers import FIXED, NONE, Group, Numbers, masks
+from assocpriv.audit.numbers import FIXED, NONE, Group, Numbers, masks
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import BulkRandomizer, GroupedRandomizer
 from assocpriv.core.codes import item_columns

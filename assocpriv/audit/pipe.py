@@ -35,6 +35,7 @@ _BLOCK = 1 << 16
 _BLOCKS_AHEAD = 16
 _LONGEST_LINE = 1 << 20
 _NO_DIGIT = 255
+_LONGEST_KEPT = 256  # bytes of a report
 _DIGITS = np.full(256, _NO_DIGIT, dtype=np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16)
 
@@ -67,7 +68,7 @@ class Program:
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
             told = (error.strerror if isinstance(error, OSError) else None) or "the system refused"
-            raise FileError(f"cannot start the program under audit: {told}") from None
+            raise FileError(f"cannot start the program under audit, {self._command[0]}: {told}") from None
         assert process.stdin is not None
         assert process.stdout is not None
         writer, lines = _Writer(process.stdin, batches), _Lines(process.stdout, self._patience)
@@ -216,6 +217,9 @@ def _lines_of(batch: Baskets) -> bytes:
 
 def _decoded(lines: list[bytes], least_width: int, before: int) -> Answers:
     """Return the reports that lines of hexadecimal digits are."""
+    # beyond this a length tells no more, and each line is padded to the longest one
+    longest = 2 * max(least_width + 1, _LONGEST_KEPT)
+    lines = [line[: longest - len(line) % 2] for line in lines]
     lengths = np.array([len(line) for line in lines], dtype=np.int64)
     width = 2 * max(least_width, -(-int(lengths.max(initial=0)) // 2))
     joined = b"".join(line.ljust(width, b"0") for line in lines)

@@ -32,6 +32,7 @@ _LONGEST = 255
 _REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
 _SERIAL = 1 << 17  # reports that are compared with the next one
 _COIN_STREAMS = 16
+_LONGEST_START = 1024  # reports of each start that are compared
 COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
 
 Counts = NDArray[np.int64]
@@ -284,11 +285,51 @@ class StreamTally:
         return np.isin(self._viewer.watched, self._transaction.reference)
 
 
-def split_trials(trials: int) -> tuple[int, int, int, int]:
-    """Return how many reports to learn from, to train scores on, to look at as one stream, and to test on.
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What reports of two starts of a client were seen to be, asked for the same each time.
+
+    Attributes:
+        total: reports of each start.
+        equal: of them, equal to the other start's at the same place.
+        malformed: of both, not reports of the plan.
+    """
+
+    total: int
+    equal: int
+    malformed: int
+
+
+def compare_starts(chosen: Neighbours, plan: Plan, box: BlackBox, total: int) -> Starts:
+    """Start a client twice, one after the other, and compare what it reports of the first transaction each time."""
+    transaction = chosen.transactions[0]
+    equal = malformed = 0
+    starts = [list(answered(box, equal_batches(transaction, plan, total))) for _ in range(2)]
+    for pair in zip(*starts, strict=True):
+        one, other = (sample_of(answers, slice(None), transaction, plan) for answers in pair)
+        equal += int(((one.raw == other.raw).all(axis=1) & (one.lengths == other.lengths)).sum())
+        malformed += one.malformed + other.malformed
+    return Starts(total, equal, malformed)
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """How many reports to ask for: to learn from, to score, as one stream, of other baskets, twice, and to test."""
+
+    learn: int
+    score: int
+    follow: int
+    others: int
+    start: int
+    test: int
+
+
+def split_trials(trials: int) -> Trials:
+    """Share out the reports of an audit; at least half of them are tested.
 
     >>> split_trials(800)
-    (100, 100, 100, 500)
+    Trials(learn=100, score=100, follow=100, others=50, start=25, test=400)
     """
     part = trials // 8
-    return part, part, part, trials - 3 * part
+    others, start = part // 2, min(_LONGEST_START, part // 4)
+    return Trials(part, part, part, others, start, trials - 3 * part - others - 2 * start)

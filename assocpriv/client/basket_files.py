@@ -380,12 +380,14 @@ def _parquet_cells(file: BinaryIO, budget: _Budget) -> Iterator[Callable[[], Cel
 
     # pages are read one after the other
     opened = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
-    chunks = _arrow_step(partial(column_chunks, file))
     source = _arrow_step(opened)
     columns = _parquet_columns(source.schema_arrow)
-    chunks = [chunk for chunk in chunks if f"{chunk.path}.".startswith(tuple(f"{name}." for name in columns))]
+    chunks = _arrow_step(partial(column_chunks, file, columns))
+    paths = [source.schema.column(place).path for place in range(len(source.schema))]
+    # text is stored as a dictionary, mostly; written out, one long name in many rows takes any memory
+    source = _arrow_step(partial(opened, read_dictionary=paths))
     if len(columns) == 2:
-        n_rows = source.metadata.num_rows
+        n_rows = max(source.metadata.num_rows, sum(chunk.values for chunk in chunks) // 2)
         if n_rows > budget.units(_LONG_ROW_BYTES) >= 0:
             needed = n_rows * _LONG_ROW_BYTES >> 20
             budget.refuse(f"the long layout is read as a whole, which takes about {needed:,} MiB")
@@ -394,16 +396,13 @@ def _parquet_cells(file: BinaryIO, budget: _Budget) -> Iterator[Callable[[], Cel
         return
     for _, at_once in groupby(chunks, lambda chunk: chunk.group if budget.memory_bytes is not None else 0):
         _check_claims(file, list(at_once), budget)
-    paths = [source.schema.column(place).path for place in range(len(source.schema))]
-    # text is stored as a dictionary, mostly
-    source = _arrow_step(partial(opened, read_dictionary=paths))
     yield from _list_batches(source, columns[0], sum(chunk.values for chunk in chunks), budget)
 
 
 def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: _Budget) -> None:
     """Refuse what says that few bytes take more memory than there is: a basket cannot be read by halves."""
     allowed = free_memory() if budget.memory_bytes is None else budget.memory_bytes
-    if is_inflated(chunks, file.seek(0, os.SEEK_END), allowed):
+    if is_inflated(chunks, os.fstat(file.fileno()).st_size, allowed):  # as it lies on disk, compressed or not
         needed = sum(chunk.memory_bytes for chunk in chunks)
         raise BasketError(
             f"the file's few bytes say that they take {needed >> 20:,} MiB of memory, more than the "
@@ -413,12 +412,13 @@ def _check_claims(file: BinaryIO, chunks: list[ColumnChunk], budget: _Budget) ->
 
 def _list_batches(source: Any, column: str, n_cells: int, budget: _Budget) -> Iterator[Callable[[], Cells]]:
     rows = max(1, budget.chunk_bytes // _CELL_BYTES * source.metadata.num_rows // max(1, n_cells))
-    batches = source.iter_batches(batch_size=rows, columns=[column])
     before = 0
-    while (batch := _arrow_step(lambda: next(batches, None))) is not None:
-        if len(batch):
-            yield partial(list_cells, batch.column(0), Origin(before=before, whole=False))
-        before += len(batch)
+    for group in range(source.num_row_groups):  # Arrow joins no lists of coded text of several row groups
+        batches = source.iter_batches(batch_size=rows, columns=[column], row_groups=[group])
+        while (batch := _arrow_step(partial(next, batches, None))) is not None:
+            if len(batch):
+                yield partial(list_cells, batch.column(0), Origin(before=before, whole=False))
+            before += len(batch)
 
 
 def _arrow_step(step: Callable[[], _Result]) -> _Result:

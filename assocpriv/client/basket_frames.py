@@ -43,10 +43,12 @@ def long_cells(transactions: Any, items: Any) -> Cells:
     """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
 
     Raises:
-        BasketError: there are null transactions, or items that are neither text nor integers.
+        BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
     """
     import pyarrow as pa
 
+    if len(transactions) != len(items):
+        raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
     try:
         indices, distinct = _coded(transactions)
     except pa.ArrowNotImplementedError:

@@ -137,6 +137,8 @@ def fit_transaction(items: Sequence[int], plan: Plan, entropy: Entropy) -> list[
 def _draw_bits(items: Sequence[int], kept: Sequence[bool], plan: Plan, entropy: Entropy) -> int:
     operator = plan.independent
     bits = entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits)
-    for item, keep in zip(items, kept, strict=True):
-        bits = bits | 1 << item if keep else bits & ~(1 << item)
-    return bits
+    held = shown = 0
+    for item, keep in zip(items, kept, strict=True):  # the same steps for kept and dropped items
+        held |= 1 << item
+        shown |= keep << item
+    return bits & ~held | shown

@@ -21,6 +21,7 @@ import contextlib
 import hashlib
 import os
 import threading
+import unicodedata
 from collections import Counter
 from collections.abc import Collection
 from fractions import Fraction
@@ -32,7 +33,7 @@ from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, Ledger
 from assocpriv.client.views import view_transaction
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.plan import Plan
+from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import Breach
 
 _MOST_OCCASION = 1000  # characters
@@ -76,8 +77,9 @@ class Ledger:
 
         Args:
             path: the file. One device needs one ledger: two of them do not know of each other.
-            limit: no new report is made with which the product of all γ would reach this promise's limit; by default
-                each plan's own promise is all that is kept, and reports under several plans multiply.
+            limit: no new report is made with which the product of all γ would reach this promise's limit, and none
+                under a plan with sizes in clear, which γ does not cover; by default each plan's own promise is all
+                that is kept, and reports under several plans multiply.
             wait_seconds: how long to wait for another process to close it.
 
         Raises:
@@ -121,7 +123,7 @@ class Ledger:
 
     def left(self, plan: Plan) -> int:
         """Return how many further occasions this device can report on under a plan."""
-        allowed = plan.reports_per_person - self.spent(plan)
+        allowed = plan.reports_per_person - self.spent(plan) if self._is_covered(plan) else 0
         product, further = self.amplification, 0
         while further < allowed and self._within_limit(product := multiply(product, plan.amplification)):
             further += 1
@@ -137,18 +139,19 @@ class Ledger:
             basket: names, as for :func:`assocpriv.randomize`.
             plan: the published plan.
             occasion: what the basket is of, as ``"2026-W47"``; any text that is not secret, 1 to 1000 characters.
+                Blanks around it, and how Unicode composes its letters, make no other occasion.
             entropy: source of every draw.
 
         Raises:
             BudgetError: no further report may be made.
             BasketError: the basket does not fit the plan; nothing is spent.
             FileError: the record cannot be written; nothing may be sent, and the ledger must be opened again.
-            PlanError: the occasion is no name.
+            PlanError: the occasion is no name, or the plan sends sizes in clear and the device has a limit.
             TypeError: no plan, or not a collection of names.
         """
         if not isinstance(plan, Plan):
             raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-        if isinstance(basket, str | bytes) or not isinstance(basket, Collection):
+        if isinstance(basket, str | bytes | bytearray | memoryview) or not isinstance(basket, Collection):
             raise TypeError("a basket must be a set or list of item names")
         key = plan.plan_id, hash_occasion(occasion)
         with self._guard:
@@ -163,6 +166,11 @@ class Ledger:
             return self._reports[key]
 
     def _check_budget(self, plan: Plan) -> None:
+        if not self._is_covered(plan):
+            raise PlanError(
+                f"plan {plan.plan_id[:12]} sends sizes in clear, which lie outside γ, so no limit for a device (ledger "
+                f"{self.path}) holds with its reports; answer plans with hidden sizes, or set no limit"
+            )
         spent, most = self.spent(plan), plan.reports_per_person
         if spent >= most:
             raise BudgetError(
@@ -175,6 +183,9 @@ class Ledger:
                 "the limit that is set for it; make no further one, whatever the plan"
             )
 
+    def _is_covered(self, plan: Plan) -> bool:
+        return self._limit is None or plan.sizes != IN_CLEAR
+
     def _within_limit(self, product: Fraction) -> bool:
         return self._limit is None or product < self._limit.amplification_limit
 
@@ -184,6 +195,7 @@ class Ledger:
         if len(content) > MOST_BYTES:
             raise FileError(f"{self.path} is not a ledger: it is larger than {MOST_BYTES >> 20} MiB")
         entries, self._end, marked = parse_ledger(content, str(self.path))
+        self._file.keep_private()
         for entry in entries:
             self._count(entry)
         if self._end != len(content):
@@ -228,7 +240,9 @@ class Ledger:
 
 
 def hash_occasion(occasion: str) -> bytes:
-    """Return the SHA-256 of an occasion's name in UTF-8.
+    """Return the SHA-256 of an occasion's name in UTF-8, without blanks around it and in Unicode's form NFC.
+
+    So one name is one occasion, however it was typed, and gets one report.
 
     Raises:
         PlanError: empty, blank or longer than 1000 characters.
@@ -238,4 +252,5 @@ def hash_occasion(occasion: str) -> bytes:
         raise TypeError(f"occasion must be text, as '2026-W47', got a {type(occasion).__name__}")
     if not occasion.strip() or len(occasion) > _MOST_OCCASION:
         raise PlanError(f"occasion must be text of 1..{_MOST_OCCASION} characters, as '2026-W47', got {len(occasion)}")
-    return hashlib.sha256(occasion.encode("utf-8", errors="surrogatepass")).digest()
+    name = unicodedata.normalize("NFC", occasion.strip())
+    return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()

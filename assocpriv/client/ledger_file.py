@@ -3,6 +3,7 @@
 docs/formats.md, *The client's ledger*, says what stands where. Nothing here is of a basket but a randomized report.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -31,6 +32,7 @@ _FIXED = struct.Struct("<II32s32sH")  # length, number, plan id, hash of the occ
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
 _POLL_SECONDS = 0.02
+_MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +129,36 @@ class LedgerFile:
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._beside: Path | None = None
         self._file = -1
-        deadline = time.monotonic() + wait_seconds
         try:
-            if not _HAS_FLOCK:
-                self._take(path.with_name(f"{path.name}.lock"), deadline)
-            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-            self._file = os.open(path, flags, 0o600)
-            if not stat.S_ISREG(os.fstat(self._file).st_mode):
-                raise FileError(f"{path} is not a regular file; name a file for the ledger")
-            while _HAS_FLOCK and not self._locked():
-                _wait(deadline, path)
-        except OSError as error:
+            self._open_named(path, time.monotonic() + wait_seconds)
+        except BaseException as error:
             self.release()
-            raise FileError(f"cannot open the ledger {path}: {error.strerror or error}") from None
-        except BaseException:
-            self.release()
+            if isinstance(error, OSError):
+                raise FileError(f"cannot open the ledger {path}: {error.strerror or error}") from None
+            if isinstance(error, ValueError) and not isinstance(error, FileError):  # a zero byte, the root
+                raise FileError(f"cannot open the ledger {str(path)!r}: no file can have this name") from None
             raise
+
+    def _open_named(self, path: Path, deadline: float) -> None:
+        """Open and lock what has a name once it is locked: whoever waited may hold what was moved away meanwhile."""
+        for _ in range(_MOST_OPENINGS):
+            self._open(path, deadline)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(self._file), os.stat(path)):
+                    return
+            self.release()
+        raise FileError(f"{path} is replaced again and again; stop what moves it, and try again")
+
+    def _open(self, path: Path, deadline: float) -> None:
+        real = Path(os.path.realpath(path))  # the lock beside it is one, whatever links lead there
+        if not _HAS_FLOCK:
+            self._take(real.with_name(f"{real.name}.lock"), deadline)
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+        self._file = os.open(real, flags, 0o600)
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            raise FileError(f"{path} is not a regular file; name a file for the ledger")
+        while _HAS_FLOCK and not self._locked():
+            _wait(deadline, path)
 
     def _locked(self) -> bool:
         try:
@@ -180,13 +196,22 @@ class LedgerFile:
         """Shorten the file."""
         os.ftruncate(self._file, length)
 
+    def keep_private(self) -> None:
+        """Let its owner alone read and write it, where this user may say so: a copy may have other permissions."""
+        if hasattr(os, "fchmod") and stat.S_IMODE(os.fstat(self._file).st_mode) & 0o077:
+            with contextlib.suppress(OSError):
+                os.fchmod(self._file, 0o600)
+
     def sync(self) -> None:
         """Wait until the file is on disk."""
         os.fsync(self._file)
 
     def release(self) -> None:
-        """Close the file, once."""
+        """Unlock and close the file, once; only the process that opened it may."""
         if self._file >= 0:
+            if _HAS_FLOCK:
+                with contextlib.suppress(OSError):
+                    fcntl.flock(self._file, fcntl.LOCK_UN)  # closing alone leaves it to forked children
             os.close(self._file)
             self._file = -1
         if self._beside is not None:

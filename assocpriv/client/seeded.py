@@ -32,7 +32,7 @@ def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Fie
     num, bits = plan.independent.insert_num, plan.independent.insert_bits
     rest = (1 << bits) - num
     drawn = [entropy.below(num * rest) for _ in kept]
-    values = [x % num if keep else num + x % rest for x, keep in zip(drawn, kept, strict=True)]
+    values = [(num + x % rest, x % num)[keep] for x, keep in zip(drawn, kept, strict=True)]  # both are computed
     seed = entropy.below(1 << plan.generator.seed_bits)
     columns = item_columns(plan.generator, bits, np.array(items, dtype=np.int64), field)
     reduced: list[tuple[int, int, int]] = []  # column, wanted product, pivot bit

@@ -32,6 +32,8 @@ VERSION = 1
 # of plans with a view, reports of a fixed size, sizes in clear or several reports a person; others stay what they were
 WIDER_VERSION = 2
 MOST_REPORTS_PER_PERSON = 1000
+_MARKS = "{[:,"  # of these a text has one for each value, or more
+_MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of names each, or with two commas in a name
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -289,9 +291,17 @@ class Plan:
     def parse(cls, text: str) -> "Plan":
         """Read a plan from JSON text.
 
+        JSON of little else than brackets takes 25 times the memory of its text, so the marks that stand between values
+        are counted before it is read. A text may have 2^22 + 2^10 of them, which take half a GiB at most.
+
         Raises:
             PlanError: not JSON, or not a plan.
         """
+        if sum(map(text.count, _MARKS)) > _MOST_MARKS:
+            raise PlanError(
+                f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
+                "between values; a plan of a million items has room for four an item"
+            )
         try:
             content = json.loads(text, object_pairs_hook=_without_doubles)
         except PlanError:

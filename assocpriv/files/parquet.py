@@ -1,28 +1,64 @@
-"""Parquet files of other people: what reading them may raise, and what they say they take in memory.
+"""Parquet files of other people: what reading them may raise, and what they take in memory.
 
 A few hundred bytes can say, by Parquet's rules and without a lie, that a billion equal values follow. Readers that take
-a whole row group, or a whole file, ask here first. Arrow's objects for column chunks end the process where a footer is
-damaged in certain ways (an error of C++ that nothing catches), so the footer is read here: it is one struct of Thrift's
-compact protocol.
+a whole row group, or a whole file, ask here first. Arrow makes room for as many values as the footer says, and reads as
+many as the headers of the pages say, page by page until the footer's number is reached; so both are read here, and the
+larger counts. What is measured must be what Arrow reads:
+
+- The footer is opened by Arrow first, then read here, to the same last byte. (Arrow's objects for column chunks would
+  do, but end the process where a footer is damaged in certain ways: an error of C++ that nothing catches.)
+- Headers of pages are followed from where Arrow begins to where it ends.
+- What Arrow would take otherwise than we do (a field given twice, a number beyond its range, a list of what it should
+  not hold) is refused.
+- Chunks of an honest file do not overlap, so no more bytes are followed than the file has.
+
+Footer and headers are structs of Thrift's compact protocol. Of these only the fields needed are built.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from operator import index
 from typing import Any, BinaryIO
 
 _CELL_BYTES = 48  # memory that a value takes while it is read, at worst
 _TEXT_BYTES = 6  # the same for a byte of a column before it was compressed
 _LARGEST_RATIO = 4096  # memory to file; data that differ at all stay far below
-_MAGIC, _TAIL_BYTES = b"PAR1", 8
+_TAIL_BYTES = 8
+_HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)  # to read of a page for its header; Arrow gives up at the last
+_MOST_PAGE_FIELDS = 1 << 10  # a header has 30
+_MOST_FOOTER_FIELDS = 1 << 22  # a column chunk has about 50
+_DAMAGED, _PAGES_DAMAGED = "its footer is damaged", "its pages are damaged"
+
+# Thrift's types, and what is known of a struct's fields: the type, and what is known of the struct or list inside. All
+# lists that Arrow knows are here, because it takes their values for what they should be, whatever the file calls them.
+_I32, _I64, _TEXT, _LIST, _STRUCT = 5, 6, 8, 9, 12
+_Field = tuple[int, Any]
+_Shape = dict[int, _Field]
+_TEXTS: _Field = (_LIST, (_TEXT, {}))
+_STRUCTS: _Field = (_LIST, (_STRUCT, {}))
+_INT32S: _Field = (_LIST, (_I32, {}))
+_INT64S: _Field = (_LIST, (_I64, {}))
 _ROW_GROUPS, _COLUMNS, _METADATA = 4, 1, 3  # fields of the footer, of a row group and of a column chunk
-_PATH, _VALUES, _UNCOMPRESSED = 3, 5, 6  # fields of a column chunk's metadata
+_PATH, _VALUES, _UNCOMPRESSED, _DATA_AT, _DICTIONARY_AT = 3, 5, 6, 9, 11  # fields of a column chunk's metadata
+_NUMBERS: _Shape = dict.fromkeys((_VALUES, _UNCOMPRESSED, _DATA_AT, _DICTIONARY_AT), (_I64, None))
+_SIZES: _Shape = {16: (_STRUCT, {2: _INT64S, 3: _INT64S}), 17: (_STRUCT, {2: _INT32S})}
+_CHUNK: _Shape = {2: _INT32S, _PATH: _TEXTS, 8: _STRUCTS, 13: _STRUCTS} | _NUMBERS | _SIZES
+_COLUMN: _Shape = {_METADATA: (_STRUCT, _CHUNK), 8: (_STRUCT, {2: (_STRUCT, {1: _TEXTS})})}
+_GROUP: _Shape = {_COLUMNS: (_LIST, (_STRUCT, _COLUMN)), 4: _STRUCTS}
+_FOOTER: _Shape = {2: _STRUCTS, _ROW_GROUPS: (_LIST, (_STRUCT, _GROUP)), 5: _STRUCTS, 7: _STRUCTS}
+_TYPE, _UNPACKED, _PACKED = 1, 2, 3  # fields of a page's header
+_DICTIONARY = 2  # a type of page; 0 and 3 are data
+_DETAILS = {0: (5, 2), _DICTIONARY: (7, 2), 3: (8, 4)}  # by type: where the header goes on, and there the encoding
+_COUNT = 1  # the number of values, there too
+_PAGE: _Shape = dict.fromkeys((_TYPE, _UNPACKED, _PACKED), (_I32, None)) | {
+    place: (_STRUCT, dict.fromkeys((_COUNT, encoding), (_I32, None))) for place, encoding in _DETAILS.values()
+}
+_UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many lengths, or beginnings shared, there are
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnChunk:
-    """What a footer says of one column in one row group.
+    """What a file says of one column in one row group, in its footer or in the headers of its pages, whichever is more.
 
     Attributes:
         group: the row group, from 0.
@@ -49,30 +85,89 @@ def parquet_errors() -> tuple[type[BaseException], ...]:
     return (pa.ArrowException, ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
 
 
-def column_chunks(file: BinaryIO) -> list[ColumnChunk]:
-    """Return what the footer of an open file says of its column chunks.
+def column_chunks(file: BinaryIO, columns: Collection[str] | None = None) -> list[ColumnChunk]:
+    """Return what an open file says of its column chunks; of these columns only, with what is nested in them.
+
+    It takes about 12 µs a page and 50 µs a column chunk, and of the footer only these chunks are kept.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: there is no footer, or a damaged one.
+        ValueError: there is no footer, it or a page's header is damaged, or text is in a delta encoding.
     """
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - _TAIL_BYTES))
-    tail = file.read(_TAIL_BYTES)
-    length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != _MAGIC or length + _TAIL_BYTES > size:
-        raise ValueError("it does not end as Parquet does")
-    file.seek(size - _TAIL_BYTES - length)
     try:
-        groups = _Compact(file.read(length)).struct()[_ROW_GROUPS]
-        return [_chunk(number, chunk[_METADATA]) for number, group in enumerate(groups) for chunk in group[_COLUMNS]]
-    except (LookupError, TypeError, RecursionError):
-        raise ValueError("its footer is damaged") from None
+        groups = _footer(file)[_ROW_GROUPS]
+        found = [(number, chunk[_METADATA]) for number, group in enumerate(groups) for chunk in group[_COLUMNS]]
+        paths = [b".".join(fields[_PATH]).decode("utf-8", errors="replace") for _, fields in found]
+    except (LookupError, RecursionError):
+        raise ValueError(_DAMAGED) from None
+    begins = None if columns is None else tuple(f"{name}." for name in columns)
+    room = file.seek(0, os.SEEK_END)
+    chunks = []
+    for (group, fields), path in zip(found, paths, strict=True):
+        if begins is None or f"{path}.".startswith(begins):
+            values, plain_bytes, passed = _measured(file, fields, room)
+            chunks.append(ColumnChunk(group, path, values, plain_bytes))
+            room -= passed
+    return chunks
 
 
-def _chunk(group: int, fields: dict[int, Any]) -> ColumnChunk:
-    path = b".".join(fields[_PATH]).decode("utf-8", errors="replace")
-    return ColumnChunk(group, path, index(fields[_VALUES]), index(fields[_UNCOMPRESSED]))
+def _footer(file: BinaryIO) -> dict[int, Any]:
+    import pyarrow.parquet as pq
+
+    try:
+        read_by_arrow = pq.ParquetFile(file).metadata.serialized_size
+    except parquet_errors():
+        raise ValueError(_DAMAGED) from None
+    size = file.seek(0, os.SEEK_END)
+    file.seek(size - _TAIL_BYTES)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(size - _TAIL_BYTES - length)
+    reader = _Compact(file.read(length), _MOST_FOOTER_FIELDS)
+    fields = reader.struct(_FOOTER)
+    if reader.at != read_by_arrow:
+        raise ValueError(_DAMAGED)
+    return fields
+
+
+def _measured(file: BinaryIO, fields: dict[int, Any], room: int) -> tuple[int, int, int]:
+    """Return a chunk's values, its bytes before compression and its bytes in the file, having followed its pages."""
+    told, plain, start = fields[_VALUES], fields[_UNCOMPRESSED], fields[_DATA_AT]
+    if 0 < fields.get(_DICTIONARY_AT, 0) < start:
+        start = fields[_DICTIONARY_AT]
+    if min(told, plain, start) < 0:
+        raise ValueError(_DAMAGED)
+    at, seen, most, unpacked = start, 0, told, 0
+    while seen < told:
+        header, header_bytes = _page_header(file, at)
+        kind, sizes = header.get(_TYPE, -1), (header.get(_UNPACKED, -1), header.get(_PACKED, -1))
+        place, encoding = _DETAILS.get(kind, (0, 0))
+        details = header.get(place, {})
+        values = details.get(_COUNT, 0)
+        at += header_bytes + sizes[1]
+        if min(kind, values, *sizes) < 0 or at - start > room:
+            raise ValueError(_PAGES_DAMAGED)
+        if details.get(encoding) in _UNBOUNDED:
+            raise ValueError(
+                "its text has a delta encoding, which may take any memory; write it plain or as a dictionary"
+            )
+        unpacked += max(sizes)  # what is not compressed may say any size
+        seen += values if kind != _DICTIONARY else 0
+        most = max(most, seen, values)
+    return most, max(plain, unpacked), at - start
+
+
+def _page_header(file: BinaryIO, at: int) -> tuple[dict[int, Any], int]:
+    """Return the header of the page that begins at some place of a file, and its length."""
+    for length in _HEADER_BYTES:
+        file.seek(at)
+        reader = _Compact(file.read(length), _MOST_PAGE_FIELDS)
+        try:
+            return reader.struct(_PAGE), reader.at
+        except IndexError:
+            continue  # it is longer
+        except (ValueError, RecursionError):
+            break
+    raise ValueError(_PAGES_DAMAGED)
 
 
 def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) -> bool:
@@ -87,50 +182,89 @@ def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) ->
 
 
 class _Compact:
-    """Reads Thrift's compact protocol: a struct as a dictionary by field number, text as bytes."""
+    """Reads Thrift's compact protocol as Arrow does; beyond the end of the data it raises IndexError.
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+    Attributes:
+        at: number of bytes read.
+    """
 
-    def struct(self) -> dict[int, Any]:
+    def __init__(self, data: bytes, most_fields: int) -> None:
+        self._data, self._left, self.at = data, most_fields, 0
+
+    def struct(self, known: _Shape) -> dict[int, Any]:
+        """Return the known fields by number, text as bytes; others, and those of another type, are skipped."""
         fields: dict[int, Any] = {}
         number = 0
         while header := self._byte():
-            number = number + (header >> 4) if header >> 4 else self._integer()
+            number = number + (header >> 4) if header >> 4 else self._integer(_I32)
             kind = header & 15
-            fields[number] = kind == 1 if kind in (1, 2) else self._value(kind)  # a flag is all in its header
+            if number in fields or not 0 < number < 1 << 15:
+                raise ValueError(_DAMAGED)
+            of_kind, inner = known.get(number, (0, None))
+            if kind == of_kind:
+                fields[number] = self._value(kind, inner)
+            elif kind not in (1, 2):  # a flag is all in its header
+                self._skip(kind)
         return fields
 
-    def _value(self, kind: int) -> Any:
-        if kind in (1, 2, 3):
-            return self._byte()
-        if kind in (4, 5, 6):
-            return self._integer()
-        if kind in (7, 8):
-            return self._bytes(8 if kind == 7 else self._varint())
-        if kind in (9, 10):
-            return self._list()
-        if kind == 12:
-            return self.struct()
-        raise ValueError("its footer is damaged")
+    def _value(self, kind: int, inner: Any) -> Any:
+        self._spend()
+        if kind in (_I32, _I64):
+            return self._integer(kind)
+        if kind == _TEXT:
+            return self._bytes(self._varint())
+        return self.struct(inner) if kind == _STRUCT else self._list(*inner)
 
-    def _list(self) -> list[Any]:
+    def _list(self, known: int, inner: _Shape) -> list[Any]:
+        count, kind = self._list_header()
+        if kind != known:
+            raise ValueError(_DAMAGED)
+        if inner or kind == _TEXT:
+            return [self._value(kind, inner) for _ in range(count)]
+        for _ in range(count):
+            self._skip(kind)
+        return []
+
+    def _skip(self, kind: int) -> None:
+        self._spend()
+        if kind in (1, 2, 3, 7):
+            self._bytes(8 if kind == 7 else 1)
+        elif kind == _TEXT:
+            self._bytes(self._varint())
+        elif kind in (4, _I32, _I64):
+            self._varint()
+        elif kind == _STRUCT:
+            self.struct({})
+        elif kind in (_LIST, 10):
+            count, kind = self._list_header()
+            for _ in range(count):  # every value takes a byte, so the data end this
+                self._skip(kind)
+        else:
+            raise ValueError(_DAMAGED)
+
+    def _spend(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(_DAMAGED)
+
+    def _list_header(self) -> tuple[int, int]:
         header = self._byte()
-        count = header >> 4 if header >> 4 < 15 else self._varint()
-        return [self._value(header & 15) for _ in range(count)]  # every value takes a byte, so the data end this
+        return header >> 4 if header >> 4 < 15 else self._varint(), header & 15
 
     def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
+        self.at += 1
+        return self._data[self.at - 1]
 
     def _bytes(self, count: int) -> bytes:
-        self._at += count
-        if self._at > len(self._data):
+        self.at += count
+        if self.at > len(self._data):
             raise IndexError
-        return self._data[self._at - count : self._at]
+        return self._data[self.at - count : self.at]
 
-    def _integer(self) -> int:
+    def _integer(self, kind: int) -> int:
         number = self._varint()
+        if number >> (32 if kind == _I32 else 64):
+            raise ValueError(_DAMAGED)  # Arrow would cut it
         return number >> 1 ^ -(number & 1)
 
     def _varint(self) -> int:
@@ -140,4 +274,4 @@ class _Compact:
             number |= (byte & 127) << 7 * place
             if byte < 128:
                 return number
-        raise ValueError("its footer is damaged")
+        raise ValueError(_DAMAGED)

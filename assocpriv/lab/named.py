@@ -54,8 +54,9 @@ def cut_and_paste(m: int, cutoff: int, rho: Fraction, weight_bits: int = 64) -> 
     """Return cut-and-paste as an operator with integer weights, ready for a plan.
 
     The weight of keeping j given items is p[j]/C(m,j)·2^weight_bits rounded down; the weight of keeping none takes what
-    is missing to the total. That moves no p[j] by more than 2^(m − weight_bits), lowers the largest likelihood and
-    raises the least, so unless the bits are very few γ does not rise. The operator tells its own γ, exactly.
+    is missing to the total. That moves no p[j] by more than 2^(m − weight_bits). For K ≥ 1 keeping none is the least
+    likely: the largest likelihood falls and the least rises, so unless the bits are very few γ does not rise. The
+    operator tells its own γ, exactly.
 
     Args:
         m: items of a transaction, 1..15.

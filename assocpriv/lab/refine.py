@@ -119,8 +119,10 @@ def refine(
             "give the plan of its reports"
         )
     if plan.view.kind == "sizes" and not candidates:
+        if sizes is not None:
+            raise EstimateError("the table is a histogram of sizes itself, so give no other")
         return _after_sizes(frame, plan, top, catalogue, reports)
-    if catalogue is not None:
+    if catalogue is not None and plan.view.kind != "sizes":
         raise EstimateError("a catalogue goes with a table of sizes; from other tables come the entries themselves")
     if plan.view.kind != "items":
         raise EstimateError(
@@ -158,16 +160,20 @@ def _after_sizes(
         )
     items = counted or catalogue
     assert items is not None
+    if len(items) < _LEAST_ENTRIES:
+        raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(items)}")
     check_range("top", top, 1, _MOST_TOP)
     schedule = Schedule()
     asked: int = mining_facts(frame)["reports"]
     left = round(asked * (1 - schedule.sizes) / schedule.sizes) if reports is None else reports
-    check_range("reports", left, 1, 10**15)
+    check_range("reports of the table", asked, 1, 10**15)
+    check_range("reports", left, 3, 10**15)
     sizes = sizes_of_table(frame)
     people = asked + left
     share = items_share(len(items), plan.promise, sizes, people, top)
-    _, *shares = replace(schedule, sizes=asked / people).shares(share)
-    split = dict(zip(("items", "shortlist", "itemsets"), (round(part * people) for part in shares), strict=True))
+    _, first, _, last = replace(schedule, sizes=asked / people).shares(share)
+    split = {"items": max(round(first * people), 1), "shortlist": 0, "itemsets": round(last * people)}
+    split["shortlist"] = left - sum(split.values())
     view = View(others="drop" if counted else "error", parents=plan.view.parents, left_out=plan.view.left_out)
     made = replace(plan_items(items, plan.promise, sizes, split["items"]), view=view)
     return Refinement(made, plan, sizes, HISTOGRAM, split["items"], split)

@@ -92,12 +92,13 @@ def items_share(n_items: int, promise: Breach, sizes: SizeShares, people: int, w
         wanted: itemsets.
     """
     focus = single_focus(_TYPICAL)
-    m = _best_size(n_items, promise, focus, sizes, people // 2, _TRANSACTION_SIZES)
+    m = _best_size(n_items, promise, focus, sizes, max(people // 2, 1), _TRANSACTION_SIZES)
     operator = focused_operator(m, n_items + m, promise.amplification_limit, focus)
-    noise = math.sqrt(focus.error(operator) / (people / 2)) / _kept(sizes, m, 1)
+    noise = math.sqrt(max(focus.error(operator), 0.0) / max(people / 2, 1.0)) / _kept(sizes, m, 1)
     harmonic = math.log(n_items) + 0.577
     looked_for = max(sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
-    return min(max(0.45 + 0.12 * math.log2(noise / looked_for / 0.3), _LEAST_ITEMS), _MOST_ITEMS)
+    share = 0.45 + 0.12 * math.log2(max(noise / looked_for / 0.3, 1e-9))  # no noise at all under very weak promises
+    return min(max(share, _LEAST_ITEMS), _MOST_ITEMS)
 
 
 # ---- plans
@@ -129,7 +130,8 @@ def plan_items(catalogue: Catalogue, promise: Breach, sizes: SizeShares, people:
         pairs: whether there will be no other round, so that pairs and triples count, too.
     """
     focus = Focus((*single_focus(_TYPICAL).sizes, *_WITH_PAIRS)) if pairs else single_focus(_TYPICAL)
-    choices = [m for m in _TRANSACTION_SIZES if m >= focus.largest]
+    most = max(len(catalogue), focus.largest)
+    choices = [m for m in _TRANSACTION_SIZES if focus.largest <= m <= most]
     m = _best_size(len(catalogue), promise, focus, sizes, people, choices)
     return _plan(catalogue, m, promise, focus, View())
 

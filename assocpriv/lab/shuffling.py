@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.core.operator import AnyOperator, FixedSizeOperator
+from assocpriv.core.information import normalized_likelihoods
+from assocpriv.core.operator import AnyOperator
 from assocpriv.core.privacy import epsilon as local_epsilon
 
 _MOST_REPORTS = 10**12
@@ -74,14 +75,7 @@ def blanket_mass(operator: AnyOperator) -> Fraction:
     >>> blanket_mass(Operator(1, 1, 2, 4, (4, 12)))
     Fraction(1, 3)
     """
-    if isinstance(operator, FixedSizeOperator):
-        sets = math.comb(operator.items, operator.report_size)
-        return Fraction(min(v for v in operator.keep_weights if v) * sets, operator.cumulative[-1])
-    rho = operator.default_probability
-    return min(
-        p / (math.comb(operator.size, j) * rho**j * (1 - rho) ** (operator.size - j))
-        for j, p in enumerate(operator.size_distribution)
-    )
+    return min(w for w in normalized_likelihoods(operator) if w)
 
 
 def central_guarantee(

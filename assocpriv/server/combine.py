@@ -69,8 +69,8 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
                                                  strict=True)}  # fmt: skip
     if not support or not support.keys() <= buckets.keys():
         raise EstimateError(
-            "the histogram shows none of its plan's buckets; mine its reports with a lower minimum support, or ask "
-            "more people"
+            "the histogram shows none of its plan's buckets; mine its reports with a minimum support that they can "
+            "decide (mine tells which), or ask more people"
         )
     missing = len(buckets) - len(support)
     rest = max(0.0, 1 - sum(share for share, _ in support.values()))

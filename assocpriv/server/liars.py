@@ -47,6 +47,7 @@ from assocpriv.server.query import count_subsets
 from assocpriv.server.repeats import likeliest_report, log_copies_chance, log_tail, repeated_reports
 
 FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's baskets
+_LEAST_P = 1e-300
 MOST_PAIRS = 1_000_000  # above, pairs are tested only where they are named
 _LARGEST_TOTAL = 2
 
@@ -157,8 +158,13 @@ def check_reports(
         )  # also those not made: what is named may follow the data
     limit = math.log(level / planned)
     return CraftedCheck(
-        tuple(CraftedTest(name, said, math.exp(min(0.0, log_p)), log_p <= limit) for name, said, log_p in seen), level
+        tuple(CraftedTest(name, said, _p_value(log_p), log_p <= limit) for name, said, log_p in seen), level
     )
+
+
+def _p_value(log_p: float) -> float:
+    """Return a bound of a chance; one that no float can tell from 0 is not called 0."""
+    return max(math.exp(min(0.0, log_p)), _LEAST_P)
 
 
 def _check_itemsets(itemsets: Sequence[NDArray[np.int64]], plan: Plan) -> None:
@@ -269,16 +275,25 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
 # ---- repeats
 
 
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     n, p = len(reports), float(likeliest_report(reports.plan))
     repeats, most = repeated_reports(reports, memory_bytes)
     expected = n * (n - 1) / 2 * p
+    told = _rounded(min(expected, n - 1))
     yield (
         "repeated reports",
-        f"{repeats:,} reports repeat an earlier one; from honest people at most {min(expected, n - 1):,.3g} on average",
+        f"{repeats:,} reports repeat an earlier one; of honest ones at most {told} on average",
         log_tail(repeats, expected),
     )
-    yield "copies of one report", f"one report came {most:,} times", log_copies_chance(reports.plan, n, most)
+    yield (
+        "copies of one report",
+        f"one report came {most:,} time{'s' * (most != 1)}",
+        log_copies_chance(reports.plan, n, most),
+    )
 
 
 # ---- partial supports
@@ -331,8 +346,9 @@ def _least_likely(
     held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
     place = int(np.argmin(estimates[:, held]))
     real = [int(item) for item in itemsets[place] if item < plan.n_items]
-    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "a dummy item"
-    said = f"{least[held]:.3%} of the baskets would hold {held} of {k}: {names}"
+    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
+    holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"
+    said = f"{least[held]:.3%} of the baskets would {holding} {names}"
     tested = (comb(plan.n_items, k) if k > 1 else plan.padded_items) * (k + 1)
     return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
 

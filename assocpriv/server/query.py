@@ -118,7 +118,7 @@ def ask(
 
 def _entries(names: Names, plan: Plan, what: str) -> tuple[int, ...]:
     """Return the catalogue's entries that names stand for, increasing."""
-    if isinstance(names, str | bytes) or not isinstance(names, Collection):
+    if isinstance(names, str | bytes | bytearray | memoryview) or not isinstance(names, Collection):
         raise TypeError(f"{what} must be a set or list of names, got a {type(names).__name__}")
     words = [str(name) for name in names]
     if not words:

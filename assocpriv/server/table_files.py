@@ -83,7 +83,8 @@ def _read_parquet(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
         chunks = column_chunks(file)
     if is_inflated(chunks, source.stat().st_size, _LEAST_ALLOWED):
         raise EstimateError("its few bytes say that they hold more than a table can")
-    table = pq.read_table(source)
+    # a name is kept once, however often it occurs
+    table = pq.read_table(source, read_dictionary=[chunk.path for chunk in chunks])
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
     _refuse_combined("support_1" in table.column_names)
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])

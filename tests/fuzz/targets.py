@@ -258,7 +258,7 @@ def run_catalogue(data: bytes) -> bool:
     """A file of names: refused, or the same names a line."""
     catalogue = accepted(lambda: read_catalogue(written(data, "names.txt")))
     if catalogue is not None:
-        again = read_catalogue(written("\n".join(catalogue).encode(), "names.txt"))
+        again = read_catalogue(written("\n".join(catalogue).encode("utf-8-sig"), "names.txt"))
         assert again == catalogue
         assert Catalogue.from_json(json.loads(json.dumps(catalogue.to_json()))) == catalogue
     return catalogue is not None
@@ -328,6 +328,8 @@ def parquet_basket_seeds() -> list[bytes]:
         parquet_bytes({"items": [[1, 2], [3]]}, compression="gzip"),
         parquet_bytes({"transaction": [1, 1, 2], "item": coded}),
         parquet_bytes({"transaction": ["a", "b", "a"], "item": [5, 6, 7], "day": [0, 0, 0]}),
+        parquet_bytes({"transaction": [1, 1, 2], "item": coded}, row_group_size=1),
+        parquet_bytes({"items": [["a", "b"], ["c"], ["b", "c"]]}, row_group_size=1),
     ]
 
 
