@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 
 _CELL_BYTES = 48  # memory that a value takes while it is read, at worst
 _TEXT_BYTES = 6  # the same for a byte of a column before it was compressed
-_LARGEST_RATIO = 4096  # memory to file; data that differ at all stay far below
+_LARGEST_RATIO = 512  # memory to file; data that differ at all stay far below
 _TAIL_BYTES = 8
 _HEADER_BYTES = (1 << 9, 1 << 16, 1 << 24)  # to read of a page for its header; Arrow gives up at the last
 _MOST_PAGE_FIELDS = 1 << 10  # a header has 30
