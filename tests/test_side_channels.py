@@ -69,14 +69,13 @@ def test_words_do_not_tell_what_is_kept(name: str) -> None:
     assert len(drawn) == 1
 
 
-def test_words_of_fixed_sizes_tell_how_many_are_kept() -> None:
-    """What docs/privacy.md warns of: reports of a fixed size draw by how many items are kept, and by that alone."""
-    plan = make_plan(200, 5, Breach("5%", "50%"), kind="fixed-size")
-    randomizer = Randomizer(plan)
-    baskets = ((), (0, 1, 2, 3, 4), (5, 60, 70, 80, 199))
-    drawn = {tuple(_used(randomizer, basket, kept) for kept in range(6)) for basket in baskets}
-    assert len(drawn) == 1
-    assert len(set(drawn.pop())) == 2
+@pytest.mark.parametrize(("n_items", "m"), [(3, 2), (27, 5), (64, 3), (200, 5), (250, 4)])
+def test_words_of_fixed_sizes_do_not_tell_how_many_are_kept(n_items: int, m: int) -> None:
+    """Nor do they with reports of a fixed size, of one word and of several."""
+    randomizer = Randomizer(make_plan(n_items, m, Breach("5%", "50%"), kind="fixed-size"))
+    counts = range(len(randomizer.sets.cumulative))
+    baskets = ((), (0,), tuple(range(n_items - m, n_items)))
+    assert len({_used(randomizer, basket, kept) for basket in baskets for kept in counts}) == 1
 
 
 def test_a_draw_for_kept_items_alone_would_tell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from itertools import product
-from math import comb
+from math import comb, lcm
 from typing import Protocol
 
 import numpy as np
@@ -145,7 +145,7 @@ def check_kept(device: Device, transaction: Collection[int], numbers: Numbers, g
     def run(entropy: Entropy) -> frozenset[int]:
         nonlocal runs
         runs += 1
-        if runs > 1 << group.size:
+        if runs > 2 << group.size:  # two answers for each subset of a report of a fixed size
             raise Fault("The client's draws are not those of docs/formats.md.")  # they would not come to an end
         steered = _KeptOnly(entropy, others, int(group.kind == FIXED))
         report = report_number(device.randomize(transaction, entropy=steered), numbers, group)
@@ -164,6 +164,13 @@ def check_kept(device: Device, transaction: Collection[int], numbers: Numbers, g
 def kept_probability(j: int, group: Group) -> Fraction:
     """Return the probability of keeping one given subset of j items."""
     return Fraction(group.choices(j) * group.weights[j], comb(group.size, j) * group.total)
+
+
+def set_choices(group: Group, j: int) -> tuple[int, int]:
+    """Return of how many numbers a report of a fixed size is made that keeps j items: for these, and for the others."""
+    outside = group.items - group.size
+    multiple = lcm(*(comb(outside, group.report_size - i) for i in range(group.size + 1) if group.choices(i)))
+    return 2 * comb(group.size, j), multiple * (3 if multiple > 1 and multiple & (multiple - 1) == 0 else 1)
 
 
 def value_choices(group: Group) -> int:
@@ -295,9 +302,7 @@ class _Case:
 
     def _ways(self, answer: Callable[[int], int]) -> list[tuple[int, int]]:
         """Return an answer, and of how many, for which items are kept and for which are added."""
-        group, j = self._group, self._kept
-        ways = comb(group.size, j), comb(group.items - group.size, group.report_size - j)
-        return [(answer(n), n) for n in ways]
+        return [(answer(n), n) for n in set_choices(self._group, self._kept)]
 
     def _check_set(self, keep: tuple[int, int], add: tuple[int, int]) -> None:
         group, j = self._group, self._kept
@@ -305,8 +310,9 @@ class _Case:
         rank = self._run([answer for answer, _ in drawn], [n for _, n in drawn])
         inside = set(self._items)
         others = [item for item in range(group.items) if item not in inside]
-        kept = {self._items[place] for place in set_of(keep[0], group.size, j)}
-        added = {others[place] for place in set_of(add[0], len(others), group.report_size - j)}
+        kept = {self._items[place] for place in set_of(keep[0] // 2, group.size, j)}
+        place_of = add[0] * comb(len(others), group.report_size - j) // add[1]
+        added = {others[place] for place in set_of(place_of, len(others), group.report_size - j)}
         if set(set_of(rank, group.items, group.report_size)) != kept | added:
             raise Fault("A report of a fixed size is not the set that was drawn.")
 

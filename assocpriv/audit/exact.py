@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb, perm
+from math import comb, perm, prod
 from typing import Any
 
 from assocpriv.audit.draws import (
@@ -30,6 +30,7 @@ from assocpriv.audit.draws import (
     kept_probability,
     padded,
     report_number,
+    set_choices,
     value_choices,
     walk_seeds,
 )
@@ -474,7 +475,7 @@ def _all_draws(group: Group, length: int) -> int:
     m = group.size
     sampled = perm(length, m) if length > m else 1
     if group.kind == FIXED:
-        return sampled * comb(group.items, group.report_size)
+        return sampled * sum(prod(set_choices(group, j)) for j in range(group.size + 1) if group.choices(j))
     if group.kind == NONE:
         return sampled << m + group.items
     return sampled * _value_draws(group) << m + group.seed_bits

@@ -9,12 +9,11 @@ lab/exact.py takes draws for what core/entropy.py says they are. Here the plan's
 
 from collections.abc import Iterable
 from itertools import accumulate, chain, pairwise
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.draws import Device, Fault, value_choices
+from assocpriv.audit.draws import Device, Fault, set_choices, value_choices
 from assocpriv.audit.numbers import FIXED, NONE, Group, Numbers, masks
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import BulkRandomizer, GroupedRandomizer
@@ -87,10 +86,10 @@ def _check_coins(group: Group) -> int:
 
 
 def _check_below(group: Group) -> int:
-    m, outside = group.size, group.items - group.size
+    m = group.size
     if group.kind == FIXED:
         kept = [j for j in range(m + 1) if group.choices(j)]
-        bounds = {comb(m, j) for j in kept} | {comb(outside, group.report_size - j) for j in kept}
+        bounds = {n for j in kept for n in set_choices(group, j)}
     elif group.kind == NONE:
         bounds = set()
     else:

@@ -47,7 +47,7 @@ class SetTables:
 
     def __init__(self, plan: Plan) -> None:
         operator, draws = plan.fixed, SetDraws.of(plan.fixed)
-        bounds = (draws.cumulative[-1], *draws.added_choices)
+        bounds = (draws.cumulative[-1], *draws.added_choices, draws.added_bound)
         bits = [(bound - 1).bit_length() for bound in bounds]
         self._words = [-(-length // WORD_BITS) for length in bits]
         limits = [(1 << WORD_BITS * words) % bound for words, bound in zip(self._words, bounds, strict=True)]
@@ -69,7 +69,7 @@ class SetTables:
 
     def words_needed(self, n_reports: int) -> int:
         """Return how many words so many reports take at most when no draw is rejected; none for sampling."""
-        return n_reports * (self._words[0] + 1 + max(self._words[1:]))
+        return n_reports * (self._words[0] + 1 + self._words[-1])
 
     def spare_words(self, n_reports: int) -> int:
         """Return how many further words make up for rejected ones, but for a chance below 2^-1000.
@@ -77,7 +77,7 @@ class SetTables:
         Draws again are a sum of geometric numbers, each with a chance below 1/2: beyond their mean by 40 standard
         errors and 3,000 they come with a chance below e^-700 (Bernstein).
         """
-        again = [max(self._again[:1]), max(self._again[1:])]
+        again = [self._again[0], self._again[-1]]
         mean = n_reports * sum(chance / (1 - chance) for chance in again)
         deviation = math.sqrt(n_reports * sum(chance / (1 - chance) ** 2 for chance in again))
         return max(self._words) * math.ceil(mean + 40 * deviation + 3000) if mean else 0

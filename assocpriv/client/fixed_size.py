@@ -10,7 +10,7 @@ Source: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
+from math import comb, lcm
 
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.operator import FixedSizeOperator
@@ -27,6 +27,7 @@ class SetDraws:
         cumulative: cumulative weights of keeping fewest, fewest + 1, … items; the last is the total.
         kept_choices: C(m, j) for each of these j.
         added_choices: C(n − m, ℓ − j) for each of them.
+        added_bound: a common multiple of these, which draws are below: how much is drawn must not tell j.
     """
 
     operator: FixedSizeOperator
@@ -34,19 +35,16 @@ class SetDraws:
     cumulative: tuple[int, ...]
     kept_choices: tuple[int, ...]
     added_choices: tuple[int, ...]
+    added_bound: int
 
     @classmethod
     def of(cls, operator: FixedSizeOperator) -> "SetDraws":
         """Tabulate an operator's draws."""
         m, outside, size = operator.size, operator.items - operator.size, operator.report_size
         possible = range(max(0, size - outside), min(m, size) + 1)
-        return cls(
-            operator,
-            possible[0],
-            operator.cumulative[possible[0] : possible[-1] + 1],
-            tuple(comb(m, j) for j in possible),
-            tuple(comb(outside, size - j) for j in possible),
-        )
+        kept, added = tuple(comb(m, j) for j in possible), tuple(comb(outside, size - j) for j in possible)
+        cumulative = operator.cumulative[possible[0] : possible[-1] + 1]
+        return cls(operator, possible[0], cumulative, kept, added, common_multiple(added))
 
     def draw(self, items: Sequence[int], entropy: Entropy) -> int:
         """Return the rank of a random set of ℓ items.
@@ -57,9 +55,22 @@ class SetDraws:
         """
         operator, choice = self.operator, entropy.pick(self.cumulative)
         j = self.fewest + choice
-        kept = set_of_rank(entropy.below(self.kept_choices[choice]), operator.size, j)
+        x, y = entropy.below(2 * self.kept_choices[choice]), entropy.below(self.added_bound)  # twice: never below 1
+        kept = set_of_rank(x // 2, operator.size, j)
         outside, size = operator.items - operator.size, operator.report_size
-        added = set_of_rank(entropy.below(self.added_choices[choice]), outside, size - j)
+        added = set_of_rank(y * self.added_choices[choice] // self.added_bound, outside, size - j)
         inside = set(items)
         others = [item for item in range(operator.items) if item not in inside]
         return rank_of_set([items[place] for place in kept] + [others[place] for place in added])
+
+
+def common_multiple(numbers: Sequence[int]) -> int:
+    """Return a number that all of some divide, no power of two but 1: the least, or three times it.
+
+    Powers of two are drawn in another way than other bounds; the compiled client knows one way.
+
+    >>> common_multiple([4, 6, 4]), common_multiple([1, 2, 1]), common_multiple([1, 1])
+    (12, 6, 1)
+    """
+    least = lcm(*numbers)
+    return 3 * least if least > 1 and least & (least - 1) == 0 else least

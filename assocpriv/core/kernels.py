@@ -609,11 +609,11 @@ def randomize_sets(  # noqa: PLR0912 -- loops
     """Randomize transactions to sets of ℓ items, drawing exactly as client/fixed_size.py does.
 
     Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``draws``: the cumulative weights of keeping
-    fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the others for
-    the items added, with their rejection limits 2^(64 words) mod bound, (1 + choices, 2, words); the bits of each bound
-    and whether it is a power of two, (1 + choices, 2); the masks of kept places by size, (2^m,). ``binomials`` is
-    (items, ℓ + 1, w). ``shape`` = n_items, m, ℓ, fewest. Writes the m items of each transaction to fitted (n, m) and
-    reports (n, w).
+    fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the next for
+    the items added, the last a multiple of these, with their rejection limits 2^(64 words) mod bound, (choices + 2, 2,
+    words); the bits of each bound and whether it is a power of two, (choices + 2, 2); the masks of kept places by size,
+    (2^m,). ``binomials`` is (items, ℓ + 1, w). ``shape`` = n_items, m, ℓ, fewest.
+    Writes the m items of each transaction to fitted (n, m) and reports (n, w).
 
     Returns (transactions done, words they used, status); stops before the transaction that the words do not
     suffice for.
@@ -628,7 +628,7 @@ def randomize_sets(  # noqa: PLR0912 -- loops
         firsts[_popcount(np.uint64(masks[place])) + 1] = place + 1  # where the masks of a size end
     fit = np.empty(longest, dtype=np.int64)
     drawn = np.empty(max(bounds.shape[2], cumulative.shape[1], n_words), dtype=np.uint64)
-    product = np.empty(2 * bounds.shape[2], dtype=np.uint64)
+    product, taken = np.empty(2 * bounds.shape[2], dtype=np.uint64), np.empty(bounds.shape[2], dtype=np.uint64)
     # 64 transactions at a time: bit i of a word is the i-th of them
     inside, kept = np.empty(n_items, dtype=np.uint64), np.empty(n_items, dtype=np.uint64)
     others, widths = np.empty(n_items - m, dtype=np.uint64), np.empty(n_items, dtype=np.int64)
@@ -647,8 +647,8 @@ def randomize_sets(  # noqa: PLR0912 -- loops
             _draw_number(0, bounds, lengths, words, state, product, drawn)
             choice = _count_reached(cumulative, drawn)
             j = shape[3] + choice
-            mask = masks[firsts[j] + _below(firsts[j + 1] - firsts[j], words, state)]
-            _draw_number(1 + choice, bounds, lengths, words, state, product, drawn)
+            mask = masks[firsts[j] + _below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
+            _draw_part(1 + choice, bounds, lengths, words, state, taken, product, drawn)
             if state[1]:
                 break
             i = stop - start
@@ -688,13 +688,47 @@ def _draw_number(
             product[i] = _U0
         for i in range(n_words):
             _add_product(_word(words, state), i, row, bounds, n_words, product)
-        accepted = True  # unless the lower half is below the limit
-        for i in range(n_words):
-            low, limit = product[i], bounds[row, 1, i]
-            accepted = low > limit or (low == limit and accepted)
-        accepted = accepted or state[1] != 0
+        accepted = _is_accepted(row, bounds, n_words, product) or state[1] != 0
     for i in range(n_words):
         drawn[i] = product[n_words + i]
+
+
+@kernel
+def _draw_part(
+    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, taken: Words, product: Words, drawn: Words
+) -> None:
+    """Write ⌊x·n / L⌋, x uniform below the last bound L, which the bound n of a row divides: uniform below n.
+
+    Of words W that make x = ⌊W·L / 2^b⌋ this is ⌊W·n / 2^b⌋.
+    """
+    last = bounds.shape[0] - 1
+    n_words = (lengths[last, 0] + 63) // 64
+    for i in range(drawn.shape[0]):
+        drawn[i] = _U0
+    accepted = n_words == 0
+    while not accepted:
+        for i in range(2 * n_words):
+            product[i] = _U0
+        for i in range(n_words):
+            taken[i] = _word(words, state)
+            _add_product(taken[i], i, last, bounds, n_words, product)
+        accepted = _is_accepted(last, bounds, n_words, product) or state[1] != 0
+    for i in range(2 * n_words):
+        product[i] = _U0
+    for i in range(n_words):
+        _add_product(taken[i], i, row, bounds, n_words, product)
+    for i in range(n_words):
+        drawn[i] = product[n_words + i]
+
+
+@kernel
+def _is_accepted(row: int, bounds: Words, n_words: int, product: Words) -> bool:
+    """Tell whether the lower half of a product is not below the limit."""
+    accepted = True
+    for i in range(n_words):
+        low, limit = product[i], bounds[row, 1, i]
+        accepted = low > limit or (low == limit and accepted)
+    return accepted
 
 
 @kernel

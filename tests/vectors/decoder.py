@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import comb, gcd
+from math import comb, gcd, lcm
 from typing import Any
 
 MASK64 = (1 << 64) - 1
@@ -581,9 +581,12 @@ def _show_fixed_size(operator: dict[str, Any], fitted: list[int], words: Words) 
     shares = [comb(m, j) * comb(n, shown - j) * int(operator["keep_weights"][j]) for j in counts]
     x = words.below(sum(shares))
     j = next(j for i, j in enumerate(counts) if x < sum(shares[: i + 1]))
-    kept_rank = words.below(comb(m, j))
+    kept_rank = words.below(2 * comb(m, j)) // 2
     places = set_of(kept_rank, j)
-    added_rank = words.below(comb(n, shown - j))
+    multiple = lcm(*(comb(n, shown - i) for i in counts))
+    if multiple > 1 and bin(multiple).count("1") == 1:
+        multiple *= 3
+    added_rank = words.below(multiple) // (multiple // comb(n, shown - j))
     others = [item for item in range(n + m) if item not in fitted]
     added = [others[place] for place in set_of(added_rank, shown - j)]
     mask = sum(1 << place for place in places)

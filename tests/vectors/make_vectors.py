@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.baskets import Baskets
+from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.itemset import Randomizer
 from assocpriv.client.views import apply_view, view_transaction
 from assocpriv.core.catalogue import Catalogue
@@ -572,8 +573,10 @@ def subset_steps(plan: Plan, drawn: list[int]) -> dict[str, Any]:
 
 def set_steps(plan: Plan, fitted: list[int], drawn: list[int]) -> dict[str, Any]:
     """Return the steps of a report of a fixed size after the fit, told from what was drawn."""
-    operator, (picked, kept_rank, added_rank) = plan.fixed, drawn
+    operator, (picked, x, y) = plan.fixed, drawn
     kept = sum(total <= picked for total in operator.cumulative)
+    draws = SetDraws.of(operator)
+    kept_rank, added_rank = x // 2, y * draws.added_choices[kept - draws.fewest] // draws.added_bound
     others = sorted({*range(operator.items)} - {*fitted})
     added = set_of_rank(added_rank, len(others), operator.report_size - kept)
     return {
@@ -777,7 +780,7 @@ def make_reports() -> dict[str, Any]:
         if name.startswith("several-"):  # their reports are those of plans of one report a person
             found = found[-1:]
         if name == "fixed-by-hand":
-            found = [run_case(name, plan, f"by hand {word}", [1], [word, 1 << 63, 0, 0]) for word in (1, 2)]
+            found = [run_case(name, plan, f"by hand {word}", [1], [word, 0, 1 << 62, 0]) for word in (1, 2)]
         if name.startswith("view-"):
             case, names = baskets()[name][0]
             found = [run_case(name, plan, case, view_transaction(names, plan), tape(name, case)) | {"names": names}]
