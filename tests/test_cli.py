@@ -272,6 +272,8 @@ def test_inspect_says_what_a_file_is(home: Path, tmp_path: Path) -> None:
         assert "minimum support" in run("inspect", home / f"i.{ending}").stdout
     assert "promise" in run("inspect", home / "plan.json").stdout
     assert "each whole" in run("inspect", home / "r.parquet").stdout
+    for name, kind in (("r.parquet", "reports"), ("i.csv", "itemsets")):
+        assert f"holds {kind}" in refused("inspect", home / name, "--reports", 7, status=2)
 
 
 def test_mining_a_folder_adds_up(home: Path, tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_false_claims_stay_below_the_level(drawn: bool) -> None:
     if drawn:
         assert off(split) > -Z_LIMIT  # nothing is given away
     else:
-        assert off(same) > Z_LIMIT
+        assert off(same) > 3  # of 200 runs some 95 make a claim, 5 standard errors too many
 
 
 @pytest.mark.slow

@@ -386,6 +386,8 @@ def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> Non
     if check_crafted:
         compile_told(COUNTING)
     kind, record, lines = inspect_path(path, reports, check_crafted=check_crafted)
+    if kind != "plan":
+        refuse_given(("reports",), f"describes a plan; {path} holds {kind}")
     show_result(as_json, lambda: {"kind": kind} | record(), lines)
 
 
