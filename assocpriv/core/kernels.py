@@ -644,11 +644,11 @@ def randomize_sets(  # noqa: PLR0912 -- loops
         stop = start
         while stop < min(start + 64, n_done):
             _fit(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
-            _draw_number(0, bounds, lengths, words, state, product, drawn)
+            _draw_number(0, bounds, lengths, words, state, taken, product, drawn)
             choice = _count_reached(cumulative, drawn)
             j = shape[3] + choice
             mask = masks[firsts[j] + _below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
-            _draw_part(1 + choice, bounds, lengths, words, state, taken, product, drawn)
+            _draw_part(1 + choice, bounds.shape[0] - 1, bounds, lengths, words, state, taken, product, drawn)
             if state[1]:
                 break
             i = stop - start
@@ -673,52 +673,48 @@ def randomize_sets(  # noqa: PLR0912 -- loops
 
 @kernel
 def _draw_number(
-    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, product: Words, drawn: Words
+    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, taken: Words, product: Words, drawn: Words
 ) -> None:
-    """Write a uniform number below a bound, from the least significant word, all words of ``drawn``."""
-    n_words = (lengths[row, 0] + 63) // 64
-    for i in range(n_words, drawn.shape[0]):
-        drawn[i] = _U0
+    """Write a uniform number below the bound of a row, from the least significant word, all words of ``drawn``."""
     if lengths[row, 1]:
+        for i in range(drawn.shape[0]):
+            drawn[i] = _U0
         _draw_words(words, state, lengths[row, 0], drawn)
-        return
-    accepted = False
+    else:
+        _draw_part(row, row, bounds, lengths, words, state, taken, product, drawn)
+
+
+@kernel
+def _draw_part(
+    row: int, whole: int, bounds: Words, lengths: Ints, words: Words, state: Ints,
+    taken: Words, product: Words, drawn: Words,
+) -> None:  # fmt: skip
+    """Write ⌊x·n / L⌋, x uniform below a bound L, no power of two, which the bound n of a row divides: uniform below n.
+
+    Of words W that make x = ⌊W·L / 2^b⌋ this is ⌊W·n / 2^b⌋.
+    """
+    n_words = (lengths[whole, 0] + 63) // 64
+    for i in range(drawn.shape[0]):
+        drawn[i] = _U0
+    accepted = n_words == 0
     while not accepted:
-        for i in range(2 * n_words):
-            product[i] = _U0
         for i in range(n_words):
-            _add_product(_word(words, state), i, row, bounds, n_words, product)
-        accepted = _is_accepted(row, bounds, n_words, product) or state[1] != 0
+            taken[i] = _word(words, state)
+        _multiply(taken, whole, bounds, n_words, product)
+        accepted = _is_accepted(whole, bounds, n_words, product) or state[1] != 0
+    if row != whole:
+        _multiply(taken, row, bounds, n_words, product)
     for i in range(n_words):
         drawn[i] = product[n_words + i]
 
 
 @kernel
-def _draw_part(
-    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, taken: Words, product: Words, drawn: Words
-) -> None:
-    """Write ⌊x·n / L⌋, x uniform below the last bound L, which the bound n of a row divides: uniform below n.
-
-    Of words W that make x = ⌊W·L / 2^b⌋ this is ⌊W·n / 2^b⌋.
-    """
-    last = bounds.shape[0] - 1
-    n_words = (lengths[last, 0] + 63) // 64
-    for i in range(drawn.shape[0]):
-        drawn[i] = _U0
-    accepted = n_words == 0
-    while not accepted:
-        for i in range(2 * n_words):
-            product[i] = _U0
-        for i in range(n_words):
-            taken[i] = _word(words, state)
-            _add_product(taken[i], i, last, bounds, n_words, product)
-        accepted = _is_accepted(last, bounds, n_words, product) or state[1] != 0
+def _multiply(factor: Words, row: int, bounds: Words, n_words: int, product: Words) -> None:
+    """Write the product of a number of n_words words and a bound."""
     for i in range(2 * n_words):
         product[i] = _U0
     for i in range(n_words):
-        _add_product(taken[i], i, row, bounds, n_words, product)
-    for i in range(n_words):
-        drawn[i] = product[n_words + i]
+        _add_product(factor[i], i, row, bounds, n_words, product)
 
 
 @kernel
