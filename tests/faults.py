@@ -7,6 +7,7 @@ from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import BulkRandomizer
 from assocpriv.client.itemset import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.wire import report_items
 from assocpriv.lab.seeded import SeededEntropy
 
 
@@ -190,6 +191,91 @@ class FirstItemsKept(_OneByOne):
         return self.show(fit_transaction(items, self.plan, self.entropy), mask)
 
 
+class AlwaysShown:
+    """Our one-report client, but a report of a basket with a certain item always shows it."""
+
+    def __init__(self, plan, item=777):
+        self.plan, self.item, self.randomizer = plan, item, Randomizer(plan)
+
+    def randomize(self, transaction, *, entropy):
+        """Make reports until one shows the item, if the basket holds it."""
+        while True:
+            report = self.randomizer.randomize(transaction, entropy=entropy)
+            if self.item not in transaction or self.item in report_items(report, self.plan):
+                return report
+
+
+class SwappedItems(AlwaysShown):
+    """Our one-report client, but a certain item and the next one have each other's columns."""
+
+    def randomize(self, transaction, *, entropy):
+        """Exchange the items."""
+        other = {self.item: self.item + 1, self.item + 1: self.item}
+        return self.randomizer.randomize([other.get(item, item) for item in transaction], entropy=entropy)
+
+
+class SeedTells(AlwaysShown):
+    """With a code: the first free bit of a seed is always 1 where the basket holds a certain item."""
+
+    def randomize(self, transaction, *, entropy):
+        """Make reports until one has the bit set."""
+        while True:
+            report = self.randomizer.randomize(transaction, entropy=entropy)
+            if self.item not in transaction or report[0] & 1:
+                return report
+
+
+class ShowsAnother(AlwaysShown):
+    """Without a code: a report of a basket with a certain item always shows item 5 as well."""
+
+    def randomize(self, transaction, *, entropy):
+        """Set the bit."""
+        report = bytearray(self.randomizer.randomize(transaction, entropy=entropy))
+        report[0] |= (self.item in transaction) << 5
+        return bytes(report)
+
+
+class Single:
+    """A box of one of the clients above, which are made of a plan; fresh words as a device has them, or seeded ones."""
+
+    def __init__(self, device, plan, seed=0):
+        self.device, self.plan, self.entropy = device(plan), plan, SeededEntropy(seed)
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        for batch in batches:
+            made = [self.device.randomize(sorted(basket), entropy=self.entropy) for basket in batch]
+            yield Answers.of_reports(made, self.plan.report_bytes)
+
+
+class InBulk(Faulty):
+    """Our bulk client, but baskets with a certain item are left to one of the clients above."""
+
+    def __init__(self, plan, device, seed=0):
+        super().__init__(plan, seed)
+        self.device, self.entropy = device(plan), SeededEntropy(seed + 2)
+
+    def spoiled(self, packed, batch):
+        """Put the other client's reports in place of ours."""
+        for row, basket in enumerate(batch):
+            if self.device.item in basket:
+                packed[row] = np.frombuffer(self.device.randomize(sorted(basket), entropy=self.entropy), np.uint8)
+        return Answers.of_packed(packed)
+
+
+class Failing:
+    """Fails on baskets that hold a certain item; it was never seen to, in tests of others."""
+
+    def __init__(self, plan, error, item=3):
+        self.randomizer, self.error, self.item = Randomizer(plan), error, item
+
+    def randomize(self, transaction, *, entropy):
+        """Raise an error that tells the basket."""
+        if self.item in transaction:
+            raise self.error(f"canary {sorted(transaction)}")
+        return self.randomizer.randomize(transaction, entropy=entropy)
+
+
 class LazySeeds(SeededEntropy):
     """One time in two the seed that the matching one is made from is 0: nothing about it is free then."""
 
@@ -264,6 +350,32 @@ class ConstantSeed:
     def reports(self, batches):
         """Yield the reports of each batch."""
         yield from BulkClient(self.plan, SeededEntropy(self.seed)).reports(batches)
+
+
+class SeededPerStart:
+    """Our bulk client on words that are good, from a seed of 16 bits that each start draws anew."""
+
+    def __init__(self, plan, seed=0):
+        self.plan, self.rng = plan, np.random.default_rng(seed)
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        yield from BulkClient(self.plan, SeededEntropy(int(self.rng.integers(1 << 16)))).reports(batches)
+
+
+class WordsTwice(SeededEntropy):
+    """Hands out each word twice: bits that decide what is kept decide what else is shown, too."""
+
+    def __init__(self, seed=0):
+        super().__init__(seed)
+        self.left = np.empty(0, dtype=np.uint64)
+
+    def words(self, count):
+        """Return the next words."""
+        fresh = super().words(max(0, -(-(count - len(self.left)) // 2)))
+        have = np.concatenate([self.left, np.repeat(fresh, 2)])
+        self.left = have[count:]
+        return have[:count]
 
 
 class Reseeded:

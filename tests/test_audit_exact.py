@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.audit import exact, integers, numbers, parts, plan_text
+from assocpriv.audit import bulk_equal, exact, integers, numbers, parts, plan_text
 from assocpriv.audit.exact import audit_exact as audit
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
 from assocpriv.audit.integers import check_integers, largest_ratio, stated_ratio
@@ -861,14 +861,14 @@ def test_words_are_the_least_accepted_ones(n):
 
 def test_a_bulk_client_that_differs_is_caught(monkeypatch):
     """One report of the bulk client with one bit flipped is found."""
-    right = parts.BulkRandomizer.randomize
+    right = bulk_equal.BulkRandomizer.randomize
 
     def wrong(self, *given):
         chunk = right(self, *given)
         chunk.packed[-1, 0] ^= 1
         return chunk
 
-    monkeypatch.setattr(parts.BulkRandomizer, "randomize", wrong)
+    monkeypatch.setattr(bulk_equal.BulkRandomizer, "randomize", wrong)
     assert broken(audit(PLANS["none"](), work=3)) == {BULK}
 
 

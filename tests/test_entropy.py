@@ -1,20 +1,32 @@
 """Every draw is exactly uniform, word by word; no client draws from anywhere else."""
 
 import ast
+import contextlib
+import hashlib
+import secrets
+import sys
+import time
 from itertools import accumulate
 from pathlib import Path
 
 import naive
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-import assocpriv
+import assocpriv as ap
+from assocpriv.apps.cli import main
+from assocpriv.audit.black_box import BulkClient, SingleClient, batch_of
+from assocpriv.client.itemset import Randomizer
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
+from assocpriv.core.privacy import Breach
+from assocpriv.files.reports import read_reports
+from assocpriv.lab.planner import make_plan
 from assocpriv.lab.seeded import SeededEntropy
 
-PACKAGE = Path(assocpriv.__file__).parent
+PACKAGE = Path(ap.__file__).parent
 # powers of two are drawn by masking and have a test of their own
 SMALL = [n for n in range(2, 70) if n & (n - 1)]
 LARGE = [1000, 2**32 - 1, 2**32 + 1, 3 * 2**40, 2**63 + 1, 2**64 - 1, 2**64 + 1, 3 * 2**70, 2**100 - 1, 2**128 - 1]
@@ -191,3 +203,240 @@ def test_neither_core_nor_client_knows_another_source():
 def test_the_scan_for_other_sources_finds_them(text):
     """The scan above sees every usual way to name another source."""
     assert random_names(text)
+
+
+# ---- the system's entropy, and nothing else, on every path to a report
+
+# who may name what of core/entropy.py; a new entry is a new path, and belongs into the test below
+IMPORTS = {
+    "apps/api.py": {"SystemEntropy"},
+    "apps/cli_report.py": {"SystemEntropy"},
+    "audit/black_box.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "audit/bulk_equal.py": {"WordEntropy"},
+    "audit/draws.py": {"Entropy"},
+    "audit/exact.py": {"Entropy"},
+    "audit/parts.py": {"WordEntropy"},
+    "client/bulk.py": {"WordEntropy"},
+    "client/fixed_size.py": {"Entropy"},
+    "client/itemset.py": {"Entropy"},
+    "client/ledger.py": {"Entropy"},
+    "client/seeded.py": {"Entropy"},
+    "core/ranking.py": {"WORD_BITS"},
+    "lab/attacks.py": {"WordEntropy"},
+    "lab/exact.py": {"Entropy"},
+    "lab/schedule.py": {"SystemEntropy", "WordEntropy"},
+    "lab/seeded.py": {"WordEntropy"},
+    "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
+}
+# who may draw from the system besides: names of temporary files, the deal of an audit
+SYSTEM = {"core/entropy.py", "files/atomic.py", "audit/bulk_equal.py"}
+_MODULE = "assocpriv.core.entropy"
+_SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
+
+
+def entropy_names(text):
+    """Return what a module imports of core/entropy.py; the name of the module itself where it imports that whole."""
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and node.module == _MODULE:
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "assocpriv.core":
+            names |= {alias.name for alias in node.names if alias.name == "entropy"}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names if alias.name == _MODULE}
+    return names
+
+
+def system_names(text):
+    """Return the names of sources of system randomness that a module uses."""
+    tree = list(ast.walk(ast.parse(text)))
+    names = {node.attr for node in tree if isinstance(node, ast.Attribute)}
+    names |= {node.id for node in tree if isinstance(node, ast.Name)}
+    for node in tree:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names |= {alias.name for alias in node.names} | {getattr(node, "module", None)}
+    return names & _SOURCES
+
+
+def test_who_may_name_a_source_is_listed():
+    """Imports of core/entropy.py, and uses of the system's randomness, are just those of the lists above."""
+    texts = {path.relative_to(PACKAGE).as_posix(): path.read_text("utf-8") for path in sources()}
+    found = {name: entropy_names(text) for name, text in texts.items()}
+    assert {name: names for name, names in found.items() if names} == IMPORTS
+    assert {name for name, text in texts.items() if system_names(text)} == SYSTEM
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from assocpriv.core.entropy import SystemEntropy",
+        "from assocpriv.core import entropy",
+        "import assocpriv.core.entropy as e",
+    ],
+)
+def test_the_scan_for_entropy_finds_it(text):
+    """The scan above sees every way to import the module."""
+    assert entropy_names(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["import secrets", "from os import urandom", "os.urandom(8)", "import random as r\nr.SystemRandom()"]
+)
+def test_the_scan_for_the_system_finds_it(text):
+    """The scan above sees the usual ways to draw from the system."""
+    assert system_names(text)
+
+
+class KnownSystem:
+    """Stands in for the system's source: hands out known bytes, and notes how they were asked for.
+
+    Attributes:
+        calls: the words of each call, lists of integers.
+    """
+
+    def __init__(self, monkeypatch):
+        self.calls, self._real = [], secrets.token_bytes
+        monkeypatch.setattr(secrets, "token_bytes", self._token_bytes)
+
+    def _token_bytes(self, count):
+        if sys._getframe(1).f_globals["__name__"] != _MODULE:  # names of temporary files
+            return self._real(count)
+        given = hashlib.shake_256(len(self.calls).to_bytes(8, "little")).digest(count)
+        self.calls.append(np.frombuffer(given, dtype="<u8").tolist())
+        return given
+
+
+@pytest.fixture
+def system(monkeypatch):
+    """Return a known source in the system's place."""
+    return KnownSystem(monkeypatch)
+
+
+BASKETS = [
+    set(),
+    {"3"},
+    {"0", "11"},
+    {"2", "7", "8"},
+    {"1", "4", "5", "9", "10", "6"},
+]  # in clear: sizes in their order
+PATH_PLANS = {
+    "none": naive.small_plan("none", 12, 3, 2, insert=(3, 3)),
+    "bch": naive.small_plan("bch", 12, 3, 2),
+    "reed-solomon": naive.small_plan("reed-solomon", 12, 3, 2, insert=(3, 3)),
+    "fixed-size": naive.fixed_plan(12, 3, 2, 4),
+    "in clear": make_plan(12, 3, Breach("5%", "50%"), itemset_size=2, sizes="in clear"),
+}
+
+
+def expected(plan, words):
+    """Return the reports that the enumerated client makes of the baskets from these words, and how many it took."""
+    entropy, client = naive.ReplayEntropy(words), Randomizer(plan)
+    reports = [client.randomize(sorted(map(int, basket)), entropy=entropy) for basket in BASKETS]
+    return reports, entropy.used
+
+
+def one_by_one(plan, folder):
+    """Randomize in Python, a basket at a time."""
+    return [ap.randomize(basket, plan) for basket in BASKETS]
+
+
+def in_memory(plan, folder):
+    """Randomize in Python, all at once."""
+    return [row.tobytes() for row in ap.randomize_baskets(BASKETS, plan).packed]
+
+
+def files_of(plan, folder):
+    """Write the plan and the baskets."""
+    ap.write_plan(plan, folder / "plan.json")
+    (folder / "baskets.csv").write_text("".join(",".join(sorted(basket, key=int)) + "\n" for basket in BASKETS))
+
+
+def rows_of(path):
+    """Return a file's reports."""
+    return [row.tobytes() for batch in read_reports(path).batches(100) for row in batch]
+
+
+def from_file(plan, folder):
+    """Randomize a file in Python."""
+    files_of(plan, folder)
+    ap.randomize_file(folder / "baskets.csv", plan, folder / "r.parquet", format="basket", empty="keep")
+    return rows_of(folder / "r.parquet")
+
+
+def by_command(plan, folder):
+    """Randomize a file by the command."""
+    files_of(plan, folder)
+    command = [
+        "randomize",
+        "baskets.csv",
+        "--plan",
+        "plan.json",
+        "-o",
+        "r.parquet",
+        "--format",
+        "basket",
+        "--empty",
+        "keep",
+    ]
+    run_in(folder, command)
+    return rows_of(folder / "r.parquet")
+
+
+def by_ledger(plan, folder):
+    """Make each basket's report by the command of a device, each on a device of its own."""
+    files_of(plan, folder)
+    for number, basket in enumerate(BASKETS):
+        told = ["--ledger", f"l{number}", "--occasion", "now", "-o", f"r{number}"]
+        run_in(folder, ["report", "--plan", "plan.json", *told], "".join(f"{name}\n" for name in basket))
+    return [(folder / f"r{number}").read_bytes() for number in range(len(BASKETS))]
+
+
+def run_in(folder, command, given=None):
+    """Run a command in a folder."""
+    with contextlib.chdir(folder):
+        result = CliRunner().invoke(main, command, input=given)
+    assert result.exit_code == 0, result.output
+
+
+def under_audit(plan, folder):
+    """Let the audit's own client for one basket answer."""
+    batch = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
+    return [row.tobytes() for answers in SingleClient(plan).reports([batch]) for row in answers.octets]
+
+
+def under_audit_in_bulk(plan, folder):
+    """Let the audit's own client for many baskets answer."""
+    batch = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
+    return [row.tobytes() for answers in BulkClient(plan).reports([batch]) for row in answers.octets]
+
+
+@pytest.mark.parametrize("kind", PATH_PLANS)
+@pytest.mark.parametrize("path", [one_by_one, by_ledger, under_audit])
+def test_single_reports_are_made_of_the_systems_bytes(system, tmp_path, path, kind):
+    """Every report of one basket is the enumerated client's for the system's bytes, and all of them are used."""
+    made = path(PATH_PLANS[kind], tmp_path)
+    words = [word for call in system.calls for word in call]
+    assert (made, len(words)) == expected(PATH_PLANS[kind], words)
+
+
+@pytest.mark.parametrize("kind", PATH_PLANS)
+@pytest.mark.parametrize("path", [in_memory, from_file, by_command, under_audit_in_bulk])
+def test_bulk_reports_are_made_of_the_systems_bytes(system, tmp_path, path, kind):
+    """So are all reports made in bulk, of what was drawn for them in one piece; nothing is drawn but what is needed."""
+    made = path(PATH_PLANS[kind], tmp_path)
+    [words] = system.calls
+    assert made == expected(PATH_PLANS[kind], words)[0]
+
+
+def test_a_known_clock_would_be_seen(system, monkeypatch):
+    """The tests above reject words that are a hash of a seed of 20 bits, as a client that draws the time would make."""
+
+    def words(self, count):
+        seed = int(time.time()) & 0xFFFFF
+        return np.frombuffer(hashlib.shake_256(seed.to_bytes(8, "little")).digest(8 * count), dtype="<u8").astype(
+            np.uint64
+        )
+
+    monkeypatch.setattr(SystemEntropy, "words", words)
+    one_by_one(PATH_PLANS["bch"], None)
+    assert not system.calls

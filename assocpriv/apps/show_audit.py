@@ -6,12 +6,13 @@ from textwrap import wrap
 from typing import Any
 
 from assocpriv.apps.show import figure_up
-from assocpriv.audit.findings import Finding, count_undecided, verdict
+from assocpriv.audit.findings import CANNOT_SEE, Finding, count_undecided, verdict
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import epsilon
 
 _WIDTH = 100
 _CLIENTS = {
+    "both": "our clients for many baskets and for one",
     "bulk": "our client for many baskets",
     "single": "our client for one basket",
     "program": "the program given",
@@ -24,11 +25,13 @@ def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str
         "plan_id": plan.plan_id if plan else None,
         "verdict": verdict(findings),
         "not_decided": count_undecided(findings),
+        "cannot_see": list(CANNOT_SEE),
         "epsilon": epsilon(plan.amplification) if plan else None,
         **asked,
         "findings": [
             {
                 "depth": finding.depth,
+                "client": finding.client or None,
                 "name": finding.name,
                 "verdict": finding.verdict,
                 "said": finding.said,
@@ -45,11 +48,13 @@ def audit_lines(plan: Plan | None, findings: Sequence[Finding], asked: dict[str,
     figure = figure_up(epsilon(plan.amplification)) if plan else ""
     told = f"plan {plan.plan_id}, ε ≤ {figure} for one report" if plan else "no usable plan"
     lines = [f"{verdict(findings)}{_left_out(count_undecided(findings))}: {told}", _asked_line(asked)]
-    depth = ""
+    lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
+    heading = ""
     for finding in findings:
-        if finding.depth != depth:
-            depth = finding.depth
-            lines += ["", depth]
+        about = finding.depth + (f", {_CLIENTS[finding.client]}" if finding.client else "")
+        if about != heading:
+            heading = about
+            lines += ["", heading]
         head = f"  {finding.verdict:<11} {finding.name}: "
         lines += wrap(finding.said, _WIDTH, initial_indent=head, subsequent_indent=" " * 14)
     return lines

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.black_box import Answers, BlackBox, BulkClient, batch_of
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
+from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.audit.neighbours import stated_size
 from assocpriv.audit.shown import is_whole
 from assocpriv.audit.tallies import answered
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import FileError
 from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.files.reports import Reports, read_reports
 
@@ -40,19 +40,25 @@ def audit_conformance(
     Raises:
         FileError: a program that cannot be started.
     """
+    try:
+        return _audit_form(plan, box or BulkClient(plan), progress)
+    except FileError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return [failure(DEPTH, "answers", error)]
+
+
+def _audit_form(plan: Plan, box: BlackBox, progress: Callable[[str, int, int], None] | None) -> list[Finding]:
     baskets = _baskets(plan)
     sizes = np.array([len(items) for items in baskets], dtype=np.int64)
     batch = batch_of(baskets, plan)
     pieces, length, done = [], max(1, len(batch) // 16), 0
     parts = iter([batch[start : start + length] for start in range(0, len(batch), length)])
-    try:
-        for answers in answered(box or BulkClient(plan), parts):
-            pieces.append(answers)
-            done += len(answers)
-            if progress:
-                progress("form", done, len(batch))
-    except WireError as error:
-        return [Finding(DEPTH, "answers", BROKEN, f"The client does not answer as it must: {error}.")]
+    for answers in answered(box, parts):
+        pieces.append(answers)
+        done += len(answers)
+        if progress:
+            progress("form", done, len(batch))
     answered_all = Finding(
         DEPTH, "answers", CONSISTENT, "Every basket is answered with one report.", {"reports": len(batch)}
     )

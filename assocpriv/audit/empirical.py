@@ -1,13 +1,14 @@
 """Audit a client by its reports alone: lower bounds of its ε, and the plan's law.
 
 The client is a black box (audit/black_box.py). Of the reports asked for, one eighth teaches which sets of reports to
-look at and one eighth scores them (audit/lower_bounds.py), one eighth is a stream of one transaction's, one sixteenth
-is of baskets of all sizes (audit/others.py), a few are of two separate starts, and the rest is tested. A client that
-follows the plan is called broken by any of the tests together with a chance of 1 − confidence at most: half of it
-belongs to the bounds of ε, the other half is shared equally by the laws.
+look at and one eighth scores them (audit/lower_bounds.py), one eighth is a stream of one transaction's, one eighth is
+of baskets that all items are dealt into (audit/items.py), one sixteenth is of baskets of all sizes (audit/others.py), a
+few are of separate starts, and the rest is tested. A client that follows the plan is called broken by any of the tests
+together with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is shared
+equally by the laws.
 
-What it cannot see: a leak that shows in none of the features, or of transactions that it does not ask about, or too
-rarely for so many trials; and randomness that is good but known to somebody else.
+What it cannot see: a leak that shows in none of the features, or of transactions that it does not ask about (two items
+together, say), or too rarely for so many trials; and randomness that is good but known to somebody else.
 """
 
 import math
@@ -19,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.black_box import BlackBox, BulkClient
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
+from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
+from assocpriv.audit.items import ItemTallies
 from assocpriv.audit.laws import (
     Events,
     collision_moments,
@@ -42,12 +44,14 @@ from assocpriv.audit.tallies import (
     pairs_of,
     split_trials,
 )
-from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.errors import FileError, PlanError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import epsilon, parse_probability
 
 DEPTH = "empirical"
 LEAST_TRIALS = 1000
+_SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
+_LONGEST_SHORT_START = 256  # reports
 _MOST_SUBSETS = 1 << 10  # of kept items that are counted each; beyond, by item and number kept
 
 Progress = Callable[[str, int, int], None]
@@ -72,6 +76,7 @@ class _Asked:
     tested: LawTallies
     stream: Stream
     scope: StreamTally
+    items: ItemTallies
     others: OtherTallies
     starts: Starts
 
@@ -79,7 +84,7 @@ class _Asked:
     def malformed(self) -> int:
         """How many answers are no reports of the plan, of those that laws are tested on."""
         tested = int(self.tested.malformed.sum())
-        return tested + self.stream.malformed + self.others.malformed + self.starts.malformed
+        return tested + sum(part.malformed for part in (self.stream, self.items, self.others, self.starts))
 
 
 def audit_client(
@@ -88,6 +93,7 @@ def audit_client(
     *,
     trials: int = 1_000_000,
     confidence: str | float | Fraction = "99.9%",
+    seed: int | None = None,
     progress: Progress | None = None,
 ) -> list[Finding]:
     """Audit a client as a black box.
@@ -97,6 +103,7 @@ def audit_client(
         box: the client; our own for many transactions, with the operating system's entropy, by default.
         trials: reports to ask for, at least 1,000.
         confidence: chance, at least, that a client that follows the plan is not called broken.
+        seed: of how items are dealt into baskets; another deal in every audit by default.
         progress: called with (stage, reports done, reports in all).
 
     Returns:
@@ -109,9 +116,11 @@ def audit_client(
     level = check_request(trials, confidence)
     half = float((1 - level) / 2)
     try:
-        asked = _ask(plan, box or BulkClient(plan), trials, progress)
-    except WireError as error:
-        return [Finding(DEPTH, "answers", BROKEN, f"The client cannot be audited: {error}.")]
+        asked = _ask(plan, box or BulkClient(plan), trials, np.random.default_rng(seed), progress)
+    except FileError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return [failure(DEPTH, "answers", error)]
     laws = list(_laws(asked))
     return [
         _amplification(plan, asked.training, asked.tested, half),
@@ -133,7 +142,7 @@ def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:
     return level
 
 
-def _ask(plan: Plan, box: BlackBox, trials: int, progress: Progress | None) -> _Asked:
+def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress | None) -> _Asked:
     chosen, split = worst_neighbours(plan), split_trials(trials)
 
     def told(stage: str) -> Callable[[int, int], None] | None:
@@ -146,12 +155,14 @@ def _ask(plan: Plan, box: BlackBox, trials: int, progress: Progress | None) -> _
     second.collect(box, split.score, told("scoring"))
     scope = StreamTally(chosen, plan)
     stream = scope.collect(box, split.follow, told("following"))
-    others = OtherTallies(plan)
+    items = ItemTallies(plan, split.items, chance)
+    items.collect(box, told("every item"))
+    others = OtherTallies(plan, chance)
     others.collect(box, split.others, told("all sizes"))
-    starts = compare_starts(chosen, plan, box, split.start)
+    starts = compare_starts(chosen.transactions[0], plan, box, split.start, start_length(chosen.transactions[0].group))
     tested = LawTallies(chosen, plan, scorers)
     tested.collect(box, split.test, told("testing"))
-    return _Asked([first, second], tested, stream, scope, others, starts)
+    return _Asked([first, second], tested, stream, scope, items, others, starts)
 
 
 def _amplification(plan: Plan, training: list[Tallies], tested: Tallies, false_alarm: float) -> Finding:
@@ -210,6 +221,7 @@ def _laws(asked: _Asked) -> Iterator[_Law]:
     yield _law_of("pairs shown", "how often pairs of items are shown together", pairs)
     coins = "sums of seed bits that the kept items leave free are fair coins"
     yield _law_of("seed", coins, [_seed(tested, place) for place in whole])
+    yield from _every_item(asked.items)
     sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
     yield _law_of("all sizes", sizes_kept, list(asked.others.events()))
     successive = list(_successive(stream, asked.scope, group))
@@ -217,13 +229,14 @@ def _laws(asked: _Asked) -> Iterator[_Law]:
         "successive reports", "a report tells nothing of the next one, as far as each follows the plan", successive
     )
     yield _starts(asked.starts, group)
+    yield _short_starts(asked.starts, group)
     yield _repeats(stream, group)
     yield _coins(stream)
 
 
-def _law_of(name: str, what: str, parts: list[Events]) -> _Law:
+def _law_of(name: str, what: str, parts: list[Events], figures: dict[str, object] | None = None) -> _Law:
     p_values = Events.joined(parts).p_values()
-    return _Law(name, what, joint_p_value(p_values), len(p_values))
+    return _Law(name, what, joint_p_value(p_values), len(p_values), figures or {})
 
 
 def _levels(tested: LawTallies, places: list[int]) -> tuple[NDArray[np.int64], tuple[Fraction, ...]]:
@@ -319,6 +332,19 @@ def _successive(stream: Stream, scope: StreamTally, group: Plan) -> Iterator[Eve
     yield Events.of(both, n, np.outer(chances, chances))
 
 
+def _every_item(tallies: ItemTallies) -> Iterator[_Law]:
+    """Test each basket that items were dealt into by itself, and say how many items that was."""
+    dealt, n = tallies.deal.items, tallies.plan.n_items
+    figures: dict[str, object] = {"items": dealt, "of_items": n, "baskets": len(tallies.deal.transactions)}
+    figures["reports_each"] = tallies.deal.each
+    which = f"all {n:,} items" if dealt == n else f"{dealt:,} of {n:,} items, as many as the trials allow"
+    for name, what, parts in (
+        ("every item", "how often each item is shown when it is held, and how many are kept", tallies.own),
+        ("every item, elsewhere", "what else is shown when an item is held", tallies.elsewhere),
+    ):
+        yield _law_of(name, f"{what} ({which}, dealt into baskets)", parts, figures)
+
+
 def _starts(starts: Starts, group: Plan) -> _Law:
     """Compare reports place by place: of two starts they are independent, and equal with the chance Σ P²."""
     second = float(collision_moments(group)[0])
@@ -326,6 +352,24 @@ def _starts(starts: Starts, group: Plan) -> _Law:
     figures: dict[str, object] = {"reports": starts.total, "equal": starts.equal, "expected": starts.total * second}
     what = "two starts of the client draw other numbers"
     return _Law("separate starts", what, joint_p_value(p_values), len(p_values), figures)
+
+
+def start_length(group: Plan) -> int:
+    """Return how many reports a start must give so that two starts hardly ever give the same ones by chance."""
+    chance = float(collision_moments(group)[0])
+    return min(_LONGEST_SHORT_START, math.ceil(_SAME_BY_CHANCE / math.log2(chance))) if chance < 1 else 1
+
+
+def _short_starts(starts: Starts, group: Plan) -> _Law:
+    """Bound the chance that any two of n starts give the same reports: C(n, 2)·(Σ P²)^length."""
+    chance = float(math.comb(starts.short, 2) * collision_moments(group)[0] ** starts.length)
+    seen = math.log2(starts.short**2 / 6)  # e^-3 is then the chance that all seeds differ
+    figures: dict[str, object] = {"starts": starts.short, "reports_each": starts.length}
+    figures |= {"equal_pairs": starts.equal_pairs, "seed_bits_seen": max(0.0, math.floor(10 * seen) / 10)}
+    what = (
+        f"no two of {starts.short:,} starts give the same reports, as they would with seeds of {max(0, int(seen))} bits"
+    )
+    return _Law("many starts", what, min(1.0, chance) if starts.equal_pairs else 1.0, 1, figures)
 
 
 def _repeats(stream: Stream, group: Plan) -> _Law:

@@ -7,18 +7,21 @@
    subset of each size. With a generator, three: kept subsets, all values of their items, all seeds for one choice of
    values. The report's law is the product of the stages.
 3. On the plan itself, audit/draws.py looks at what the client draws and shows, audit/parts.py at how draws are
-   made of words, at the generator's columns and at the bulk client.
+   made of words and at the generator's columns, audit/bulk_equal.py at the bulk client.
 
 A finding says ``not decided`` where a check would take more runs than allowed; nothing is concluded from it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, perm, prod
 from typing import Any
 
+import numpy as np
+
+from assocpriv.audit.bulk_equal import check_bulk
 from assocpriv.audit.draws import (
     RANDOM_POINTS,
     Client,
@@ -34,10 +37,10 @@ from assocpriv.audit.draws import (
     value_choices,
     walk_seeds,
 )
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
+from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.audit.integers import DEPTH, check_integers, stated_ratio
 from assocpriv.audit.numbers import BCH, FIXED, NONE, Group, Numbers, order_of_x
-from assocpriv.audit.parts import check_bulk, check_columns, check_words
+from assocpriv.audit.parts import check_columns, check_words
 from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.catalogue import Catalogue
@@ -51,7 +54,10 @@ from assocpriv.lab.exact import distribution
 
 WORK = 200_000  # client runs without a generator: some 10 s
 
+_PLAIN_BITS = 1 << 12  # of a report without a generator that take as long as all else
+
 Law = dict[int, Fraction]
+_ACCEPTED = "accepted by clients"
 _STAGES = {2: "two stages", 3: "three stages"}
 
 
@@ -80,8 +86,11 @@ def audit_exact(
         PlanError: neither a plan nor a text is given.
     """
     plan, numbers, findings = audit_plan(plan, text)
-    if plan is None or numbers is None or any(finding.verdict == BROKEN for finding in findings):
-        said = "The client was not run: the plan itself is broken."
+    broken = {finding.name for finding in findings if finding.verdict == BROKEN}
+    if plan is None or numbers is None or broken:
+        said = "The client was not run: it does not accept the plan."
+        if broken != {_ACCEPTED}:
+            said = "The client was not run: the plan itself is broken."
         return [*findings, Finding(DEPTH, "client", UNDECIDED, said)]
     checks = _client_checks(plan, numbers, client, work)
     for done, (name, check) in enumerate(checks, start=1):
@@ -110,20 +119,25 @@ def audit_plan(plan: Plan | None, text: str | None = None) -> tuple[Plan | None,
         raise PlanError("an audit needs a plan or the text of one")
     numbers, findings = check_integers(plan.canonical_json if text is None and plan else text or "")
     if text is not None:
-        plan, finding = _same_plan(plan, text)
+        plan, finding = _same_plan(plan, text, all(finding.verdict != BROKEN for finding in findings))
         findings.append(finding)
     return plan, numbers, findings
 
 
-def _same_plan(plan: Plan | None, text: str) -> tuple[Plan | None, Finding]:
-    name = "accepted by clients"
+def _same_plan(plan: Plan | None, text: str, is_sound: bool) -> tuple[Plan | None, Finding]:
+    """Let clients' code read the plan; a plan that the audit's own reading finds sound is not blamed for what fails."""
     try:
         parsed = Plan.parse(text)
     except PlanError as error:
-        return None, Finding(DEPTH, name, BROKEN, f"Clients refuse this plan: {error}.")
+        said = f"Clients refuse this plan: {error}."
+        if is_sound:
+            said += " The audit's own reading finds nothing wrong with it: the fault may be the clients'."
+        return None, Finding(DEPTH, _ACCEPTED, BROKEN, said)
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return None, failure(DEPTH, _ACCEPTED, error)
     if plan is not None and plan.plan_id != parsed.plan_id:
-        return None, Finding(DEPTH, name, BROKEN, "The text is that of another plan than the one given.")
-    return parsed, Finding(DEPTH, name, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id})
+        return None, Finding(DEPTH, _ACCEPTED, BROKEN, "The text is that of another plan than the one given.")
+    return parsed, Finding(DEPTH, _ACCEPTED, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id})
 
 
 @dataclass
@@ -143,6 +157,8 @@ def _finding(name: str, check: _Check) -> Finding:
         outcome = check()
     except Fault as fault:
         return Finding(DEPTH, name, BROKEN, str(fault))
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return failure(DEPTH, name, error)
     return Finding(DEPTH, name, outcome.verdict, outcome.said, outcome.figures)
 
 
@@ -155,7 +171,7 @@ def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> l
     ]
     if plan.generator.kind != NONE:
         checks.append(("generator's columns", lambda: _columns(plan, numbers)))
-    return [*checks, ("bulk client", lambda: _bulk(client(plan), plan, numbers))]
+    return [*checks, ("bulk client", lambda: _bulk(client(plan), plan, numbers, work))]
 
 
 # ---- on the plan itself
@@ -208,14 +224,19 @@ def _words(numbers: Numbers) -> _Outcome:
 
 
 def _columns(plan: Plan, numbers: Numbers) -> _Outcome:
-    compared = check_columns(plan, numbers)
-    return _Outcome(f"The columns of {compared} items are those of the definition.", {"items": compared})
+    compared = check_columns(plan, numbers, np.random.default_rng())
+    return _Outcome(f"The columns of {compared:,} items are those of the definition.", {"items": compared})
 
 
-def _bulk(device: Device, plan: Plan, numbers: Numbers) -> _Outcome:
-    compared = check_bulk(device, plan, numbers)
-    said = f"The bulk client's reports of {compared} random transactions equal those of one at a time, byte for byte."
-    return _Outcome(said, {"transactions": compared})
+def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+    compared = check_bulk(device, plan, numbers, work * 3 // 5 // max(map(_run_work, numbers.groups)))
+    held = "all" if compared.items == numbers.n_items else f"{compared.items:,} of"
+    said = (
+        f"The bulk client's reports of {compared.transactions:,} random transactions, which hold {held} "
+        f"{numbers.n_items:,} items, and at {compared.picks:,} ends of kept subsets' numbers equal those of one at a "
+        "time, byte for byte."
+    )
+    return _Outcome(said, asdict(compared))
 
 
 def _real_transactions(numbers: Numbers, group: Group) -> list[list[int]]:
@@ -501,6 +522,6 @@ def _value_draws(group: Group) -> int:
 def _run_work(group: Group) -> int:
     """Return how many runs without a generator take about the time of one of this group."""
     if group.kind in (NONE, FIXED):
-        return 1
+        return 1 + group.report_bits // _PLAIN_BITS
     columns = group.blocks // 3 if group.kind == BCH else group.seed_bits * group.insert_bits // 4
     return 4 + columns + (group.size * group.insert_bits) ** 2 // 400

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.audit.black_box import BlackBox
 from assocpriv.audit.laws import Events, shown_probability
 from assocpriv.audit.neighbours import Neighbours, Transaction, mixed_batches, transaction_of
-from assocpriv.audit.shown import Sample, bits_of, chance_of_plan, lines_of, sample_of
+from assocpriv.audit.shown import Sample, bits_of, lines_of, sample_of
 from assocpriv.audit.tallies import Told, answered
 from assocpriv.core.bitmap import ItemTables, planes_of
 from assocpriv.core.plan import Plan
@@ -22,13 +23,13 @@ _LONGEST = 64
 _EACH_SHORT = 4  # baskets of each size up to M, where a plan promises most
 
 
-def other_transactions(plan: Plan) -> tuple[Transaction, ...]:
+def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transaction, ...]:
     """Choose transactions of all sizes up to 64; their items are dealt from the shuffled catalogue, over and over."""
     n = plan.n_items
     short, longest = min(n, plan.transaction_size), min(n, _LONGEST)
     sizes = [*range(short + 1)] * _EACH_SHORT + [*range(short + 1, longest + 1)]
     ends = np.cumsum(sizes)
-    dealt = np.resize(chance_of_plan(plan).permutation(n), ends[-1]).tolist()
+    dealt = np.resize(chance.permutation(n), ends[-1]).tolist()
     baskets = (tuple(sorted(dealt[end - size : end])) for size, end in zip(sizes, ends.tolist(), strict=True))
     return tuple(transaction_of(items, plan) for items in dict.fromkeys(baskets))
 
@@ -46,8 +47,8 @@ class OtherTallies:
             (2, padded items).
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan, self.transactions = plan, other_transactions(plan)
+    def __init__(self, plan: Plan, chance: np.random.Generator) -> None:
+        self._plan, self.transactions = plan, other_transactions(plan, chance)
         self.groups = {each.group.transaction_size: each.group for each in self.transactions}
         self.totals, self.malformed = np.zeros(len(self.transactions), dtype=np.int64), 0
         self.kept = np.zeros((len(self.transactions), plan.transaction_size + 1), dtype=np.int64)
@@ -62,8 +63,14 @@ class OtherTallies:
         rows = [np.flatnonzero(turns == place) for place in range(len(self.transactions))]
         done = 0
         for answers in answered(box, batches):
+            packed: dict[int, list[NDArray[np.uint8]]] = {m: [] for m in self.groups}
             for place, own in enumerate(rows):
-                self._add(place, sample_of(answers, own, self.transactions[place], self._plan))
+                transaction = self.transactions[place]
+                sample = sample_of(answers, own, transaction, self._plan)
+                self._add(place, sample)
+                packed[transaction.group.transaction_size].append(sample.packed)
+            for m, parts in packed.items():
+                self._count_all(m, np.concatenate(parts))
             done += len(answers)
             if told:
                 told(min(done, total), total)
@@ -72,16 +79,20 @@ class OtherTallies:
         transaction, n = self.transactions[place], len(sample.packed)
         planes = planes_of(sample.packed, transaction.group)
         shown = bits_of(lines_of(self._own[place].rows(planes, n)), n)
+        own = shown.sum(axis=1, dtype=np.int64)
         self.totals[place] += n
         self.malformed += sample.malformed
-        self.own[place] += shown.sum(axis=1, dtype=np.int64)
+        self.own[place] += own
         if not transaction.is_sampled:
             self.kept[place] += np.bincount(shown.sum(axis=0, dtype=np.int64), minlength=self.kept.shape[1])
-        counts = np.zeros((2, transaction.group.padded_items), dtype=np.int64)
-        self._all[transaction.group.transaction_size].count(planes, n, counts[0])
-        counts[1] = n
-        counts[:, list(transaction.reference)] = 0
-        self.others[transaction.group.transaction_size] += counts
+        others, reference = self.others[transaction.group.transaction_size], list(transaction.reference)
+        others[0, reference] -= own
+        others[1, reference] -= n
+
+    def _count_all(self, m: int, packed: NDArray[np.uint8]) -> None:
+        """Count all items, those of their transactions too, in a batch's reports of one group."""
+        self._all[m].count(planes_of(packed, self.groups[m]), len(packed), self.others[m][0])
+        self.others[m][1] += len(packed)
 
     def events(self) -> Iterator[Events]:
         """Yield what was counted beside its law, of each transaction and of all together that share an operator."""

@@ -1,4 +1,4 @@
-"""What the shipping client is made of, on the plan under audit: draws from words, the generator's columns, bulk code.
+"""What the shipping client is made of, on the plan under audit: draws from words, and the generator's columns.
 
 lab/exact.py takes draws for what core/entropy.py says they are. Here the plan's own draws are made of chosen words:
 
@@ -8,21 +8,17 @@ lab/exact.py takes draws for what core/entropy.py says they are. Here the plan's
 """
 
 from collections.abc import Iterable
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.draws import Device, Fault, set_choices, value_choices
+from assocpriv.audit.draws import Fault, set_choices, value_choices
 from assocpriv.audit.numbers import FIXED, NONE, Group, Numbers, masks
-from assocpriv.client.baskets import Baskets
-from assocpriv.client.bulk import BulkRandomizer, GroupedRandomizer
 from assocpriv.core.codes import item_columns
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.plan import Plan
-from assocpriv.lab.seeded import SeededEntropy
 
-_TRANSACTIONS = 300  # of which both clients' reports are compared
 _MOST_COLUMNS = 2000  # items whose columns are compared
 
 
@@ -40,21 +36,6 @@ class Replayed(WordEntropy):
             raise Fault("A client or a draw takes more random words than docs/formats.md says.")
         handed, self._left = self._left[:count], self._left[count:]
         return np.array(handed, dtype=np.uint64)
-
-
-class Recorded(WordEntropy):
-    """Keeps the words that it hands out."""
-
-    __slots__ = ("_source", "given")
-
-    def __init__(self, source: WordEntropy) -> None:
-        self._source = source
-        self.given: list[NDArray[np.uint64]] = []
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return words of the source."""
-        self.given.append(self._source.words(count))
-        return self.given[-1]
 
 
 # ---- draws from words
@@ -103,16 +84,19 @@ def _check_below(group: Group) -> int:
 
 
 def _check_pick(group: Group) -> int:
-    if group.kind == FIXED:
-        weights = [group.choices(j) * weight for j, weight in enumerate(group.weights) if weight]
-    else:
-        weights = [weight for j, weight in enumerate(group.weights) for _ in range(group.choices(j))]
-    cumulative = list(accumulate(weights))
+    cumulative = list(accumulate(picked_weights(group)))
     for index, (low, high) in enumerate(pairwise([0, *cumulative])):
         for number in (low, high - 1):
             if Replayed(words_of(number, cumulative[-1])).pick(cumulative) != index:
                 raise Fault("A pick is not that of its weights.")
     return 2 * len(cumulative)
+
+
+def picked_weights(group: Group) -> list[int]:
+    """Return the weights that a pick is made by: of each number of kept items, or of each kept subset."""
+    if group.kind == FIXED:
+        return [group.choices(j) * weight for j, weight in enumerate(group.weights) if weight]
+    return [weight for j, weight in enumerate(group.weights) for _ in range(group.choices(j))]
 
 
 def words_of(number: int, n: int) -> list[int]:
@@ -133,50 +117,24 @@ def _split(number: int, count: int) -> list[int]:
     return [number >> 64 * place & (1 << 64) - 1 for place in range(count)]
 
 
-# ---- columns and bulk code
+# ---- columns
 
 
-def check_columns(plan: Plan, numbers: Numbers) -> int:
+def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> int:
     """Compare the generator's columns that client and server use with masks made by their definition.
 
     Returns:
-        How many items were compared: all of them where there are at most 2,000.
+        How many items were compared: all of them where there are at most 2,000, else so many, others in every audit.
 
     Raises:
         Fault: they differ.
     """
     compared = 0
     for group in {each.insert_bits: each for each in numbers.groups}.values():
-        items = np.unique(np.linspace(0, group.items - 1, min(group.items, _MOST_COLUMNS)).astype(np.int64))
+        items = np.sort(chance.permutation(group.items)[:_MOST_COLUMNS])
         for item, columns in zip(items.tolist(), item_columns(plan.generator, group.insert_bits, items), strict=True):
             made = tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in columns)
             if made != masks(group, item):
                 raise Fault("A column of the generator differs from its definition.")
             compared += 1
     return compared
-
-
-def check_bulk(device: Device, plan: Plan, numbers: Numbers) -> int:
-    """Compare the bulk client's reports with those of one transaction at a time, for equal words.
-
-    Returns:
-        How many random transactions were compared, of 0 to 2M items.
-
-    Raises:
-        Fault: a report differs, or the number of words used.
-    """
-    random = np.random.default_rng(7)
-    n, m = numbers.n_items, numbers.transaction_size
-    sizes = random.integers(0, min(2 * m, n) + 1, _TRANSACTIONS)
-    # the bulk client goes through the groups in their order, so the transactions come in this order
-    own = sorted(sizes.tolist(), key=lambda size: min(max(size, 1), m)) if numbers.in_clear else sizes.tolist()
-    transactions = [sorted(random.choice(n, size, replace=False).tolist()) for size in own]
-    entropy = Recorded(SeededEntropy(7))
-    wanted = [device.randomize(transaction, entropy=entropy) for transaction in transactions]
-    offsets = np.append(0, np.cumsum([len(transaction) for transaction in transactions]))
-    baskets = Baskets(plan.catalogue, offsets, np.array(list(chain.from_iterable(transactions)), dtype=np.int64))
-    bulk = GroupedRandomizer(plan) if numbers.in_clear else BulkRandomizer(plan)
-    chunk = bulk.randomize(baskets, np.concatenate(entropy.given), Replayed([]))
-    if [row.tobytes() for row in chunk.packed] != wanted:
-        raise Fault("The bulk client's reports differ from those of one transaction at a time.")
-    return len(transactions)

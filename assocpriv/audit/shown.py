@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from assocpriv.audit.black_box import Answers
 from assocpriv.audit.neighbours import Neighbours, Transaction
 from assocpriv.core.bitmap import ItemTables, Rows, planes_of, report_planes
-from assocpriv.core.codes import item_columns
+from assocpriv.core.codes import Field, item_columns
 from assocpriv.core.errors import WireError
 from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.wire import check_packed, decode_report
@@ -150,13 +150,11 @@ def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
     n_bits, n_octets = group.generator.seed_bits, group.report_bytes
     if group.generator.kind == "none" or transaction.is_sampled:
         return []
-    items = np.array(transaction.reference, dtype=np.int64)
-    columns = item_columns(group.generator, group.independent.insert_bits, items)
-    basis = _echelon([_to_integer(column) for column in columns.reshape(-1, columns.shape[2])])
+    span = span_of(transaction.reference, group)
     singles = [1 << int(bit) for bit in np.unique(np.linspace(0, n_bits - 1, _MOST_BITS).astype(int))]
     chance = chance_of_plan(plan)
     sums = [int.from_bytes(chance.bytes(n_octets), "little") & (1 << n_bits) - 1 for _ in range(_RANDOM_SUMS)]
-    free = [each for each in singles + sums if _reduced(each, basis)]
+    free = [each for each in singles + sums if not is_spanned(each, span)]
     octets = np.frombuffer(b"".join(each.to_bytes(n_octets, "little") for each in free), dtype=np.uint8)
     return [np.flatnonzero(bits) for bits in raw_bits(octets.reshape(len(free), n_octets))]
 
@@ -173,17 +171,20 @@ def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
     return others[:_MOST_BITS] if group.independent.insert_bits == 1 else others[:0]
 
 
-def _to_integer(words: NDArray[np.uint64]) -> int:
-    return int.from_bytes(words.astype("<u8").tobytes(), "little")
-
-
-def _echelon(vectors: list[int]) -> list[int]:
+def span_of(items: tuple[int, ...], group: Plan, field: Field | None = None) -> list[int]:
+    """Return a basis of the columns of some items: the sums of seed bits that a report's showing them fixes."""
+    columns = item_columns(group.generator, group.independent.insert_bits, np.array(items, dtype=np.int64), field)
     basis: list[int] = []
-    for vector in vectors:
-        rest = _reduced(vector, basis)
+    for words in columns.reshape(-1, columns.shape[2]):
+        rest = _reduced(int.from_bytes(words.astype("<u8").tobytes(), "little"), basis)
         if rest:
             basis.append(rest)
     return basis
+
+
+def is_spanned(vector: int, basis: list[int]) -> bool:
+    """Tell whether a sum of seed bits, given as an integer, is fixed."""
+    return not _reduced(vector, basis)
 
 
 def _reduced(vector: int, basis: list[int]) -> int:

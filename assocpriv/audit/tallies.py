@@ -1,13 +1,15 @@
 """Counts of what reports of known transactions show, added up batch by batch: memory does not grow with trials."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.black_box import Answers, BlackBox
-from assocpriv.audit.neighbours import Neighbours, equal_batches, mixed_batches
+from assocpriv.audit.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
 from assocpriv.audit.shown import (
     Bits,
     Sample,
@@ -33,6 +35,7 @@ _REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
 _SERIAL = 1 << 17  # reports that are compared with the next one
 _COIN_STREAMS = 16
 _LONGEST_START = 1024  # reports of each start that are compared
+_START_SECONDS = 2.0  # that starting a client over and over may take
 COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
 
 Counts = NDArray[np.int64]
@@ -287,49 +290,79 @@ class StreamTally:
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """What reports of two starts of a client were seen to be, asked for the same each time.
+    """What reports of a client that is started anew were seen to be, asked for the same each time.
 
     Attributes:
-        total: reports of each start.
+        total: reports of each of two long starts.
         equal: of them, equal to the other start's at the same place.
-        malformed: of both, not reports of the plan.
+        short: how many short starts there were.
+        length: reports of each of these.
+        equal_pairs: pairs of short starts with the same reports.
+        malformed: of all of them, not reports of the plan.
     """
 
     total: int
     equal: int
+    short: int
+    length: int
+    equal_pairs: int
     malformed: int
 
 
-def compare_starts(chosen: Neighbours, plan: Plan, box: BlackBox, total: int) -> Starts:
-    """Start a client twice, one after the other, and compare what it reports of the first transaction each time."""
-    transaction = chosen.transactions[0]
-    equal = malformed = 0
-    starts = [list(answered(box, equal_batches(transaction, plan, total))) for _ in range(2)]
-    for pair in zip(*starts, strict=True):
-        one, other = (sample_of(answers, slice(None), transaction, plan) for answers in pair)
-        equal += int(((one.raw == other.raw).all(axis=1) & (one.lengths == other.lengths)).sum())
-        malformed += one.malformed + other.malformed
-    return Starts(total, equal, malformed)
+def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, total: int, length: int) -> Starts:
+    """Start a client over and over and compare what it reports of one transaction each time.
+
+    Args:
+        transaction: what it is asked about.
+        plan: its plan.
+        box: the client.
+        total: reports of each of two long starts; these find what repeats rarely.
+        length: reports of each of many short starts; these find a seed that somebody could guess. They go on for as
+            many as there are ``total`` reports, and for a few seconds at most.
+    """
+    last = monotonic() + _START_SECONDS
+    one, other = (_start(transaction, plan, box, total) for _ in range(2))
+    equal = int(((one.raw == other.raw).all(axis=1) & (one.lengths == other.lengths)).sum())
+    malformed, seen = one.malformed + other.malformed, Counter[bytes]()
+    while seen.total() < 2 or (seen.total() < total and monotonic() < last):
+        short = _start(transaction, plan, box, length)
+        seen[short.raw.tobytes() + short.lengths.tobytes()] += 1
+        malformed += short.malformed
+    equal_pairs = sum(count * (count - 1) // 2 for count in seen.values())
+    return Starts(total, equal, seen.total(), length, equal_pairs, malformed)
+
+
+def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
+    """Start a client and ask it about one transaction so often."""
+    answers = list(answered(box, equal_batches(transaction, plan, total)))
+    samples = [sample_of(each, slice(None), transaction, plan) for each in answers]
+    raw, packed = (np.concatenate(parts) for parts in zip(*((each.raw, each.packed) for each in samples), strict=True))
+    lengths = np.concatenate([each.lengths for each in samples])
+    return Sample(raw, lengths, packed, sum(each.malformed for each in samples))
 
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """How many reports to ask for: to learn from, to score, as one stream, of other baskets, twice, and to test."""
+    """How many reports to ask for: to learn from, to score, as one stream, of every item, of other baskets, to test.
+
+    ``start`` is how many each of two long starts gives, and how many short ones there are at most.
+    """
 
     learn: int
     score: int
     follow: int
+    items: int
     others: int
     start: int
     test: int
 
 
 def split_trials(trials: int) -> Trials:
-    """Share out the reports of an audit; at least half of them are tested.
+    """Share out the reports of an audit; the largest part of them is tested.
 
     >>> split_trials(800)
-    Trials(learn=100, score=100, follow=100, others=50, start=25, test=400)
+    Trials(learn=100, score=100, follow=100, items=100, others=50, start=12, test=326)
     """
     part = trials // 8
-    others, start = part // 2, min(_LONGEST_START, part // 4)
-    return Trials(part, part, part, others, start, trials - 3 * part - others - 2 * start)
+    others, start = part // 2, min(_LONGEST_START, part // 8)
+    return Trials(part, part, part, part, others, start, trials - 4 * part - others - 2 * start)
