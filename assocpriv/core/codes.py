@@ -21,12 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.generator import Generator
+from assocpriv.core.numba_settings import load_numba
 
 WORD_BITS = 64
 
 
 def primitive_polynomial(field_bits: int) -> int:
     """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i."""
+    load_numba()  # before galois does
     import galois
 
     return int(galois.conway_poly(2, field_bits))
