@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import random
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from test_view import NAMES, plans
 
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import Randomizer
-from assocpriv.client.views import apply_view, view_transaction
+from assocpriv.client.views import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import Field, bch_generator, reed_solomon_generator
 from assocpriv.core.errors import BasketError, PlanError, WireError
@@ -157,8 +158,7 @@ def test_second_implementation_agrees_on_baskets(entry: dict[str, Any]) -> None:
     plan, names, dropping = PLAN_OF[entry["plan"]], entry["names"], entry["dropping"]
     assert decoder.transaction_of(plan, names, dropping=dropping) == entry["transaction"]
     unknown = "drop" if dropping else "error"
-    raw = Baskets.from_sets([names], Catalogue(sorted({name.strip() for name in [*names, "?"]})))
-    found, _ = apply_view(raw, Plan.from_json(plan), unknown=unknown)
+    found, _ = view_baskets([names], Plan.from_json(plan), unknown=unknown)
     assert found.items.tolist() == entry["transaction"]
     if dropping:
         with pytest.raises(decoder.RefusedError):
@@ -175,6 +175,8 @@ def test_bad_basket_is_refused_by_both(entry: dict[str, Any]) -> None:
         decoder.transaction_of(plan, entry["names"])
     with pytest.raises(BasketError):
         view_transaction(entry["names"], Plan.from_json(plan))
+    with pytest.raises(BasketError):
+        view_baskets([entry["names"]], Plan.from_json(plan))
 
 
 def test_reports_of_baskets_begin_with_their_names() -> None:
@@ -199,6 +201,49 @@ def test_second_implementation_agrees_on_random_views(plan: Plan, names: set[str
             decoder.transaction_of(other, sorted(names), dropping=dropping)
     else:
         assert decoder.transaction_of(other, sorted(names), dropping=dropping) == expected
+
+
+POOLS = {
+    "none-r1-b10-names": ["milk", " milk", "zebra", "\ud800", "", "🍞"],
+    "bch-r1-b64": ["9", "09", "zebra", "0", "a\x07"],
+    "view-items": ["beer", "stout", "zebra", "\uff5e", "gifts", "beer\u3000", ""],
+    "view-items-left-out": ["beer", "bags", "zebra", "drinks", " bags"],
+    "view-items-drop": ["3", "zebra", "03", "zebra ", "\x7f", "\udfff"],
+    "view-itemsets": ["drinks", "bread", "brie", "tonic", "zebra", "d"],
+    "view-itemsets-numbers": ["1", "0", "01", "zebra", "1 "],
+    "view-sizes-any": ["a", "bags", "zebra", "a ", "", "b\ud800"],
+    "view-sizes-counted": ["dairy", "milk", "stout", "zebra", "milk\t"],
+    "view-sizes-fixed": ["a", "b", "0", "\x00"],
+}
+
+
+def transaction_or_none(view: Callable[[], list[int]]) -> list[int] | None:
+    """Return a transaction, None where the basket is refused."""
+    try:
+        return view()
+    except (BasketError, decoder.RefusedError):
+        return None
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_one_basket_and_many_agree_on_all_small_baskets(name: str, tmp_path: Path) -> None:
+    """Whatever three names a basket has, one-report client, bulk client, files and decoder agree, or all refuse it."""
+    plan, content = Plan.from_json(PLAN_OF[name]), PLAN_OF[name]
+    refused = accepted = 0
+    for size in range(4):
+        for names in itertools.product(POOLS[name], repeat=size):
+            expected = transaction_or_none(lambda names=names: decoder.transaction_of(content, names))
+            assert transaction_or_none(lambda names=names: view_transaction(names, plan)) == expected
+            many = transaction_or_none(lambda names=names: view_baskets([names], plan)[0].items.tolist())
+            assert many == expected
+            refused, accepted = refused + (expected is None), accepted + (expected is not None)
+            if all(each.strip() and each.isprintable() for each in names) and size:
+                path = tmp_path / "baskets.csv"
+                path.write_text(",".join(names) + "\n", encoding="utf-8")
+                stream = stream_transactions(path, plan)
+                read = transaction_or_none(lambda stream=stream: [*itertools.chain(*map(sorted, next(stream)))])
+                assert read == expected
+    assert min(refused, accepted) > 3
 
 
 def random_operator(rng: random.Random, m: int) -> Operator:

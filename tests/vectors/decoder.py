@@ -473,9 +473,8 @@ def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool
     view = plan.get("view", {"kind": "items", "others": "error", "parents": {}, "left_out": []})
     known, taken = vocabulary(plan), set()
     found = [name.strip(AROUND) for name in names]
-    _demand(len(set(found)) == len(found), "a name twice")
     for name in found:
-        _demand(name != "" and all(ord(letter) >= 0x20 and letter != "\x7f" for letter in name), "not a name")
+        _demand(name != "" and all(_may_stand(ord(letter)) for letter in name), "not a name")
         for nearest in _line_of(name, view["parents"]):
             if nearest in view["left_out"]:
                 break
@@ -484,11 +483,17 @@ def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool
                 break
         else:
             _demand(dropping or view["others"] == "drop", "a name that is not known")
+            continue
+        _demand(found.count(name) == 1, "a name twice")
     if view["kind"] == "itemsets":
         return [i for i, names in enumerate(view["itemsets"]) if set(names) <= taken]
     if view["kind"] == "sizes":
         return [max(i for i, bound in enumerate(view["bounds"]) if bound <= len(taken))]
     return [i for i, name in enumerate(item_names(plan)) if name in taken]
+
+
+def _may_stand(code: int) -> bool:
+    return code >= 0x20 and code != 0x7F and not 0xD800 <= code <= 0xDFFF
 
 
 class Words:

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
 from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.itemset import Randomizer
-from assocpriv.client.views import apply_view, view_transaction
-from assocpriv.core.catalogue import Catalogue
+from assocpriv.client.views import view_baskets, view_transaction
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import format_fraction
@@ -658,10 +656,13 @@ def baskets() -> dict[str, list[tuple[str, list[str]]]]:
             ("left out itself, though it has a parent", [LATE, "drinks"]),
             ("empty", []),
             ("blanks around a name", [" beer\u3000", "\u0085\tdairy\n"]),
-            ("dropping", ["zebra", "gifts", "beer"]),
+            ("dropping", ["zebra", "gifts", "beer", "zebra"]),
         ],
         "view-items-left-out": [("left out", ["bags", LATER, "beer", LATE])],
-        "view-items-drop": [("dropped by the view", ["3", "zebra", "03", "12", "11"])],
+        "view-items-drop": [
+            ("dropped by the view", ["3", "zebra", "03", "12", "11"]),
+            ("repeats of a name that is dropped", ["zebra", "3", "zebra", " zebra"]),
+        ],
         "view-items-64-steps": [("64 steps", ["s00"]), ("equal", ["s00", "s63", "s64", "other"])],
         "view-itemsets": [
             ("two of three", ["stout", "tonic", "bread"]),
@@ -700,8 +701,7 @@ def basket_cases() -> list[dict[str, Any]]:
         for case, names in cases:
             dropping = case == "dropping"
             if dropping:
-                raw = Baskets.from_sets([names], Catalogue(sorted(names)))
-                found = apply_view(raw, plan, unknown="drop")[0].items.tolist()
+                found = view_baskets([names], plan, unknown="drop")[0].items.tolist()
             else:
                 found = view_transaction(names, plan)
             made.append({"plan": name, "case": case, "names": names, "dropping": dropping, "transaction": found})
@@ -722,6 +722,9 @@ def bad_baskets() -> list[dict[str, Any]]:
         ("view-items", "a name of blanks", ["\u2003"]),
         ("view-items", "a control character in a name", ["be\u0007er"]),
         ("view-items-drop", "an empty name, though others are dropped", [""]),
+        ("view-items-drop", "a name twice, though others are dropped", ["3", "3", "zebra"]),
+        ("view-items-drop", "half of a surrogate pair, though others are dropped", ["a\ud83c"]),
+        ("view-sizes-any", "a name twice where any name counts", ["a", "a"]),
         ("view-itemsets", "the name of an entry", ["b and d"]),
         ("view-sizes-counted", "a name that does not count", ["bread"]),
         ("view-sizes-any", "a control character where any name counts", ["a\u007fb"]),
