@@ -214,7 +214,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
     ({"promise": {"prior": "1/20"}}, "promise of a plan must hold exactly the fields posterior, prior"),
     ({"promise__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
-    ({"promise__prior": None}, "prior must be a probability such as 5% or 0.05"),
+    ({"promise__prior": None}, 'prior must be text such as "1/20"'),
     ({"promise__posterior": "2/1"}, "posterior must lie between 0 and 1"),
 ]
 

@@ -12,12 +12,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import fixed_plan
 from test_view import NAMES, plans
 
+from assocpriv.apps.cli import main
+from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import Randomizer
 from assocpriv.client.views import apply_view, stream_transactions, view_baskets, view_transaction
@@ -29,6 +33,7 @@ from assocpriv.core.operator import Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, format_fraction
 from assocpriv.core.wire import decode_report, pack_reports, report_items
+from assocpriv.files.plans import read_plan
 
 FOLDER = Path(__file__).with_name("vectors")
 LARGEST_FILE = 150_000
@@ -108,6 +113,99 @@ def test_bad_plan_is_refused_by_both(entry: dict[str, Any]) -> None:
         decoder.load_plan(text)
     with pytest.raises(PlanError):
         use(Plan.parse(text))
+
+
+@pytest.mark.parametrize("entry", PLANS["refused"], ids=label)
+def test_bad_promise_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
+    """The audit's own reader refuses texts and promises that the package refuses for how they are written."""
+    if "text" in entry or "is written" in entry["breaks"] or "posterior" in entry["breaks"]:
+        text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
+        with pytest.raises(PlanError):
+            read_numbers(text)
+
+
+def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
+    """A plan at rest begins with its JSON: a mark before it is refused with the remedy, also by the audit."""
+    path = tmp_path / "plan.json"
+    text = json.dumps(PLANS["plans"][1]["plan"])
+    path.write_text(text, encoding="utf-8-sig")
+    with pytest.raises(PlanError, match=r"byte order mark; save it as UTF-8 without one"):
+        read_plan(path)
+    run = CliRunner().invoke(main, ["audit", str(path), "--depth", "exact"])
+    assert (run.exit_code, "byte order mark" in run.stderr) == (1, True)
+    path.write_text(text, encoding="utf-8")
+    assert read_plan(path).plan_id == PLANS["plans"][1]["id"]
+
+
+def test_people_may_type_a_promise_as_they_like(tmp_path: Path) -> None:
+    """What is typed, in Python or on the command line, is read leniently; the plan made of it is written strictly."""
+    assert Breach(" 5% ", "2/4") == Breach("1/20", 0.5)
+    typed = ["--items", "20", "--transaction-size", "2", "--prior", " 2/40 ", "--posterior", "50.0%"]
+    CliRunner().invoke(main, ["plan", *typed, "-o", str(tmp_path / "plan.json")])
+    made = json.loads((tmp_path / "plan.json").read_text(encoding="ascii"))
+    assert made["promise"] == {"prior": "1/20", "posterior": "1/2"}
+
+
+ODD: list[Any] = [
+    *(0, 1, -1, True, None, 0.5, 1 << 20, (1 << 20) + 1, 10**400, [], {}, ["a", "a"], {"a": "a"}, [0, 1]),
+    *(
+        "",
+        "0",
+        "01",
+        " 1",
+        "1/20",
+        "5%",
+        "1/3",
+        "a",
+        "drop",
+        "items",
+        "sizes",
+        "in clear",
+        "9" * 401,
+        "\ud800",
+        "\u2003a",
+    ),
+]
+
+
+def mutated(rng: random.Random, plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a plan with one place changed, left out or doubled."""
+    copy: dict[str, Any] = json.loads(json.dumps(plan))
+    places: list[tuple[Any, Any]] = []
+    found: list[Any] = [copy]
+    for part in found:  # grows on the way
+        keys = list(part) if isinstance(part, dict) else range(len(part))
+        places += [(part, key) for key in keys]
+        found += [part[key] for key in keys if isinstance(part[key], dict | list)]
+    part, key = rng.choice(places)
+    old, how = part[key], rng.random()
+    if how < 0.1:
+        del part[key]
+    elif how < 0.2 and isinstance(part, list):
+        part.insert(key, old)
+    elif how < 0.4 and isinstance(old, str):
+        part[key] = rng.choice([f" {old}", f"{old} ", f"{old}\n", f"0{old}", f"+{old}"])
+    elif how < 0.5 and type(old) is int:
+        part[key] = old + rng.choice([-1, 1])
+    else:
+        part[key] = rng.choice(ODD)
+    return copy
+
+
+@pytest.mark.parametrize("name", PLAN_OF)
+def test_both_take_the_same_plans(name: str, rng: np.random.Generator) -> None:
+    """Of plans with one place changed both implementations take the same, under the same ids; the audit reads them."""
+    draws = random.Random(int(rng.integers(1 << 62)))
+    for _ in range(60):
+        text = json.dumps(mutated(draws, PLAN_OF[name]))
+        try:
+            plan = Plan.parse(text)
+        except PlanError:
+            with pytest.raises(decoder.RefusedError):
+                decoder.load_plan(text)
+        else:
+            assert decoder.plan_id(decoder.load_plan(text)) == plan.plan_id
+            assert read_numbers(text).n_items == plan.n_items
 
 
 @pytest.mark.parametrize("entry", REPORTS["reports"], ids=label)

@@ -23,7 +23,7 @@ from assocpriv.core.operator import (
     Operator,
     operator_from_json,
 )
-from assocpriv.core.privacy import Breach, format_fraction
+from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.core.view import View
 
 FORMAT = "assocpriv-plan"
@@ -275,7 +275,7 @@ class Plan:
             itemset_size=fields["itemset_size"],
             operators=tuple(operator_from_json(entry) for entry in fields["operators"]),
             generator=Generator.from_json(fields["generator"]),
-            promise=Breach(promise["prior"], promise["posterior"]),
+            promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
             sizes=fields["sizes"],
             view=View.from_json(fields["view"]) if version == WIDER_VERSION else View(),
             reports_per_person=fields.get("reports_per_person", 1),

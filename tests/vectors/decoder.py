@@ -181,6 +181,7 @@ def _fraction(text: Any) -> Fraction:
     _demand(all(part and set(part) <= set("0123456789") and part[0] != "0" for part in parts), "a/b")
     a, b = map(int, parts)
     _demand(gcd(a, b) == 1, "a/b must be in lowest terms")
+    _demand(b <= 10**24, "a denominator above 10^24")
     return Fraction(a, b)
 
 

@@ -331,12 +331,13 @@ def bad_plans() -> list[dict[str, Any]]:
         ("a list", "[]"),
         ("nested too deep", "[" * 3000),
         ("a number of many digits", '{"format":' + "1" * 5000 + "}"),
+        ("a byte order mark before it", "\ufeff" + json.dumps(plans["worked-example"])),
     ]
     refused = [{"breaks": rule, "plan": plan} for rule, plan in cases]
     refused += [{"breaks": rule, "text": text} for rule, text in texts]
     return refused + [
         {"breaks": rule, "plan": plan}
-        for rule, plan in bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()
+        for rule, plan in bad_promises() + bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()
     ]
 
 
@@ -360,6 +361,19 @@ def bad_versions() -> list[tuple[str, dict[str, Any]]]:
         ("the kind is unknown in version 2", edited(seen, kind="top-k")),
         ("the kind is missing in version 2", {k: v for k, v in seen.items() if k != "kind"}),
         ("sizes is unknown in version 2", edited(seen, sizes="grouped")),
+    ]
+
+
+def bad_promises() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans whose promise is not written as ``a/b`` in lowest terms."""
+    plan = good_plans()["worked-example"]
+    ways = [
+        *("2/40", " 1/20", "1/20 ", "1/20\n", "1 /20", "01/20", "1/020", "+1/20", "0.05", "5%", "1/2_0"),
+        *("\uff11/20", "", "0/1", 0.05, f"1/{10**24 + 1}"),
+    ]
+    return [(f"the prior is written {json.dumps(way)}", edited(plan, promise__prior=way)) for way in ways] + [
+        ("the posterior is written 0.5", edited(plan, promise__posterior=0.5)),
+        ("the posterior is not in lowest terms", edited(plan, promise__posterior="2/4")),
     ]
 
 
