@@ -21,6 +21,8 @@ from naive import fixed_plan
 from test_view import NAMES, plans
 
 from assocpriv.apps.cli import main
+from assocpriv.audit.findings import BROKEN
+from assocpriv.audit.integers import check_integers
 from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import Randomizer
@@ -122,6 +124,20 @@ def test_bad_promise_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
         text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
         with pytest.raises(PlanError):
             read_numbers(text)
+
+
+def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
+    """The audit finds every field that is larger than it must be, and says so before it walks through it."""
+    large = [entry["plan"] for entry in PLANS["refused"] if "field" in entry["breaks"] and "must" in entry["breaks"]]
+    large += [entry["plan"] for entry in PLANS["refused"] if "field of the most elements" in entry["breaks"]]
+    large += [entry["plan"] for entry in PLANS["refused"] if "larger than all groups" in entry["breaks"]]
+    assert len(large) == 4
+    for plan in large:
+        found = {finding.name: finding for finding in check_integers(json.dumps(plan))[1]}
+        assert found["field"].verdict == BROKEN
+        assert "suffice; clients refuse the plan" in found["field"].said
+    for plan in PLAN_OF.values():
+        assert all("suffice" not in finding.said for finding in check_integers(json.dumps(plan))[1])
 
 
 def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:

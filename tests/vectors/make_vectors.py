@@ -196,7 +196,7 @@ def clear_plans() -> dict[str, dict[str, Any]]:
     return {
         "clear-none": clear_content(NAMES, 2, four, NONE),
         "clear-one-size": clear_content(7, 1, four[:1], NONE),
-        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(6, 0b1000011, 5, ones=True)),
+        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(5, 0b100101, 5, ones=True)),
         "clear-reed-solomon": clear_content(12, 2, four[:2], solomon(4, 0b10011, 4)),
     }
 
@@ -290,6 +290,12 @@ def bad_plans() -> list[dict[str, Any]]:
         ("the polynomial has another degree", edited(code, generator__field_polynomial=0b1011)),
         ("the field has too few columns for the items", edited(code, catalogue={"count": 14})),
         ("the field has too few elements for the items", edited(rs, catalogue={"count": 62})),
+        ("the field has more columns than it must", edited(code, catalogue={"count": 5})),
+        (
+            "the field of the most elements for two items",
+            plan_content(2, 1, "01", (1, 1), 10, bch(24, 0x100001B, 1, ones=True)),
+        ),
+        ("the field has more elements than it must", edited(rs, catalogue={"count": 29})),
         (
             "r exceeds the bits of a Reed-Solomon value",
             plan_content(10, 1, "01", (11, 5), 10, solomon(4, 0b10011, 2)),
@@ -463,6 +469,7 @@ def bad_clear() -> list[tuple[str, dict[str, Any]]]:
         ("the field has too few columns for group 2", edited(code, catalogue={"count": 30})),
         ("r of group 2 exceeds the field's bits", edited(rs, operators=six_bits)),
         ("too few blocks for the largest group", edited(rs, generator__blocks=3)),
+        ("a field that is larger than all groups need", edited(code, catalogue={"count": 4})),
     ]
 
 
