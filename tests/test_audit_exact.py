@@ -358,12 +358,19 @@ def test_a_primitive_polynomial_is_asked_for():
     assert masks(group, 0) == masks(group, 5)
 
 
-@pytest.mark.parametrize("prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 5% "])
+@pytest.mark.parametrize(
+    "prior", ["1/20", "2/40", "5%", "0.05", 0.05, "5e-2", " 1/20", "1/20\n", "１/20", f"1/{10**25}"]
+)
 def test_promises_are_read_as_clients_read_them(prior):
-    """However the prior is written that clients accept, the limit is the same."""
+    """The audit takes the one way to write a promise that clients take, with the same limit, and no other."""
     text = changed("none", prior=prior)
-    assert Plan.parse(text).promise.prior == read_numbers(text).prior == Fraction(1, 20)
-    assert read_numbers(text).limit == 19
+    if prior == "1/20":
+        assert Plan.parse(text).promise.prior == read_numbers(text).prior == Fraction(1, 20)
+        assert read_numbers(text).limit == 19
+        return
+    for read in (Plan.parse, read_numbers):
+        with pytest.raises(PlanError, match="prior must be"):
+            read(text)
 
 
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])

@@ -1,9 +1,12 @@
 """Generators: the columns are what the theory says, and any stated number of items is independent."""
 
+from collections.abc import Callable
+
 import galois
 import numpy as np
 import pytest
 
+from assocpriv.core import codes
 from assocpriv.core.codes import (
     Field,
     bch_generator,
@@ -70,6 +73,33 @@ def test_reed_solomon_independence_exhaustively(n_items: int, r: int, independen
     """Any stated number of items' whole blocks are linearly independent, all sets tried."""
     generator = reed_solomon_generator(n_items, r, independent)
     assert blocks_independent(item_columns(generator, r, np.arange(n_items)), independent, limit=10**6)
+
+
+@pytest.mark.parametrize("kind", ["bch", "reed-solomon"])
+@pytest.mark.parametrize(("n_items", "r", "independent"), [(5, 1, 3), (12, 3, 4), (1000, 5, 3), (60000, 1, 7)])
+def test_columns_without_tables_are_the_same(
+    kind: str, n_items: int, r: int, independent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products of field elements give the columns that tables give, the items 0 and n − 1 among them."""
+    generator = (bch_generator if kind == "bch" else reed_solomon_generator)(n_items, r, independent)
+    items = np.array([0, 1, 2, 3, n_items // 2, n_items - 1])
+    field = Field(generator.field_bits, generator.field_polynomial)
+    monkeypatch.setattr(codes, "tables_pay", lambda *_: False)
+    assert (item_columns(generator, r, items) == item_columns(generator, r, items, field)).all()
+
+
+@pytest.mark.parametrize("make", [bch_generator, reed_solomon_generator])
+def test_generators_have_the_least_field(make: Callable[[int, int, int], Generator]) -> None:
+    """The planner's fields are as narrow as readers of plans ask for: long enough, and one bit less is too short."""
+    for n_items in (2, 3, 7, 8, 9, 100, 127, 128, 1000):
+        for r in (1, 2, 3, 7, 8, 16):
+            generator = make(n_items, r, 2)
+            w = generator.field_bits
+            assert w == generator.least_field_bits(n_items, r)
+            assert generator.capacity(r) >= n_items
+            if w > 2:
+                narrower = Generator(generator.kind, w - 1, primitive_polynomial(w - 1), 1)
+                assert narrower.capacity(r) < n_items
 
 
 def test_the_check_rejects_what_is_not_independent() -> None:

@@ -51,9 +51,11 @@ import numba
 
 numba.njit(numba.int64(numba.int64))(lambda n: n + 1)
 
-def run(folder, environment, user, size):
+def run(folder, environment, user, size, umask, config):
     os.environ.update(environment)
     numba.config.reload_config()
+    vars(numba.config).update(config)
+    os.umask(umask)
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in environment
     os.chdir(folder)
     sys.path.insert(0, folder)
@@ -67,7 +69,7 @@ def run(folder, environment, user, size):
     answer = kernels.answer(2)
     kept = compile_kernels()["answer"]
     loaded = bool(kernels.answer._compiled.stats.cache_hits)
-    return [answer, loaded, str(kept.folder), kept.trouble]
+    return [answer, loaded, str(kept.folder), kept.trouble or kept.passed_over]
 
 for line in sys.stdin:
     child = os.fork()
@@ -95,17 +97,26 @@ class Install:
         self.home.mkdir()
         for package in (self.core.parent, self.core):
             (package / "__init__.py").touch()
-        shutil.copyfile(CORE / "compiling.py", self.core / "compiling.py")
+        for name in ("numba_settings.py", "compiling.py"):
+            shutil.copyfile(CORE / name, self.core / name)
         (self.core / "kernels.py").write_text(KERNELS)
 
     def run(
-        self, *, user: int | None = None, size: int | None = None, bytecode: bool = False, **environment: str
+        self,
+        *,
+        user: int | None = None,
+        size: int | None = None,
+        bytecode: bool = False,
+        umask: int = 0o022,
+        config: dict[str, str] | None = None,
+        **environment: str,
     ) -> list[Any]:
         """Call the kernel in a new process; return its answer, whether it was loaded, its folder, what troubled."""
         settings = {"HOME": str(self.home)} | ({} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}) | environment
         assert self._runner.stdin is not None
         assert self._runner.stdout is not None
-        self._runner.stdin.write(json.dumps([str(self.core.parents[1]), settings, user, size]) + "\n")
+        order = [str(self.core.parents[1]), settings, user, size, umask, config or {}]
+        self._runner.stdin.write(json.dumps(order) + "\n")
         self._runner.stdin.flush()
         result = json.loads(self._runner.stdout.readline())
         assert isinstance(result, list), result
@@ -262,6 +273,85 @@ def test_a_place_that_others_can_write_is_not_used(install: Install, level: str)
     assert f"{cache}: another user can write there" in trouble
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777], ids=oct)
+def test_an_install_that_others_can_write_is_not_used(install: Install, mode: int) -> None:
+    """Code in the package's own folder counts only while nobody else can write there; else it is passed over, told."""
+    assert install.run()[2] == str(install.cache)
+    install.cache.chmod(mode)
+    home = install.make_home()
+    answer, loaded, folder, told = install.run(user=NOBODY if IS_ROOT else None)
+    assert [answer, loaded, folder] == [30, False, str(home)]
+    assert told == f"{install.cache}: another user can write there"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give a folder away")
+def test_an_install_of_another_user_is_not_used(install: Install) -> None:
+    """A folder that belongs to another user than us and root is one that this user can write."""
+    install.run()
+    os.chown(install.cache, NOBODY, NOBODY)
+    answer, loaded, folder, told = install.run()
+    assert [answer, loaded] == [30, False]
+    assert folder != str(install.cache)
+    assert told == f"{install.cache}: another user can write there"
+
+
+@pytest.mark.parametrize("level", ["folder", "parent"])
+def test_a_named_place_that_others_can_write_is_not_used(install: Install, level: str) -> None:
+    """NUMBA_CACHE_DIR does not make a folder safe that another user can write; nothing is read or written there."""
+    named = install.core.parents[1] / "named"
+    own = named / "assocpriv"
+    assert install.run(NUMBA_CACHE_DIR=str(named))[2] == str(own)
+    (own if level == "folder" else named).chmod(0o777)
+    before = sorted(file.name for file in own.iterdir())
+    answer, loaded, folder, told = install.run(NUMBA_CACHE_DIR=str(named))
+    assert [answer, loaded, folder] == [30, False, str(install.cache)]
+    assert told == f"{own}: another user can write there"
+    assert sorted(file.name for file in own.iterdir()) == before
+
+
+def test_nothing_is_made_where_others_can_write(install: Install) -> None:
+    """Not even an empty folder is made in a place that another user can write."""
+    named = install.core.parents[1] / "named"
+    named.mkdir()
+    named.chmod(0o777)
+    assert install.run(NUMBA_CACHE_DIR=str(named))[2] == str(install.cache)
+    assert not any(named.iterdir())
+
+
+@pytest.mark.parametrize("pattern", ["*answer*.nbi", "*answer*.nbc"])
+def test_a_file_that_others_can_write_is_not_read(install: Install, pattern: str) -> None:
+    """A file that another user can write, or wrote while the folder was open, spoils the folder."""
+    install.run()
+    (file,) = install.cache.glob(pattern)
+    file.chmod(0o666)
+    answer, loaded, folder, told = install.run()
+    assert [answer, loaded, folder == str(install.cache)] == [30, False, False]
+    assert told == f"{install.cache}: another user can write {file.name}"
+    file.chmod(0o644)
+    assert install.run() == [30, True, str(install.cache), ""]
+
+
+@pytest.mark.parametrize("mask", [0, 0o002, 0o077], ids=oct)
+def test_what_is_written_can_be_used_again(install: Install, mask: int) -> None:
+    """Whatever the umask, folders and files made here are such that they are not refused the next time."""
+    install.core.parents[1].chmod(0o755)
+    named = install.core.parents[1] / "named"
+    named.mkdir()
+    for loaded in (False, True):
+        told = install.run(umask=mask, NUMBA_CACHE_DIR=str(named))
+        assert told == [30, loaded, str(named / "assocpriv"), ""]
+    modes = {file.stat().st_mode & 0o777 for file in (named / "assocpriv").iterdir()}
+    assert modes == {0o644 & ~mask}
+
+
+def test_numba_does_not_choose_the_place(install: Install) -> None:
+    """Neither numba's own folder nor its own list of places counts: both can come from a file that lies about."""
+    elsewhere = install.core.parents[1] / "elsewhere"
+    told = install.run(config={"CACHE_DIR": str(elsewhere), "CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"})
+    assert told == [30, False, str(install.cache), ""]
+    assert not elsewhere.exists()
+
+
 def test_without_a_home_nothing_is_kept_where_we_are(install: Install) -> None:
     """A home that is no full path does not make the current folder a place for code."""
     assert install.run(user=install.make_read_only(), HOME="", XDG_CACHE_HOME=".")[2] == "None"
@@ -291,7 +381,7 @@ def test_a_numba_with_other_internals_keeps_nothing(monkeypatch: pytest.MonkeyPa
     from numba.core import caching
 
     monkeypatch.delattr(caching, "_CacheLocator")
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 
     def double(n: Any) -> Any:
         return n * 2
@@ -300,7 +390,7 @@ def test_a_numba_with_other_internals_keeps_nothing(monkeypatch: pytest.MonkeyPa
     assert compiled(2) == 4
     assert kept.folder is None
     assert "numba" in kept.trouble
-    assert not any(tmp_path.iterdir())
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 def test_other_caches_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,13 +410,95 @@ def test_other_caches_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert file.name.startswith("foreign.f-3.py")
 
 
+# ---- code and settings lying about
+
+PAYLOAD = """
+import pickle
+from pathlib import Path
+
+class Hostile:
+    def __reduce__(self):
+        return exec, ("open({marker!r}, 'w').close()",)
+
+for file in Path({folder!r}).rglob("*.nb[ic]"):
+    file.write_bytes(pickle.dumps(Hostile()))
+"""
+VICTIMS = {
+    "kernels": "from assocpriv.core import kernels, compiling\nprint(compiling.compile_kernels(['fill_rows']))",
+    "galois": "from assocpriv.core.codes import primitive_polynomial\nprint(primitive_polynomial(5))",
+}
+
+
+def run_python(code: str, folder: Path, **environment: str) -> str:
+    """Run Python code in a new process, in a folder; return what it prints."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    paths = {"PYTHONPATH": str(CORE.parents[1]), "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=folder, env=settings | paths | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_file_beside_the_data_does_not_say_where_code_is(victim: str, tmp_path: Path) -> None:
+    """Where numba's settings file lies in the current folder, code is neither read from nor kept where it says."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    evil, data, marker = tmp_path / "evil", tmp_path / "data", tmp_path / "ran"
+    data.mkdir()
+    run_python(VICTIMS[victim], data, NUMBA_CACHE_DIR=str(evil))  # names its files as the real thing does
+    (data / ".numba_config.yaml").write_text(f"cache_dir: {evil}\n")
+    plant = PAYLOAD.format(marker=str(marker), folder=str(evil))
+    if victim == "galois":
+        run_python(plant, data)
+        run_python("import contextlib\nwith contextlib.suppress(Exception):\n    import yaml, galois", data)
+        assert marker.exists(), "where numba's own rules hold, the payload runs"
+        marker.unlink()
+    run_python(plant, data)
+    planted = {file: file.read_bytes() for file in evil.rglob("*.nb[ic]")}
+    assert planted
+    said = run_python(f"import yaml\n{VICTIMS[victim]}", data)
+    assert not marker.exists()
+    assert str(evil) not in said
+    assert {file: file.read_bytes() for file in evil.rglob("*.nb[ic]")} == planted
+
+
+def test_a_file_beside_the_data_sets_nothing(tmp_path: Path) -> None:
+    """No setting of numba comes from a file in the current folder, at first or later; the environment's do."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    settings = {
+        "boundscheck": 1,
+        "disable_jit": 1,
+        "chrome_trace": str(tmp_path / "trace"),
+        "opt": "0",
+        "num_threads": 1,
+    }
+    (tmp_path / ".numba_config.yaml").write_text(json.dumps(settings))
+    names = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.DEBUG_CACHE"
+    code = (
+        "import assocpriv.core.compiling, sys, json\nfrom numba import config, njit\n"
+        f"before = [{names}]\nnjit(lambda n: n + 1)(1)\nprint(json.dumps([before, [{names}]]))"
+    )
+    before, after = json.loads(run_python(code, tmp_path, NUMBA_DEBUG_CACHE="0", NUMBA_OPT="2"))
+    assert before == after == [None, 0, "", 2, 0]
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_broken_file_beside_the_data_stops_nothing(tmp_path: Path) -> None:
+    """What numba could not read as settings does not keep it from being loaded."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    (tmp_path / ".numba_config.yaml").write_text("- not\n- settings\n")
+    assert run_python("import assocpriv.core.kernels\nprint('loaded')", tmp_path) == "loaded\n"
+
+
 # ---- declared types
 
 
 @pytest.fixture
 def add_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An entry that adds a row of a table, and a number, to sums."""
-    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 
     def add(table: Any, sums: Any, number: Any) -> None:
         for i in range(sums.shape[0]):
@@ -422,6 +594,15 @@ def test_warm_up_compiles_all() -> None:
     assert record["kernels"] == sorted(compiling._ENTRIES)
     assert all(Path(folder).is_dir() and folder in said.stdout for folder in record["folders"])
     assert record["seconds"] >= 0
+
+
+def test_warm_up_tells_which_folders_it_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that another user can write is told, with why, though the code is kept elsewhere."""
+    reason = "/shared/assocpriv: another user can write there"
+    monkeypatch.setattr(Entry, "load", lambda self: Kept(Path("/mine"), passed_over=reason))
+    said = CliRunner().invoke(main, ["warm-up"])
+    assert (said.exit_code, f"not used: {reason}" in said.stdout) == (0, True)
+    assert json.loads(CliRunner().invoke(main, ["warm-up", "--json"]).stdout)["passed_over"] == [reason]
 
 
 @pytest.mark.parametrize("arguments", [["warm-up"], ["warm-up", "--json"]], ids=" ".join)

@@ -381,7 +381,7 @@ GOOD = of_width(3, [b"\x00\x01\x02", b"abc"[:2] + b"\x00"])
 WRONG_FILES = {
     "no plan": (table({"report": GOOD}, None), WireError, "carries no plan"),
     "a bad plan": (table({"report": GOOD}, "{}"), PlanError, "not a plan"),
-    "a plan that is no text": (table({"report": GOOD}, b"\xff\xfe"), PlanError, "not valid JSON"),
+    "a plan that is no text": (table({"report": GOOD}, b"\xff\xfe"), PlanError, "its plan is not UTF-8 text"),
     "another width": (
         table({"report": of_width(2, [b"ab"])}),
         WireError,

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,12 +27,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import small_plan
 
+import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.audit.pipe import Program
 from assocpriv.client.basket_files import read_baskets, stream_baskets
 from assocpriv.client.basket_frames import list_cells, long_cells
 from assocpriv.client.baskets import Baskets
 from assocpriv.core.catalogue import Catalogue
+from assocpriv.core.codes import primitive_polynomial
 from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.core.plan import Plan
 from assocpriv.core.view import View
@@ -456,6 +459,7 @@ def bombs(where: Path) -> dict[str, tuple[str, str]]:
 
 READ_BOMBS = """
 import sys
+import tracemalloc
 from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
 from assocpriv.client.basket_files import read_baskets, stream_baskets
@@ -573,6 +577,35 @@ def test_files_without_end_are_refused(reader: Any, name: str) -> None:
         pytest.skip("no such device")
     with pytest.raises(PlanError, match="larger than 64 MiB"):
         reader("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("kind", "insert_bits", "blocks", "view"),
+    [("bch", 15, 170, {}), ("bch", 1, 195, {}), ("reed-solomon", 16, 195, {}), ("none", 16, 0, {"left_out": ["bags"]})],
+)
+def test_a_plan_of_few_bytes_costs_a_device_little(
+    kind: str, insert_bits: int, blocks: int, view: dict[str, Any]
+) -> None:
+    """The largest fields and catalogues that a short plan may ask for take a device a few megabytes for a report."""
+    w = {"bch": ((1 << 20) * insert_bits).bit_length(), "reed-solomon": 20}.get(kind, 0)
+    code = {"field_bits": w, "field_polynomial": primitive_polynomial(w), "blocks": blocks} if w else {}
+    content = json.loads(small_plan("none", 5, 1, 1).canonical_json) | {
+        "catalogue": {"count": (1 << 20) - 1},
+        "generator": {"kind": kind} | code | ({"ones_row": False} if kind == "bch" else {}),
+        "promise": {"prior": f"1/{10**24}", "posterior": f"{10**24 - 1}/{10**24}"},
+    }
+    operator = {"size": 1, "insert_num": 1, "insert_bits": insert_bits, "weight_bits": 3, "keep_weights": ["1", "7"]}
+    content |= {"operators": [operator]}
+    if view:
+        content |= {"version": 2, "view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
+    text = json.dumps(content)
+    assert len(text) < 1024
+    tracemalloc.start()
+    try:
+        assert ap.randomize(["1"], Plan.parse(text))
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
 
 
 # ---- no item in any refusal

@@ -25,6 +25,7 @@ ORDER = [
     "core.generator",
     "core.plan",
     "core.transition",
+    "core.numba_settings",
     "core.codes",
     "core.information",
     "core.ranking",
@@ -130,7 +131,7 @@ FOLDERS = ["core", "files", "client", "server", "lab", "audit", "apps"]
 FRONT_DOOR = {"__init__", "__main__"}
 HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
 ONLY_HOME = {
-    "numba": {"core.compiling", "core.kernels"},
+    "numba": {"core.compiling", "core.kernels", "core.numba_settings"},
     "galois": {"core.codes"},
     "click": {
         "apps.cli",

@@ -1053,7 +1053,7 @@ def test_the_command_keeps_a_limit(plan_path: Path) -> None:
         ("", ["--basket", f'"{NAME}']),
         ("", ["--basket", f'"{NAME}"x,milk']),
         ("", ["--basket", f"{NAME}\n{NAME}x"]),
-        ("", ["--basket", f"{NAME},,milk"]),
+        ("", ["--basket", f"{NAME},\x01,milk"]),
     ],
     ids=range(10),
 )

@@ -22,7 +22,8 @@ from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_po
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 BCH = Generator("bch", 4, 0b10011, 2, False)
-PLAN = Plan(Catalogue(["milk", "bread", "é🍞"]), 2, 2, (OPERATOR,), BCH, Breach("5%", "50%"))
+NAMES = ["milk", "bread", "é🍞", "tea", "rice", "salt", "eggs"]
+PLAN = Plan(Catalogue(NAMES), 2, 2, (OPERATOR,), BCH, Breach("5%", "50%"))
 CONTENT = PLAN.to_json()
 FAST_SECONDS = 2.0  # what is refused must not be computed first
 
@@ -61,7 +62,7 @@ def test_plan_survives_its_json() -> None:
 def test_canonical_form_is_sorted_ascii_without_blanks() -> None:
     """The canonical text is ASCII, its keys are sorted and nothing separates them but commas and colons."""
     text = PLAN.canonical_json
-    assert text.startswith('{"catalogue":{"names":["milk","bread","\\u00e9\\ud83c\\udf5e"]},"format":"assocpriv-plan"')
+    assert text.startswith('{"catalogue":{"names":["milk","bread","\\u00e9\\ud83c\\udf5e","tea",')
     assert text.endswith(
         '"promise":{"posterior":"1/2","prior":"1/20"},"sizes":"hidden","transaction_size":2,"version":1}'
     )
@@ -96,26 +97,26 @@ def test_id_does_not_depend_on_layout(order: int, indent: int | None, ascii_only
 
 def test_numbered_catalogue_has_one_form() -> None:
     """Names 0 … n−1 are written as a count, given either way; other orders of them are names."""
-    numbered = replace(PLAN, catalogue=Catalogue.numbered(3))
-    named = replace(PLAN, catalogue=Catalogue(["0", "1", "2"]))
+    numbered = replace(PLAN, catalogue=Catalogue.numbered(7))
+    named = replace(PLAN, catalogue=Catalogue("0123456"))
     assert numbered == named
     assert numbered.plan_id == named.plan_id
-    assert numbered.to_json()["catalogue"] == {"count": 3}
-    assert Plan.from_json(content(catalogue={"names": ["0", "1", "2"]})).plan_id == numbered.plan_id
-    assert replace(PLAN, catalogue=Catalogue(["1", "0", "2"])).plan_id != numbered.plan_id
+    assert numbered.to_json()["catalogue"] == {"count": 7}
+    assert Plan.from_json(content(catalogue={"names": list("0123456")})).plan_id == numbered.plan_id
+    assert replace(PLAN, catalogue=Catalogue("1023456")).plan_id != numbered.plan_id
 
 
 CHANGES = {
-    "names": {"catalogue": {"names": ["milk", "bread", "e🍞"]}},
-    "order of names": {"catalogue": {"names": ["bread", "milk", "é🍞"]}},
-    "fewer names": {"catalogue": {"names": ["milk", "bread"]}},
-    "count": {"catalogue": {"count": 3}},
+    "names": {"catalogue": {"names": ["milk", "bread", "e🍞", *NAMES[3:]]}},
+    "order of names": {"catalogue": {"names": ["bread", "milk", *NAMES[2:]]}},
+    "fewer names": {"catalogue": {"names": NAMES[:6]}},
+    "count": {"catalogue": {"count": 7}},
     "itemset_size": {"itemset_size": 1},
     "insert": {"operators__insert_num": 3, "operators__insert_bits": 2, "generator": {"kind": "none"}},
     "weight_bits": {"operators__weight_bits": 11, "operators__keep_weights": ["408", "204", "1232"]},
     "keep_weights": {"operators__keep_weights": ["206", "101", "616"]},
     "generator": {"generator": {"kind": "none"}},
-    "field_bits": {"generator__field_bits": 5, "generator__field_polynomial": 0b100101},
+    "generator kind": {"generator": {"kind": "reed-solomon", "field_bits": 4, "field_polynomial": 19, "blocks": 4}},
     "field_polynomial": {"generator__field_polynomial": 0b11001},
     "blocks": {"generator__blocks": 3},
     "ones_row": {"generator__ones_row": True},
@@ -132,7 +133,7 @@ def test_every_change_changes_the_id() -> None:
 
 def test_plan_prints_no_names() -> None:
     """A plan's repr says how many items there are and not which."""
-    assert "3 items" in repr(PLAN)
+    assert "7 items" in repr(PLAN)
     assert "milk" not in repr(PLAN)
     assert "milk" not in repr(PLAN.catalogue)
 
@@ -214,7 +215,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
     ({"promise": {"prior": "1/20"}}, "promise of a plan must hold exactly the fields posterior, prior"),
     ({"promise__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
-    ({"promise__prior": None}, "prior must be a probability such as 5% or 0.05"),
+    ({"promise__prior": None}, 'prior must be text such as "1/20"'),
     ({"promise__posterior": "2/1"}, "posterior must lie between 0 and 1"),
 ]
 

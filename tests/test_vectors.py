@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import itertools
 import json
 import random
 from collections.abc import Callable
@@ -11,15 +12,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import fixed_plan
 from test_view import NAMES, plans
 
+from assocpriv.apps.cli import main
+from assocpriv.audit.findings import BROKEN
+from assocpriv.audit.integers import check_integers
+from assocpriv.audit.plan_text import read_numbers
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.itemset import Randomizer
-from assocpriv.client.views import apply_view, view_transaction
+from assocpriv.client.views import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.codes import Field, bch_generator, reed_solomon_generator
 from assocpriv.core.errors import BasketError, PlanError, WireError
@@ -28,6 +35,7 @@ from assocpriv.core.operator import Operator
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, format_fraction
 from assocpriv.core.wire import decode_report, pack_reports, report_items
+from assocpriv.files.plans import read_plan
 
 FOLDER = Path(__file__).with_name("vectors")
 LARGEST_FILE = 150_000
@@ -109,6 +117,113 @@ def test_bad_plan_is_refused_by_both(entry: dict[str, Any]) -> None:
         use(Plan.parse(text))
 
 
+@pytest.mark.parametrize("entry", PLANS["refused"], ids=label)
+def test_bad_promise_is_refused_by_the_audit(entry: dict[str, Any]) -> None:
+    """The audit's own reader refuses texts and promises that the package refuses for how they are written."""
+    if "text" in entry or "is written" in entry["breaks"] or "posterior" in entry["breaks"]:
+        text = entry["text"] if "text" in entry else json.dumps(entry["plan"])
+        with pytest.raises(PlanError):
+            read_numbers(text)
+
+
+def test_fields_that_are_too_large_are_found_by_the_audit() -> None:
+    """The audit finds every field that is larger than it must be, and says so before it walks through it."""
+    large = [entry["plan"] for entry in PLANS["refused"] if "field" in entry["breaks"] and "must" in entry["breaks"]]
+    large += [entry["plan"] for entry in PLANS["refused"] if "field of the most elements" in entry["breaks"]]
+    large += [entry["plan"] for entry in PLANS["refused"] if "larger than all groups" in entry["breaks"]]
+    assert len(large) == 4
+    for plan in large:
+        found = {finding.name: finding for finding in check_integers(json.dumps(plan))[1]}
+        assert found["field"].verdict == BROKEN
+        assert "suffice; clients refuse the plan" in found["field"].said
+    for plan in PLAN_OF.values():
+        assert all("suffice" not in finding.said for finding in check_integers(json.dumps(plan))[1])
+
+
+def test_a_plan_file_with_a_byte_order_mark_is_refused(tmp_path: Path) -> None:
+    """A plan at rest begins with its JSON: a mark before it is refused with the remedy, also by the audit."""
+    path = tmp_path / "plan.json"
+    text = json.dumps(PLANS["plans"][1]["plan"])
+    path.write_text(text, encoding="utf-8-sig")
+    with pytest.raises(PlanError, match=r"byte order mark; save it as UTF-8 without one"):
+        read_plan(path)
+    run = CliRunner().invoke(main, ["audit", str(path), "--depth", "exact"])
+    assert (run.exit_code, "byte order mark" in run.stderr) == (1, True)
+    path.write_text(text, encoding="utf-8")
+    assert read_plan(path).plan_id == PLANS["plans"][1]["id"]
+
+
+def test_people_may_type_a_promise_as_they_like(tmp_path: Path) -> None:
+    """What is typed, in Python or on the command line, is read leniently; the plan made of it is written strictly."""
+    assert Breach(" 5% ", "2/4") == Breach("1/20", 0.5)
+    typed = ["--items", "20", "--transaction-size", "2", "--prior", " 2/40 ", "--posterior", "50.0%"]
+    CliRunner().invoke(main, ["plan", *typed, "-o", str(tmp_path / "plan.json")])
+    made = json.loads((tmp_path / "plan.json").read_text(encoding="ascii"))
+    assert made["promise"] == {"prior": "1/20", "posterior": "1/2"}
+
+
+ODD: list[Any] = [
+    *(0, 1, -1, True, None, 0.5, 1 << 20, (1 << 20) + 1, 10**400, [], {}, ["a", "a"], {"a": "a"}, [0, 1]),
+    *(
+        "",
+        "0",
+        "01",
+        " 1",
+        "1/20",
+        "5%",
+        "1/3",
+        "a",
+        "drop",
+        "items",
+        "sizes",
+        "in clear",
+        "9" * 401,
+        "\ud800",
+        "\u2003a",
+    ),
+]
+
+
+def mutated(rng: random.Random, plan: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of a plan with one place changed, left out or doubled."""
+    copy: dict[str, Any] = json.loads(json.dumps(plan))
+    places: list[tuple[Any, Any]] = []
+    found: list[Any] = [copy]
+    for part in found:  # grows on the way
+        keys = list(part) if isinstance(part, dict) else range(len(part))
+        places += [(part, key) for key in keys]
+        found += [part[key] for key in keys if isinstance(part[key], dict | list)]
+    part, key = rng.choice(places)
+    old, how = part[key], rng.random()
+    if how < 0.1:
+        del part[key]
+    elif how < 0.2 and isinstance(part, list):
+        part.insert(key, old)
+    elif how < 0.4 and isinstance(old, str):
+        part[key] = rng.choice([f" {old}", f"{old} ", f"{old}\n", f"0{old}", f"+{old}"])
+    elif how < 0.5 and type(old) is int:
+        part[key] = old + rng.choice([-1, 1])
+    else:
+        part[key] = rng.choice(ODD)
+    return copy
+
+
+@pytest.mark.parametrize("name", PLAN_OF)
+def test_both_take_the_same_plans(name: str, rng: np.random.Generator) -> None:
+    """Of plans with one place changed both implementations take the same, under the same ids; the audit reads them."""
+    draws = random.Random(int(rng.integers(1 << 62)))
+    for _ in range(60):
+        text = json.dumps(mutated(draws, PLAN_OF[name]))
+        try:
+            plan = Plan.parse(text)
+        except PlanError:
+            with pytest.raises(decoder.RefusedError):
+                decoder.load_plan(text)
+        else:
+            assert decoder.plan_id(decoder.load_plan(text)) == plan.plan_id
+            assert read_numbers(text).n_items == plan.n_items
+
+
 @pytest.mark.parametrize("entry", REPORTS["reports"], ids=label)
 def test_second_implementation_agrees_on_reports(entry: dict[str, Any]) -> None:
     """From the same words both make the same report over the same steps, and show the same items."""
@@ -157,8 +272,7 @@ def test_second_implementation_agrees_on_baskets(entry: dict[str, Any]) -> None:
     plan, names, dropping = PLAN_OF[entry["plan"]], entry["names"], entry["dropping"]
     assert decoder.transaction_of(plan, names, dropping=dropping) == entry["transaction"]
     unknown = "drop" if dropping else "error"
-    raw = Baskets.from_sets([names], Catalogue(sorted({name.strip() for name in [*names, "?"]})))
-    found, _ = apply_view(raw, Plan.from_json(plan), unknown=unknown)
+    found, _ = view_baskets([names], Plan.from_json(plan), unknown=unknown)
     assert found.items.tolist() == entry["transaction"]
     if dropping:
         with pytest.raises(decoder.RefusedError):
@@ -175,6 +289,8 @@ def test_bad_basket_is_refused_by_both(entry: dict[str, Any]) -> None:
         decoder.transaction_of(plan, entry["names"])
     with pytest.raises(BasketError):
         view_transaction(entry["names"], Plan.from_json(plan))
+    with pytest.raises(BasketError):
+        view_baskets([entry["names"]], Plan.from_json(plan))
 
 
 def test_reports_of_baskets_begin_with_their_names() -> None:
@@ -199,6 +315,49 @@ def test_second_implementation_agrees_on_random_views(plan: Plan, names: set[str
             decoder.transaction_of(other, sorted(names), dropping=dropping)
     else:
         assert decoder.transaction_of(other, sorted(names), dropping=dropping) == expected
+
+
+POOLS = {
+    "none-r1-b10-names": ["milk", " milk", "zebra", "\ud800", "", "🍞"],
+    "bch-r1-b64": ["9", "09", "zebra", "0", "a\x07"],
+    "view-items": ["beer", "stout", "zebra", "\uff5e", "gifts", "beer\u3000", ""],
+    "view-items-left-out": ["beer", "bags", "zebra", "drinks", " bags"],
+    "view-items-drop": ["3", "zebra", "03", "zebra ", "\x7f", "\udfff"],
+    "view-itemsets": ["drinks", "bread", "brie", "tonic", "zebra", "d"],
+    "view-itemsets-numbers": ["1", "0", "01", "zebra", "1 "],
+    "view-sizes-any": ["a", "bags", "zebra", "a ", "", "b\ud800"],
+    "view-sizes-counted": ["dairy", "milk", "stout", "zebra", "milk\t"],
+    "view-sizes-fixed": ["a", "b", "0", "\x00"],
+}
+
+
+def transaction_or_none(view: Callable[[], list[int]]) -> list[int] | None:
+    """Return a transaction, None where the basket is refused."""
+    try:
+        return view()
+    except (BasketError, decoder.RefusedError):
+        return None
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_one_basket_and_many_agree_on_all_small_baskets(name: str, tmp_path: Path) -> None:
+    """Whatever three names a basket has, one-report client, bulk client, files and decoder agree, or all refuse it."""
+    plan, content = Plan.from_json(PLAN_OF[name]), PLAN_OF[name]
+    refused = accepted = 0
+    for size in range(4):
+        for names in itertools.product(POOLS[name], repeat=size):
+            expected = transaction_or_none(lambda names=names: decoder.transaction_of(content, names))
+            assert transaction_or_none(lambda names=names: view_transaction(names, plan)) == expected
+            many = transaction_or_none(lambda names=names: view_baskets([names], plan)[0].items.tolist())
+            assert many == expected
+            refused, accepted = refused + (expected is None), accepted + (expected is not None)
+            if all(each.strip() and each.isprintable() for each in names) and size:
+                path = tmp_path / "baskets.csv"
+                path.write_text(",".join(names) + "\n", encoding="utf-8")
+                stream = stream_transactions(path, plan)
+                read = transaction_or_none(lambda stream=stream: [*itertools.chain(*map(sorted, next(stream)))])
+                assert read == expected
+    assert min(refused, accepted) > 3
 
 
 def random_operator(rng: random.Random, m: int) -> Operator:

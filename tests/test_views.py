@@ -178,6 +178,60 @@ def test_baskets_with_no_itemset_are_empty() -> None:
     assert len(ap.randomize_baskets([["a"], ["b"]], plan)) == 2
 
 
+EVERY_VIEW = [
+    plan_of(["a", "b"], View()),
+    plan_of(["a", "b"], View(others="drop")),
+    plan_of(["both", "one"], View(kind="itemsets", itemsets=(("a", "b"), ("c",)), others="drop")),
+    plan_of(["few", "many"], View(kind="sizes", bounds=(0, 2))),
+    plan_of(["few", "many"], View(kind="sizes", bounds=(0, 2), counted=("a", "b"), others="drop")),
+]
+
+
+@pytest.mark.parametrize("plan", EVERY_VIEW, ids=repr)
+def test_baskets_without_items_can_be_randomized(plan: Plan) -> None:
+    """Empty baskets, also if there are no others, and no baskets at all get the reports that they get one by one."""
+    assert len(ap.randomize(set(), plan)) == plan.report_bytes
+    assert len(ap.randomize_baskets([set()], plan)) == 1
+    assert len(ap.randomize_baskets([], plan)) == 0
+    assert len(ap.randomize_baskets(pd.DataFrame({"items": [[]]}), plan)) == 1
+
+
+def test_the_python_interface_takes_the_advice_it_gives() -> None:
+    """Where an error names an argument that helps, the function called has it, and it helps."""
+    plan = plan_of(["a", "b"], View())
+    with pytest.raises(BasketError, match="unknown='drop'"):
+        ap.randomize_baskets([["a", "zebra"]], plan)
+    assert len(ap.randomize_baskets([["a", "zebra", "zebra"]], plan, unknown="drop")) == 1
+    with pytest.raises(BasketError, match="repeats='merge'"):
+        ap.randomize_baskets([["a", "a"]], plan)
+    assert len(ap.randomize_baskets([["a", "a"]], plan, repeats="merge")) == 1
+    assert ap.simulate([["a", "a", "zebra"]] * 50, plan, "50%", unknown="drop", repeats="merge", seed=1)
+    with pytest.raises(BasketError, match="at least one basket must have one, unless catalogue= says"):
+        ap.to_baskets([[]])
+    assert len(ap.to_baskets([[]], catalogue=plan.catalogue)) == 1
+
+
+@pytest.mark.parametrize(
+    ("names", "accepted"),
+    [(["zz", "zz", "a"], True), (["a", "", " b "], True), (["a", "a "], False), (["zz"], True)],
+    ids=str,
+)
+def test_one_device_and_many_accept_the_same(names: list[str], accepted: bool, tmp_path: Path) -> None:
+    """The commands for one basket and for a file of baskets accept and refuse the same."""
+    path, file = tmp_path / "plan.json", tmp_path / "baskets.csv"
+    write_plan(EVERY_VIEW[1], path)
+    file.write_text(",".join(names) + "\n")
+    one = [["report", "--ledger", str(tmp_path / f"{how}.bin"), "--occasion", "1"] for how in ("given", "read")]
+    runs = [
+        CliRunner().invoke(
+            main, [*one[0], "--basket", ",".join(names), "--plan", str(path), "-o", str(tmp_path / "1")]
+        ),
+        CliRunner().invoke(main, [*one[1], "--plan", str(path), "-o", str(tmp_path / "2")], input="\n".join(names)),
+        CliRunner().invoke(main, ["randomize", str(file), "--plan", str(path), "-o", str(tmp_path / "3.parquet")]),
+    ]
+    assert [run.exit_code for run in runs] == [0 if accepted else 1] * 3, [run.stderr for run in runs]
+
+
 def test_a_plain_view_reads_as_before() -> None:
     """Without a taxonomy a plan's own catalogue is what readers look names up in, and nothing comes after."""
     plan = plan_of(["a", "b"], View(others="drop"))

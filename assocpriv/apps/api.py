@@ -14,7 +14,7 @@ from assocpriv.client.baskets import Baskets, to_baskets
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.client.itemset import Randomizer
 from assocpriv.client.sampling import SamplingLoss, count_sizes, sampling_loss
-from assocpriv.client.views import apply_view, stream_transactions, view_transaction
+from assocpriv.client.views import stream_transactions, view_baskets, view_transaction
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.machine import default_memory, workers_within
 from assocpriv.core.plan import Plan
@@ -54,7 +54,7 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Args:
         transaction: names of items of the plan's catalogue, or that its view leads there (an int 7 is the name "7"),
-            none repeated; any number of them, also none.
+            none repeated but those that the view drops as unknown; any number of them, also none.
         plan: the published plan.
 
     Returns:
@@ -78,7 +78,12 @@ def _check_plan(plan: object) -> None:
 
 
 def randomize_baskets(
-    baskets: Any, plan: Plan, *, unknown: str = "error", progress: Callable[[int, int], None] | None = None
+    baskets: Any,
+    plan: Plan,
+    *,
+    unknown: str = "error",
+    repeats: str = "error",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Reports:
     """Randomize many baskets with the operating system's entropy.
 
@@ -87,13 +92,14 @@ def randomize_baskets(
         plan: the published plan.
         unknown: ``error``, or ``drop`` to leave out items outside the plan's catalogue; a plan whose view says so drops
             them in any case.
+        repeats: ``error``, or ``merge`` to count an item once that a basket repeats.
         progress: called with (baskets done, baskets).
 
     Raises:
         BasketError: baskets that do not fit the plan.
     """
     _check_plan(plan)
-    transactions, _ = apply_view(to_baskets(baskets), plan, unknown=unknown)
+    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
@@ -333,6 +339,8 @@ def simulate(
     *,
     max_itemset: int | None = None,
     seed: int | None = None,
+    unknown: str = "error",
+    repeats: str = "error",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Simulation":
     """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
@@ -343,6 +351,8 @@ def simulate(
         min_support: in (0, 1], as 0.02 or ``"2%"``.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
         seed: makes the run repeatable; the operating system's entropy by default.
+        unknown: as for :func:`randomize_baskets`.
+        repeats: as for :func:`randomize_baskets`.
         progress: called with (stage, done, total).
 
     Returns:
@@ -356,7 +366,7 @@ def simulate(
     """
     from assocpriv.lab.simulate import simulate as run
 
-    transactions, _ = apply_view(to_baskets(baskets), plan)
+    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 

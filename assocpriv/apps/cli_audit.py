@@ -62,7 +62,7 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
     from assocpriv.audit.empirical import check_request
     from assocpriv.audit.findings import BROKEN, verdict
     from assocpriv.core.privacy import format_fraction
-    from assocpriv.files.plans import read_text
+    from assocpriv.files.plans import read_plan_text
 
     chosen, program = options["client"], options["program"]
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
@@ -70,7 +70,7 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     confidence = check_request(options["trials"], options["confidence"])
-    text = read_text(options["plan"], "plan")
+    text = read_plan_text(options["plan"])
     made = _plan_of(options)
     asked = {
         "depth": options["depth"],

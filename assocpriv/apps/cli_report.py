@@ -110,7 +110,7 @@ def _names_of(text: bytes) -> list[str]:
 
 
 def _names_given(text: str) -> list[str]:
-    """Return the names of a CSV line; what it holds is never shown."""
+    """Return the names of a CSV line, blank ones said nothing as in files; what it holds is never shown."""
     try:
         lines = list(csv.reader([text], skipinitialspace=True, strict=True))
     except csv.Error:
@@ -119,4 +119,4 @@ def _names_given(text: str) -> list[str]:
         raise click.UsageError(
             '--basket must be names with commas between, as "milk,bread"; one with a comma in quotes'
         )
-    return lines[0]
+    return [name for cell in lines[0] if (name := cell.strip())]

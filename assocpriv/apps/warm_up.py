@@ -65,11 +65,15 @@ def warm_up(as_json: bool) -> None:
     if troubles:
         raise click.ClickException(
             f"the compiled code cannot be kept ({'; '.join(sorted(troubles))}); "
-            "set the environment variable NUMBA_CACHE_DIR to a folder of yours"
+            "set the environment variable NUMBA_CACHE_DIR to a folder that only you can write"
         )
     folders = sorted({str(each.folder) for each in kept.values()})
+    passed_over = sorted({each.passed_over for each in kept.values() if each.passed_over})
     show_result(
         as_json,
-        lambda: {"kernels": sorted(kept), "seconds": seconds, "folders": folders},
-        lambda: [f"{len(kept)} kernels ready after {seconds:.1f} s, kept in {' and '.join(folders)}"],
+        lambda: {"kernels": sorted(kept), "seconds": seconds, "folders": folders, "passed_over": passed_over},
+        lambda: [
+            f"{len(kept)} kernels ready after {seconds:.1f} s, kept in {' and '.join(folders)}",
+            *(f"not used: {reason}" for reason in passed_over),
+        ],
     )

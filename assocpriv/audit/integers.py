@@ -176,10 +176,26 @@ def _check_generator(numbers: Numbers) -> list[Finding]:
     group = numbers.groups[-1]
     if group.kind in (NONE, FIXED):
         return []
+    least = max(_least_width(each) for each in numbers.groups)
+    if group.field_bits > least:
+        said = f"The field has 2^{group.field_bits} elements where 2^{least} suffice; clients refuse the plan."
+        return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
     order, full = order_of_x(group.field_bits, group.polynomial), (1 << group.field_bits) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
     field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
     return [field, _check_independence(numbers)]
+
+
+def _least_width(group: Group) -> int:
+    """Return how narrow a field has room for the items of a group: BCH a nonzero element for each bit of an item."""
+    width = 2
+    if group.kind == BCH:
+        while group.items * group.insert_bits > (1 << width) - 1:
+            width += 1
+        return width
+    while group.items > 1 << width or group.insert_bits > width:
+        width += 1
+    return width
 
 
 def _check_independence(numbers: Numbers) -> Finding:

@@ -3,13 +3,15 @@
 import json
 import re
 from fractions import Fraction
+from math import gcd
 from typing import Any
 
 from assocpriv.audit.numbers import BCH, FIXED, NONE, REED_SOLOMON, Group, Numbers
 from assocpriv.core.errors import PlanError
 
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
-_PROBABILITY = re.compile(r"([0-9./]{1,60}(?:e-?[0-9]{1,2})?)(%?)", re.ASCII)  # no exponent of a billion digits
+_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_LARGEST_DENOMINATOR = 10**24
 
 
 def read_numbers(text: str) -> Numbers:
@@ -75,12 +77,12 @@ def _text(content: object, name: str, known: tuple[str, ...]) -> str:
     return text
 
 
-def _probability(number: object, name: str) -> Fraction:
-    match = _PROBABILITY.fullmatch(str(number).strip()) if isinstance(number, str | float) else None
-    try:
-        return Fraction(match[1] if match else "") / (100 if match and match[2] else 1)
-    except (ValueError, ZeroDivisionError):
-        raise PlanError(f"{name} must be a fraction a/b") from None
+def _probability(text: object, name: str) -> Fraction:
+    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
+    a, b = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms, of a denominator of at most 10^24")
+    return Fraction(a, b)
 
 
 def _count(catalogue: object) -> int:

@@ -102,8 +102,7 @@ class Baskets:
         array([2, 0])
         """
         check_choices(unknown=unknown, repeats=repeats)
-        cells = cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
-        return _baskets_of(cells, catalogue, unknown, repeats)
+        return _baskets_of(_cells_of_sets(baskets), catalogue, unknown, repeats)
 
     @classmethod
     def from_frame(
@@ -182,11 +181,39 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     """
     if isinstance(data, Baskets):
         return data
+    return Baskets.from_frame(data, **options) if _is_frame(data) else Baskets.from_sets(data, **options)
+
+
+def named_baskets(data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str) -> Baskets:
+    """Make baskets as :func:`to_baskets` does, of the names that somebody asks for.
+
+    Args:
+        data: as for :func:`to_baskets`.
+        catalogue: the names; None for any, and then also where no basket has an item.
+        unknown: "error" or "drop", as for :meth:`Baskets.from_sets`.
+        repeats: "error" or "merge", as for :meth:`Baskets.from_sets`.
+
+    Raises:
+        TypeError: as for :func:`to_baskets`.
+        BasketError: as the two constructors.
+
+    >>> named_baskets([[], []], None, unknown="error", repeats="error")
+    Baskets(2 baskets over 1 items)
+    """
+    check_choices(unknown=unknown, repeats=repeats)
+    if isinstance(data, Baskets):
+        return data
+    cells = cells_of_frame(data, "auto", None, None) if _is_frame(data) else _cells_of_sets(data)
+    if catalogue is None and not len(cells.codes):
+        catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
+    return _baskets_of(cells, catalogue, unknown, repeats)
+
+
+def _is_frame(data: Any) -> bool:
+    """Tell a table from lists; TypeError for what cannot be either."""
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError("baskets must be a table or lists of items, got text or a path; use read_baskets for files")
-    if not isinstance(data, Iterable) or hasattr(data, "columns"):
-        return Baskets.from_frame(data, **options)
-    return Baskets.from_sets(data, **options)
+    return not isinstance(data, Iterable) or hasattr(data, "columns")
 
 
 # ---- cells -> baskets
@@ -261,6 +288,10 @@ def _refuse_repeats(rows: NDArray[np.int64], origin: Origin) -> None:
 
 
 # ---- sets and lists
+
+
+def _cells_of_sets(baskets: Iterable[object]) -> Cells:
+    return cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
 
 
 def _names_of(basket: object, row: int) -> list[str]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
 _CHOICES = {
     "layout": ("auto", "onehot", "long", "list"),
@@ -221,7 +221,10 @@ def _decimal(name: str) -> int:
 
 def _derived(names: Sequence[str], numbered: bool) -> Catalogue:
     if not names:
-        raise BasketError("there is no item to make a catalogue of; pass the catalogue")
+        raise BasketError(
+            "there is no item to make a catalogue of; at least one basket must have one, unless catalogue= says what "
+            "items there are"
+        )
     numbers = [_decimal(name) for name in names] if numbered else [-1]
     if min(numbers) >= 0 and max(numbers) < MAX_ITEMS:
         return Catalogue.numbered(max(numbers) + 1)

@@ -22,7 +22,7 @@ from operator import index
 
 from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.seeded import draw_seed
-from assocpriv.core.codes import Field
+from assocpriv.core.codes import Field, tables_pay
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BasketError
 from assocpriv.core.operator import Operator
@@ -58,6 +58,7 @@ class Randomizer:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._reports = 0
 
     def __repr__(self) -> str:
         return f"Randomizer({self.plan!r})"
@@ -78,9 +79,14 @@ class Randomizer:
         return SetDraws.of(self.plan.fixed)
 
     @cached_property
-    def field(self) -> Field:
-        """Power and logarithm tables of the generator's field."""
+    def _tables(self) -> Field:
         return Field(self.plan.generator.field_bits, self.plan.generator.field_polynomial)
+
+    def _field(self) -> Field | None:
+        """Return the generator's field; None where it is too large for its tables to pay, for some reports yet."""
+        self._reports += 1
+        columns = self.plan.transaction_size * self.plan.independent.insert_bits
+        return self._tables if tables_pay(self.plan.generator, columns * self._reports) else None
 
     def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
         """Return the report of one transaction.
@@ -107,7 +113,7 @@ class Randomizer:
         kept = [bool(mask >> position & 1) for position in range(len(items))]
         if self.plan.generator.kind == "none":
             return encode_report(_draw_bits(items, kept, self.plan, entropy), self.plan)
-        return encode_report(draw_seed(items, kept, self.plan, self.field, entropy), self.plan)
+        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)
 
 
 def check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:

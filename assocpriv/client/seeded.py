@@ -19,14 +19,14 @@ from assocpriv.core.entropy import Entropy
 from assocpriv.core.plan import Plan
 
 
-def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field, entropy: Entropy) -> int:
+def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field | None, entropy: Entropy) -> int:
     """Return the seed as an integer, bit b of the seed being its bit b.
 
     Args:
         items: the m items of the transaction, dummies included.
         kept: which of them the report must show.
         plan: a plan with a generator.
-        field: the generator's field.
+        field: the generator's field; None where that is too large for tables.
         entropy: draws one value per item in order, then the seed.
     """
     num, bits = plan.independent.insert_num, plan.independent.insert_bits

@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.client.basket_files import BasketStream, ReadCounts, read_baskets_report, stream_baskets
-from assocpriv.client.baskets import Baskets, assemble_in_order
+from assocpriv.client.baskets import Baskets, assemble_in_order, named_baskets
 from assocpriv.client.cells import Cells, check_choices, without_unknown
 from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import BasketError
@@ -139,11 +140,32 @@ def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple
     return Viewer(plan, unknown=unknown).view(baskets)
 
 
+def view_baskets(baskets: Any, plan: Plan, *, unknown: str = "error", repeats: str = "error") -> tuple[Baskets, int]:
+    """Turn raw baskets of any form into a plan's transactions, as :func:`view_transaction` does each of them.
+
+    Args:
+        baskets: :class:`Baskets`, an iterable of sets or lists of names, or a table.
+        plan: the plan.
+        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
+        repeats: ``error``, or ``merge`` to count a name once that a basket repeats. Repeats of a name that is not known
+            and dropped do no harm.
+
+    Returns:
+        The transactions, over the plan's catalogue, and how many names the view dropped.
+
+    Raises:
+        BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
+        TypeError: no baskets.
+    """
+    viewer = Viewer(plan, unknown=unknown)
+    return viewer.view(named_baskets(baskets, viewer.names, unknown=viewer.unknown, repeats=repeats))
+
+
 def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
     """Turn one basket of names into a plan's transaction.
 
     Args:
-        names: distinct names (an int 7 is the name "7").
+        names: distinct names (an int 7 is the name "7"); only one that is not known and dropped may be repeated.
         plan: the plan.
 
     Returns:
@@ -156,12 +178,13 @@ def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
     view = plan.view
     vocabulary = view.vocabulary(plan.catalogue)
     listed = [_name_of(name, position) for position, name in enumerate(names, 1)]
-    if len(set(listed)) != len(listed):
-        raise BasketError("the basket repeats an item; a basket is a set")
     known = vocabulary.index_of if vocabulary is not None else {}
     numbers = [view.roll_up(name, known) for name in listed]
     if view.any_name:
         numbers = [place if number == UNKNOWN else number for place, number in enumerate(numbers)]
+    told = [name for name, number in zip(listed, numbers, strict=True) if number != UNKNOWN]
+    if len(set(told)) != len(told):
+        raise BasketError("the basket repeats an item; a basket is a set; name it once")
     if UNKNOWN in numbers and view.others == "error":
         raise BasketError(
             f"item {numbers.index(UNKNOWN) + 1} of the basket is not in the plan's catalogue; leave it out"

@@ -1,13 +1,14 @@
 """The items that can be reported."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.fields import check_integer
 
 MAX_ITEMS = 1 << 20
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, halves of surrogate pairs
 
 
@@ -29,7 +30,7 @@ class Catalogue(Sequence[str]):
         # names 0..n-1 are stored as a number, so equal catalogues have one canonical form
         numbered = all(name == str(position) for position, name in enumerate(listed))
         self._names: tuple[str, ...] | None = None if numbered else listed
-        self._index: dict[str, int] | None = None
+        self._index: Mapping[str, int] | None = None
 
     @classmethod
     def numbered(cls, count: int) -> "Catalogue":
@@ -70,10 +71,10 @@ class Catalogue(Sequence[str]):
         return f"Catalogue({self._count} items)"
 
     @property
-    def index_of(self) -> dict[str, int]:
+    def index_of(self) -> Mapping[str, int]:
         """Item id by name."""
         if self._index is None:
-            self._index = {name: item for item, name in enumerate(self)}
+            self._index = _Numbers(self._count) if self.is_numbered else {name: i for i, name in enumerate(self)}
         return self._index
 
     def to_json(self) -> dict[str, Any]:
@@ -88,6 +89,24 @@ class Catalogue(Sequence[str]):
         if isinstance(content, dict) and set(content) == {"names"} and isinstance(content["names"], list):
             return cls(content["names"])
         raise PlanError("plan field catalogue must hold either a count or a list of names")
+
+
+class _Numbers(Mapping[str, int]):
+    """The ids of the names 0 … n−1, without a table of them: a plan of a few bytes may have a million."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __getitem__(self, name: str) -> int:
+        if not _DECIMAL.fullmatch(name) or int(name) >= self._count:
+            raise KeyError
+        return int(name)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(self._count))
 
 
 def _check_names(names: tuple[str, ...]) -> None:

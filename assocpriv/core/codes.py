@@ -15,18 +15,22 @@ Source: EGS03, section 6, statement 5; MacWilliams and Sloane, The Theory of Err
 and 10.
 """
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.generator import Generator
+from assocpriv.core.numba_settings import load_numba
 
 WORD_BITS = 64
+_TABLED_BITS = 16  # tables of so small a field are made in milliseconds
 
 
 def primitive_polynomial(field_bits: int) -> int:
     """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i."""
+    load_numba()  # before galois does
     import galois
 
     return int(galois.conway_poly(2, field_bits))
@@ -103,14 +107,24 @@ def _multiply(values: NDArray[np.int64], factor: int, field_bits: int, polynomia
     return product
 
 
+def tables_pay(generator: Generator, columns: int) -> bool:
+    """Tell whether a field's tables take less time than multiplying for so many columns.
+
+    A plan of a few hundred bytes may ask for a field of 2^24 elements, whose tables take seconds and half a gigabyte:
+    a device that makes one report does without.
+    """
+    return generator.field_bits <= _TABLED_BITS or columns * generator.blocks >= 1 << generator.field_bits
+
+
 def item_columns(
     generator: Generator, bits_per_item: int, items: NDArray[np.int64], field: Field | None = None
 ) -> NDArray[np.uint64]:
     """Return the columns of the given items, uint64 of shape (items, bits_per_item, words of a seed).
 
-    ``field`` may be passed where it is at hand already; it is what takes time for few items.
+    ``field`` may be passed where it is at hand already.
     """
-    field = field or Field(generator.field_bits, generator.field_polynomial)
+    if field is None and tables_pay(generator, len(items) * bits_per_item):
+        field = Field(generator.field_bits, generator.field_polynomial)
     columns = np.zeros((len(items), bits_per_item, -(-generator.seed_bits // WORD_BITS)), dtype=np.uint64)
     fill = _fill_bch if generator.kind == "bch" else _fill_reed_solomon
     fill(generator, bits_per_item, items, field, columns)
@@ -127,28 +141,71 @@ def _put(columns: NDArray[np.uint64], values: NDArray[np.int64], width: int, at:
 
 
 def _fill_bch(
-    generator: Generator, r: int, items: NDArray[np.int64], field: Field, columns: NDArray[np.uint64]
+    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
 ) -> None:
     numbers = items[:, None] * r + np.arange(r)
-    for block in range(generator.blocks):
-        powers = field.powers[numbers * (2 * block + 1) % field.order]
+    for block, powers in enumerate(_odd_powers(generator, numbers, field)):
         _put(columns, powers, generator.field_bits, block * generator.field_bits)
     if generator.ones_row:
         _put(columns, np.ones_like(numbers), 1, generator.blocks * generator.field_bits)
 
 
+def _odd_powers(generator: Generator, numbers: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+    """Yield α^c, α^(3c), … for the numbers c of columns."""
+    if field is not None:
+        for block in range(generator.blocks):
+            yield field.powers[numbers * (2 * block + 1) % field.order]
+        return
+    power = _power_of_x(numbers, generator)
+    square = _product(power, power, generator)
+    for _ in range(generator.blocks):
+        yield power
+        power = _product(power, square, generator)
+
+
 def _fill_reed_solomon(
-    generator: Generator, r: int, items: NDArray[np.int64], field: Field, columns: NDArray[np.uint64]
+    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
 ) -> None:
-    w = generator.field_bits
-    for degree in range(generator.blocks):
-        # bit b of the coefficient adds x^b · i^degree to f(i); the element 0 has 0^0 = 1, else 0
-        power_logs = np.where(items == 0, 0, field.logs[items] * degree)
-        alive = (items != 0) | (degree == 0)
+    w, places = generator.field_bits, np.arange(r - 1, -1, -1)
+    for degree, power in enumerate(_item_powers(generator, items, field)):
+        term = power  # bit b of the coefficient adds x^b · i^degree to f(i)
         for b in range(w):
-            term = np.where(alive, field.powers[(power_logs + b) % field.order], 0)
-            for j in range(r):
-                _put(columns[:, j], term >> (r - 1 - j) & 1, 1, degree * w + b)
+            _put(columns, term[:, None] >> places & 1, 1, degree * w + b)
+            term = _times_x(term, generator)
+
+
+def _item_powers(generator: Generator, items: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+    """Yield i^0, i^1, … for the items i as field elements; 0^0 = 1."""
+    power = np.ones_like(items)
+    for degree in range(generator.blocks):
+        if field is None:
+            yield power
+            power = _product(power, items, generator)
+        else:
+            powers = field.powers[np.where(items == 0, 0, field.logs[items] * degree) % field.order]
+            yield np.where((items != 0) | (degree == 0), powers, 0)
+
+
+def _times_x(values: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    shifted = values << 1
+    return shifted ^ (shifted >> generator.field_bits) * generator.field_polynomial
+
+
+def _product(left: NDArray[np.int64], right: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    """Multiply field elements one by one, bit by bit."""
+    product = np.zeros_like(left)
+    for b in range(generator.field_bits - 1, -1, -1):
+        product = _times_x(product, generator) ^ left * (right >> b & 1)
+    return product
+
+
+def _power_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    """Return α to the given powers by repeated squares."""
+    power = np.ones_like(exponents)
+    for b in range(int(exponents.max(initial=0)).bit_length() - 1, -1, -1):
+        power = _product(power, power, generator)
+        power = np.where(exponents >> b & 1, _times_x(power, generator), power)
+    return power
 
 
 def blocks_independent(columns: NDArray[np.uint64], count: int, limit: int = 100_000) -> bool:

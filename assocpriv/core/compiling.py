@@ -9,11 +9,14 @@ Compiled code is kept in the first of these folders that can be used:
 
 1. what the environment variable NUMBA_CACHE_DIR names;
 2. the package's own __pycache__;
-3. the user's cache folder, if nobody else can write there.
+3. the user's cache folder.
+
+The files hold pickles, which run what they say. So of a folder that another user than root can write nothing is read,
+and nothing is written there, whoever named it; nor of one with a file of this code that another user can write. What
+numba itself takes for its folder does not count: it may come from a file beside the data (core/numba_settings.py).
 
 A folder that cannot be written is used as well where the code lies there already (an image filled as root and run
-read-only). Without a folder, or on a full disk, each process compiles for itself. Never is code read from a place
-that several users share unless NUMBA_CACHE_DIR says so: the files hold pickles, which run what they say.
+read-only). Without a folder, or on a full disk, each process compiles for itself.
 
 A file's name has a digest of all that its code depends on: the code of the kernels' module and of this one as
 Python loaded it (so neither times nor sizes of files matter), the versions of Python, numpy and numba with its
@@ -21,23 +24,29 @@ compiler, the processor and numba's settings. Hence another code is another file
 meanwhile.
 """
 
+import contextlib
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 import stat
 import sys
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import llvmlite  # type: ignore[import-untyped]
-import numba
 import numpy as np
+
+from assocpriv.core.numba_settings import load_numba
+
+numba = load_numba()
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -69,10 +78,17 @@ def entry(*arguments: Any) -> Callable[[_F], _F]:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Where an entry's compiled code is kept on disk; with no folder, what prevents it."""
+    """Where an entry's compiled code is kept on disk.
+
+    Attributes:
+        folder: the folder, or None.
+        trouble: with no folder, what prevents it.
+        passed_over: with a folder, which better ones are not safe, and why.
+    """
 
     folder: Path | None
     trouble: str = ""
+    passed_over: str = ""
 
 
 class Entry:
@@ -155,17 +171,20 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: C
 
 def _keep_on_disk(compiled: Any, module: CodeType) -> Kept:
     """Give a function that is to be compiled a cache on disk, if there is a place for one."""
+    function = compiled.py_func
+    digest = _digest(module, function.__globals__)
+    kept = _find_folder(inspect.getfile(function), f"*.{function.__qualname__}-{digest}.*.nb[ic]")
+    if kept.folder is None:
+        return kept
     try:
-        compiled._cache = _cache_class(_digest(module, compiled.py_func.__globals__))(compiled.py_func)
+        compiled._cache = _cache_class(digest, kept.folder)(function)
     except (ImportError, AttributeError, TypeError):  # its own cache has other rules than ours
         return Kept(None, f"numba {numba.__version__} keeps code in another way")
-    except RuntimeError as error:  # no folder is suitable
-        return Kept(None, str(error))
-    return Kept(Path(compiled.stats.cache_path))
+    return kept
 
 
-def _cache_class(digest: str) -> Any:
-    """Return numba's cache of a function, with our folders and with the digest in the names of files.
+def _cache_class(digest: str, folder: Path) -> Any:
+    """Return numba's cache of a function, with our folder and with the digest in the names of files.
 
     As a class of its own it leaves the caches of other packages alone.
     """
@@ -174,15 +193,14 @@ def _cache_class(digest: str) -> Any:
     class Locator(caching._CacheLocator):  # type: ignore[misc]
         """Tells numba where a function's code is kept, and what it depends on."""
 
-        def __init__(self, folder: Path, py_file: str) -> None:
-            self._folder = folder
+        def __init__(self, py_file: str) -> None:
             self._py_file = py_file  # for numba's warnings
 
         def ensure_cache_path(self) -> None:
-            _make(self._folder)
+            _make(folder)
 
         def get_cache_path(self) -> str:
-            return str(self._folder)
+            return str(folder)
 
         def get_source_stamp(self) -> str:
             return digest
@@ -190,80 +208,122 @@ def _cache_class(digest: str) -> Any:
         def get_disambiguator(self) -> str:
             return digest
 
-        @classmethod
-        def from_function(cls, function: Any, py_file: str) -> "Locator":
-            return cls(_find_folder(py_file, f"*.{function.__qualname__}-{digest}.*.nbi"), py_file)
-
     class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        """Names the files; asks our locator and no other."""
+        """Names the files; unlike numba's own it asks no setting who locates them, which would import what it says."""
 
-        _locator_classes = (Locator,)
+        def __init__(self, function: Any) -> None:
+            py_file = inspect.getfile(function)
+            self._lineno = function.__code__.co_firstlineno
+            self._locator = Locator(py_file)
+            self._filename_base = self.get_filename_base(
+                f"{Path(py_file).stem}.{function.__qualname__}", getattr(sys, "abiflags", "")
+            )
+
+    class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
+        """Reads and writes the files; what it writes no group can write, whatever the umask."""
+
+        @contextlib.contextmanager
+        def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
+            temporary = f"{path}.tmp.{uuid.uuid4().hex[:16]}"
+            try:
+                with open(os.open(temporary, _NEW_FILE, 0o644), "wb") as file:
+                    yield file
+                os.replace(temporary, path)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
+                raise
 
     class Cache(caching.FunctionCache):  # type: ignore[misc]
-        """Reads and writes the files."""
+        """Keeps the code of one function."""
 
         _impl_class = Names
+
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            self._cache_file = Files(self._cache_path, self._impl.filename_base, digest)
 
     return Cache
 
 
-def _find_folder(py_file: str, files: str) -> Path:
-    """Return the first folder that can be written or holds some files already; RuntimeError where there is none."""
-    troubles = []
-    for folder, shared in _folders(py_file):
-        trouble = _trouble_with(folder, shared, files)
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def _find_folder(py_file: str, files: str) -> Kept:
+    """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
+    troubles: list[str] = []
+    unsafe: list[str] = []
+    for folder, mode in _folders(py_file):
+        danger = _danger_of(folder, files)
+        trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
         if not trouble:
-            return folder
+            return Kept(folder, passed_over="; ".join(unsafe))
         troubles.append(f"{folder}: {trouble}")
-    raise RuntimeError("; ".join(troubles))
+        unsafe += troubles[-1:] if danger else []
+    return Kept(None, "; ".join(troubles))
 
 
-def _folders(py_file: str) -> Iterator[tuple[Path, bool]]:
-    """Yield the folders that code may be kept in, best first, and whether more users than one may rely on each."""
-    if numba.config.CACHE_DIR:
-        yield Path(numba.config.CACHE_DIR) / "assocpriv", True
-    yield Path(py_file).parent / "__pycache__", True
+def _folders(py_file: str) -> Iterator[tuple[Path, int]]:
+    """Yield the folders that code may be kept in, best first, and the mode of each if it has to be made."""
+    named = os.environ.get("NUMBA_CACHE_DIR")  # not numba.config: a file in the current folder may have set that
+    if named:
+        yield Path(named).absolute() / "assocpriv", 0o755
+    yield Path(py_file).parent / "__pycache__", 0o755
     from numba.misc.appdirs import AppDirs
 
     users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
     if users.is_absolute():  # without a home it is relative to wherever we are
-        yield users, False
+        yield users, 0o700
 
 
-def _trouble_with(folder: Path, shared: bool, files: str) -> str:
-    """Return why a folder is of no use, or nothing."""
+def _trouble_with(folder: Path, mode: int, files: str) -> str:
+    """Return why a folder is of no use, or nothing; make it if it is not there."""
     try:
-        _make(folder, 0o777 if shared else 0o700)
+        _make(folder, mode)
     except OSError as error:
         if not any(folder.glob(files)):
             return error.strerror or "cannot be written"
-    return "" if shared or _is_private(folder) else "another user can write there"
+    return ""
 
 
-def _make(folder: Path, mode: int = 0o777) -> None:
+def _make(folder: Path, mode: int = 0o755) -> None:
     """Make a folder; raise OSError where it cannot be written."""
     folder.mkdir(mode, parents=True, exist_ok=True)
     tempfile.TemporaryFile(dir=folder).close()
 
 
-def _is_private(folder: Path) -> bool:
-    """Tell whether only this user and root can write a folder; on the way to it, also members of a folder's group."""
+def _danger_of(folder: Path, files: str) -> str:
+    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing."""
     if not hasattr(os, "getuid"):
-        return True  # Windows keeps the folders of users apart
+        return ""  # Windows keeps the folders of users apart
     folder = Path(os.path.realpath(folder))
-    for place in (folder, *folder.parents):
-        try:
-            status = place.stat()
-        except OSError:
-            return False
-        if status.st_uid not in (0, os.getuid()):
-            return False
-        if place == folder and status.st_mode & (stat.S_IWOTH | stat.S_IWGRP):
-            return False
-        # in a sticky folder such as /tmp only owners can exchange what is theirs
-        if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            return False
-    return True
+    if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
+        return "another user can write there"
+    try:
+        open_to_others = [file.name for file in folder.glob(files) if not _is_ours(file)]
+    except OSError:
+        return "another user may be able to write there"
+    return f"another user can write {min(open_to_others)}" if open_to_others else ""
+
+
+def _is_ours(place: Path, *, inside: bool = False) -> bool:
+    """Tell whether only this user and root can write a folder or a file.
+
+    Of a folder that a safe one lies ``inside`` of, members of its group may be able to write it: they cannot put
+    another folder of ours there. Of a place that does not exist nothing is to be feared yet.
+    """
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    if status.st_uid not in (0, os.getuid()):
+        return False
+    if not inside:
+        return not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
+    # in a sticky folder such as /tmp only owners can exchange what is theirs
+    return not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
 
 
 # ---- what code depends on

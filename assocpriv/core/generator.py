@@ -63,6 +63,12 @@ class Generator:
             return 1 << self.field_bits if bits_per_item <= self.field_bits else 0
         return ((1 << self.field_bits) - 1) // bits_per_item
 
+    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
+        """Return how narrow the field of a generator of this kind may be for so many items."""
+        if self.kind == "reed-solomon":
+            return max(2, bits_per_item, (n_items - 1).bit_length())
+        return max(2, (n_items * bits_per_item).bit_length())
+
     def to_json(self) -> dict[str, Any]:
         """Return the generator as canonical JSON content."""
         if self.kind == "none":

@@ -11,6 +11,10 @@ kernel has a naive twin in tests/naive.py.
 
 from typing import Any
 
+from assocpriv.core.compiling import const, entry, kernel
+
+# isort: split
+# after the compiler, which keeps numba from taking settings of the current folder
 import numba
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -19,8 +23,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
-
-from assocpriv.core.compiling import const, entry, kernel
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]

@@ -23,7 +23,7 @@ from assocpriv.core.operator import (
     Operator,
     operator_from_json,
 )
-from assocpriv.core.privacy import Breach, format_fraction
+from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.core.view import View
 
 FORMAT = "assocpriv-plan"
@@ -275,7 +275,7 @@ class Plan:
             itemset_size=fields["itemset_size"],
             operators=tuple(operator_from_json(entry) for entry in fields["operators"]),
             generator=Generator.from_json(fields["generator"]),
-            promise=Breach(promise["prior"], promise["posterior"]),
+            promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
             sizes=fields["sizes"],
             view=View.from_json(fields["view"]) if version == WIDER_VERSION else View(),
             reports_per_person=fields.get("reports_per_person", 1),
@@ -285,7 +285,19 @@ class Plan:
             raise PlanError("the plan's kind or version is not that of what it holds")
         if "reports_per_person" in fields and plan.reports_per_person == 1:
             raise PlanError("a plan of one report per person must leave reports_per_person out; drop the field")
+        plan._check_width()
         return plan
+
+    def _check_width(self) -> None:
+        # not of every plan made here: a group of sizes in clear has the generator of the widest one
+        n, generator = self.n_items, self.generator
+        coded = [each for each in self.operators if isinstance(each, Operator) and generator.kind != "none"]
+        least = max((generator.least_field_bits(n + each.size, each.insert_bits) for each in coded), default=0)
+        if generator.field_bits > least:
+            raise PlanError(
+                f"plan field field_bits must be {least} for these items, the least that suffices, got "
+                f"{generator.field_bits}; a larger field costs devices time and memory for nothing"
+            )
 
     @classmethod
     def parse(cls, text: str) -> "Plan":

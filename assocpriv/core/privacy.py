@@ -34,6 +34,7 @@ _LOG_DIGITS = 400
 _ROOT_BITS = 1200
 _LARGEST_EPSILON = 700  # e^700 is still a double
 _LARGEST_ROUNDING = 1e-9  # by which floats may miss a sum of 1
+_WRITTEN_FRACTION = re.compile(r"[1-9][0-9]{0,24}/[1-9][0-9]{0,24}", re.ASCII)
 _PLAIN_NUMBER = re.compile(r"-?[0-9./]{1,60}(e-?[0-9]{1,2})?", re.ASCII)
 
 
@@ -62,6 +63,24 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
         raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
     if not 0 <= number <= 1:
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
+    return number
+
+
+def read_fraction(text: object, name: str) -> Fraction:
+    """Read a probability as :func:`format_fraction` writes it, and in no other way: so plans are written.
+
+    Raises:
+        PlanError: not a fraction ``a/b`` in lowest terms, in plain decimal digits, b being at most 10^24.
+
+    >>> read_fraction("1/20", "prior")
+    Fraction(1, 20)
+    """
+    number = Fraction(text) if isinstance(text, str) and _WRITTEN_FRACTION.fullmatch(text) else None
+    if number is None or format_fraction(number) != text or number.denominator > _LARGEST_DENOMINATOR:
+        raise PlanError(
+            f'plan field {name} must be text such as "1/20": a fraction in lowest terms without blanks, of a '
+            "denominator of at most 10^24; assocpriv plan writes it so"
+        )
     return number
 
 

@@ -139,13 +139,13 @@ class View:
             raise PlanError(f"the view makes {len(entries)} entries, the catalogue names {len(catalogue)}")
         if self.kind != "itemsets" and not self.parents and not self.left_out:
             return
-        vocabulary = self.vocabulary(catalogue) or ()
-        if len(vocabulary) + len(self.parents) + len(self.left_out) > MAX_ITEMS:
+        vocabulary = self.vocabulary(catalogue)
+        if len(vocabulary or ()) + len(self.parents) + len(self.left_out) > MAX_ITEMS:
             raise PlanError(
                 "the names that entries are made of, those with a parent and those left out must be at most "
                 f"{MAX_ITEMS} in all"
             )
-        if self.left_out and not self._dropped.isdisjoint(vocabulary):
+        if vocabulary is not None and any(name in vocabulary.index_of for name in self.left_out):
             raise PlanError("a name that is left out must not be one that entries are made of")
 
     def vocabulary(self, catalogue: Catalogue) -> Catalogue | None:

@@ -28,11 +28,23 @@ def read_plan(path: str | Path) -> Plan:
     Raises:
         PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks.
     """
-    text = read_text(path, "plan")
+    text = read_plan_text(path)
     try:
         return Plan.parse(text)
     except PlanError as error:
         raise type(error)(f"{path}: {error}") from None
+
+
+def read_plan_text(path: str | Path) -> str:
+    """Read the text of a plan file, whatever it holds; every reader takes the same bytes for a plan, and no others.
+
+    Raises:
+        PlanError: the file cannot be read, or is not UTF-8 text without a mark before it.
+    """
+    text = _read(path, "plan", "utf-8")
+    if text.startswith("\ufeff"):
+        raise PlanError(f"{path} is not a plan: it begins with a byte order mark; save it as UTF-8 without one")
+    return text
 
 
 def read_catalogue(path: str | Path) -> Catalogue:
@@ -49,17 +61,21 @@ def read_catalogue(path: str | Path) -> Catalogue:
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """Read a file of names that a plan is made of; ``what`` it is stands in errors.
+    """Read a file of names that a plan is made of, perhaps after a byte order mark; ``what`` it is stands in errors.
 
     Raises:
         PlanError: the file cannot be read, or is not UTF-8 text.
     """
+    return _read(path, what, "utf-8-sig")
+
+
+def _read(path: str | Path, what: str, encoding: str) -> str:
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)  # whatever size a device or a pipe may claim
         if len(content) > _LARGEST_FILE:
             raise PlanError(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
-        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()
+        return io.TextIOWrapper(io.BytesIO(content), encoding=encoding).read()
     except OSError as error:
         raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:

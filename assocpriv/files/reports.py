@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import PlanError, WireError
 from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.wire import check_packed, pack_reports
 from assocpriv.files.atomic import atomic_output
@@ -254,7 +254,10 @@ def _open(path: Path) -> tuple[Plan, int]:
     text = (schema.metadata or {}).get(PLAN_KEY)
     if text is None:
         raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
-    plan = Plan.parse(text.decode("utf-8", errors="replace"))
+    try:
+        plan = Plan.parse(text.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise PlanError(f"{path} is damaged: its plan is not UTF-8 text") from None
     expected = pa.binary(plan.report_bytes)
     if schema.names != [COLUMN] or schema.field(0).type != expected:
         raise WireError(f"{path} must have one column {COLUMN!r} of {expected}, as its plan says")

@@ -79,6 +79,10 @@ def check_plan(plan: Any) -> None:
     _demand(0 < prior < posterior < 1, "prior and posterior")
     for group in [group_of(plan, s) for s in range(1, m + 1)] if in_clear else [plan]:
         _check_group(group, n, posterior * (1 - prior) / (prior * (1 - posterior)))
+    if plan["generator"]["kind"] != "none":
+        w = plan["generator"]["field_bits"]
+        narrower = [_is_long_enough(plan["generator"]["kind"], w - 1, n, each) for each in plan["operators"]]
+        _demand(w == 2 or not all(narrower), "the field is larger than it must be")
     if plan["version"] == 2:
         _check_view(plan["view"], plan, n)
         idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
@@ -105,7 +109,7 @@ def _check_group(plan: dict[str, Any], n: int, limit: Fraction) -> None:
     else:
         _object(operator, "size insert_bits insert_num weight_bits keep_weights")
         _check_operator(operator, m)
-        _check_generator(plan["generator"], n + m, operator["insert_bits"], m + k)
+        _check_generator(plan["generator"], n, operator, m + k)
     together = Fraction(1)
     for _ in range(plan.get("reports_per_person", 1)):
         together *= amplification(plan)
@@ -181,10 +185,11 @@ def _fraction(text: Any) -> Fraction:
     _demand(all(part and set(part) <= set("0123456789") and part[0] != "0" for part in parts), "a/b")
     a, b = map(int, parts)
     _demand(gcd(a, b) == 1, "a/b must be in lowest terms")
+    _demand(b <= 10**24, "a denominator above 10^24")
     return Fraction(a, b)
 
 
-def _check_generator(generator: Any, padded: int, r: int, needed: int) -> None:
+def _check_generator(generator: Any, n: int, operator: dict[str, Any], needed: int) -> None:
     kind = generator.get("kind") if type(generator) is dict else None
     if kind == "none":
         _object(generator, "kind")
@@ -198,14 +203,18 @@ def _check_generator(generator: Any, padded: int, r: int, needed: int) -> None:
     ones = generator.get("ones_row", False)
     _demand(type(ones) is bool, "ones_row")
     _demand(w * blocks + ones <= 4096, "the seed is too long")
-    needed = min(needed, padded)
+    _demand(_is_long_enough(kind, w, n, operator), "the generator is too short")
+    needed, r = min(needed, n + operator["size"]), operator["insert_bits"]
     if kind == "bch":
-        _demand(padded * r <= (1 << w) - 1, "the generator is too short")
         _demand((2 * blocks + ones) // r >= needed, "not independent enough")
     else:
-        _demand(r <= w and padded <= 1 << w, "the generator is too short")
         _demand(blocks >= needed, "not independent enough")
     _demand(is_primitive(polynomial, w), "the polynomial is not primitive")
+
+
+def _is_long_enough(kind: str, w: int, n: int, operator: dict[str, Any]) -> bool:
+    padded, r = n + operator["size"], operator["insert_bits"]
+    return padded * r <= (1 << w) - 1 if kind == "bch" else r <= w and padded <= 1 << w
 
 
 def _check_names(names: Any) -> list[str]:
@@ -473,9 +482,8 @@ def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool
     view = plan.get("view", {"kind": "items", "others": "error", "parents": {}, "left_out": []})
     known, taken = vocabulary(plan), set()
     found = [name.strip(AROUND) for name in names]
-    _demand(len(set(found)) == len(found), "a name twice")
     for name in found:
-        _demand(name != "" and all(ord(letter) >= 0x20 and letter != "\x7f" for letter in name), "not a name")
+        _demand(name != "" and all(_may_stand(ord(letter)) for letter in name), "not a name")
         for nearest in _line_of(name, view["parents"]):
             if nearest in view["left_out"]:
                 break
@@ -484,11 +492,17 @@ def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool
                 break
         else:
             _demand(dropping or view["others"] == "drop", "a name that is not known")
+            continue
+        _demand(found.count(name) == 1, "a name twice")
     if view["kind"] == "itemsets":
         return [i for i, names in enumerate(view["itemsets"]) if set(names) <= taken]
     if view["kind"] == "sizes":
         return [max(i for i, bound in enumerate(view["bounds"]) if bound <= len(taken))]
     return [i for i, name in enumerate(item_names(plan)) if name in taken]
+
+
+def _may_stand(code: int) -> bool:
+    return code >= 0x20 and code != 0x7F and not 0xD800 <= code <= 0xDFFF
 
 
 class Words:

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
 from assocpriv.client.fixed_size import SetDraws
 from assocpriv.client.itemset import Randomizer
-from assocpriv.client.views import apply_view, view_transaction
-from assocpriv.core.catalogue import Catalogue
+from assocpriv.client.views import view_baskets, view_transaction
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import format_fraction
@@ -198,7 +196,7 @@ def clear_plans() -> dict[str, dict[str, Any]]:
     return {
         "clear-none": clear_content(NAMES, 2, four, NONE),
         "clear-one-size": clear_content(7, 1, four[:1], NONE),
-        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(6, 0b1000011, 5, ones=True)),
+        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(5, 0b100101, 5, ones=True)),
         "clear-reed-solomon": clear_content(12, 2, four[:2], solomon(4, 0b10011, 4)),
     }
 
@@ -292,6 +290,12 @@ def bad_plans() -> list[dict[str, Any]]:
         ("the polynomial has another degree", edited(code, generator__field_polynomial=0b1011)),
         ("the field has too few columns for the items", edited(code, catalogue={"count": 14})),
         ("the field has too few elements for the items", edited(rs, catalogue={"count": 62})),
+        ("the field has more columns than it must", edited(code, catalogue={"count": 5})),
+        (
+            "the field of the most elements for two items",
+            plan_content(2, 1, "01", (1, 1), 10, bch(24, 0x100001B, 1, ones=True)),
+        ),
+        ("the field has more elements than it must", edited(rs, catalogue={"count": 29})),
         (
             "r exceeds the bits of a Reed-Solomon value",
             plan_content(10, 1, "01", (11, 5), 10, solomon(4, 0b10011, 2)),
@@ -333,12 +337,13 @@ def bad_plans() -> list[dict[str, Any]]:
         ("a list", "[]"),
         ("nested too deep", "[" * 3000),
         ("a number of many digits", '{"format":' + "1" * 5000 + "}"),
+        ("a byte order mark before it", "\ufeff" + json.dumps(plans["worked-example"])),
     ]
     refused = [{"breaks": rule, "plan": plan} for rule, plan in cases]
     refused += [{"breaks": rule, "text": text} for rule, text in texts]
     return refused + [
         {"breaks": rule, "plan": plan}
-        for rule, plan in bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()
+        for rule, plan in bad_promises() + bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()
     ]
 
 
@@ -362,6 +367,19 @@ def bad_versions() -> list[tuple[str, dict[str, Any]]]:
         ("the kind is unknown in version 2", edited(seen, kind="top-k")),
         ("the kind is missing in version 2", {k: v for k, v in seen.items() if k != "kind"}),
         ("sizes is unknown in version 2", edited(seen, sizes="grouped")),
+    ]
+
+
+def bad_promises() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans whose promise is not written as ``a/b`` in lowest terms."""
+    plan = good_plans()["worked-example"]
+    ways = [
+        *("2/40", " 1/20", "1/20 ", "1/20\n", "1 /20", "01/20", "1/020", "+1/20", "0.05", "5%", "1/2_0"),
+        *("\uff11/20", "", "0/1", 0.05, f"1/{10**24 + 1}"),
+    ]
+    return [(f"the prior is written {json.dumps(way)}", edited(plan, promise__prior=way)) for way in ways] + [
+        ("the posterior is written 0.5", edited(plan, promise__posterior=0.5)),
+        ("the posterior is not in lowest terms", edited(plan, promise__posterior="2/4")),
     ]
 
 
@@ -451,6 +469,7 @@ def bad_clear() -> list[tuple[str, dict[str, Any]]]:
         ("the field has too few columns for group 2", edited(code, catalogue={"count": 30})),
         ("r of group 2 exceeds the field's bits", edited(rs, operators=six_bits)),
         ("too few blocks for the largest group", edited(rs, generator__blocks=3)),
+        ("a field that is larger than all groups need", edited(code, catalogue={"count": 4})),
     ]
 
 
@@ -658,10 +677,13 @@ def baskets() -> dict[str, list[tuple[str, list[str]]]]:
             ("left out itself, though it has a parent", [LATE, "drinks"]),
             ("empty", []),
             ("blanks around a name", [" beer\u3000", "\u0085\tdairy\n"]),
-            ("dropping", ["zebra", "gifts", "beer"]),
+            ("dropping", ["zebra", "gifts", "beer", "zebra"]),
         ],
         "view-items-left-out": [("left out", ["bags", LATER, "beer", LATE])],
-        "view-items-drop": [("dropped by the view", ["3", "zebra", "03", "12", "11"])],
+        "view-items-drop": [
+            ("dropped by the view", ["3", "zebra", "03", "12", "11"]),
+            ("repeats of a name that is dropped", ["zebra", "3", "zebra", " zebra"]),
+        ],
         "view-items-64-steps": [("64 steps", ["s00"]), ("equal", ["s00", "s63", "s64", "other"])],
         "view-itemsets": [
             ("two of three", ["stout", "tonic", "bread"]),
@@ -700,8 +722,7 @@ def basket_cases() -> list[dict[str, Any]]:
         for case, names in cases:
             dropping = case == "dropping"
             if dropping:
-                raw = Baskets.from_sets([names], Catalogue(sorted(names)))
-                found = apply_view(raw, plan, unknown="drop")[0].items.tolist()
+                found = view_baskets([names], plan, unknown="drop")[0].items.tolist()
             else:
                 found = view_transaction(names, plan)
             made.append({"plan": name, "case": case, "names": names, "dropping": dropping, "transaction": found})
@@ -722,6 +743,9 @@ def bad_baskets() -> list[dict[str, Any]]:
         ("view-items", "a name of blanks", ["\u2003"]),
         ("view-items", "a control character in a name", ["be\u0007er"]),
         ("view-items-drop", "an empty name, though others are dropped", [""]),
+        ("view-items-drop", "a name twice, though others are dropped", ["3", "3", "zebra"]),
+        ("view-items-drop", "half of a surrogate pair, though others are dropped", ["a\ud83c"]),
+        ("view-sizes-any", "a name twice where any name counts", ["a", "a"]),
         ("view-itemsets", "the name of an entry", ["b and d"]),
         ("view-sizes-counted", "a name that does not count", ["bread"]),
         ("view-sizes-any", "a control character where any name counts", ["a\u007fb"]),
