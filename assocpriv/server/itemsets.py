@@ -30,7 +30,15 @@ from assocpriv.core.view import View
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import Reports
-from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, measure, mine_levels
+from assocpriv.server.apriori import (
+    MOST_CANDIDATES,
+    STATUSES,
+    FoundItemsets,
+    Level,
+    candidates_within,
+    measure,
+    mine_levels,
+)
 from assocpriv.server.consistent import consistent_supports, sparse_covariance
 from assocpriv.server.counting import LocalCounter, Packed, Progress
 from assocpriv.server.discovery import false_discoveries_controlled
@@ -69,6 +77,9 @@ _FACTS: dict[str, Any] = {
     "groups": list,
     "levels": list,
 }
+_LEVEL_COUNTS = ("size", "candidates", "kept", "frequent")
+_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+_LEVEL_NUMBERS = (*_MAY_BE_UNKNOWN, "errors", "min_support")
 _COUNTS = ("items", "largest", "selecting_reports", "hypotheses")
 _CERTAIN_FACTS: dict[str, Any] = {"level": float, "by": str} | dict.fromkeys(_COUNTS, int)
 
@@ -459,10 +470,28 @@ def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
         raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
     if not frame["count"].between(0, facts["reports"]).all() or (frame["std_error"] < 0).any():
         raise EstimateError("a count or a standard error is out of range")
+    _check_levels(facts["levels"])
     _check_certain(frame, facts)
     counts = counts_of(frame)
     if counts.shape[1:] != (len(facts["groups"]),) or (counts.sum(axis=1) != frame["count"]).any():
         raise EstimateError("the counts of its groups do not add up")
+
+
+def _check_levels(levels: list[Any]) -> None:
+    """Refuse accounts of sizes that nothing could be said from."""
+    for level in levels:
+        whole = isinstance(level, dict) and all(type(level.get(name)) is int for name in _LEVEL_COUNTS)
+        if not whole or not all(_is_share(level.get(name), name in _MAY_BE_UNKNOWN) for name in _LEVEL_NUMBERS):
+            raise EstimateError("what it says of an itemset size is incomplete")
+        if level.get("status") not in STATUSES:
+            raise EstimateError("it decides about an itemset size in an unknown way")
+
+
+def _is_share(value: Any, may_be_unknown: bool) -> bool:
+    """Tell whether a fact is a number from 0, or null where that may be."""
+    if value is None:
+        return may_be_unknown
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _check_certain(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
@@ -485,14 +514,20 @@ def describe_undecided(facts: dict[str, Any]) -> list[str]:
     false_ones = "expect false ones among them" if certain is None else "expect false ones among those not certain"
     consequence = {"undecidable": "none are reported", "uncertain": false_ones}
     n_reports = facts["reports"] if certain is None else certain["selecting_reports"]
-    lines = []
-    for level in facts["levels"]:
-        if level["status"] in consequence:
-            error, lds = level["std_error"], level["lowest_discoverable_support"]
-            reach = "nothing below 100% is" if lds is None or lds >= 1 else f"{lds:.2%} is the lowest"
-            spread = "" if error is None else f"standard error {error:.2%}; "
-            lines.append(
-                f"itemsets of {level['size']}: {level['status']} at {facts['min_support']:.4g} from "
-                f"{n_reports:,} reports ({spread}{reach} discoverable); {consequence[level['status']]}"
-            )
-    return lines
+    return [
+        f"itemsets of {level['size']}: {level['status']} at {level['min_support']:.4g} from {n_reports:,} reports "
+        f"({_reach(level)}); {consequence[level['status']]}"
+        for level in facts["levels"]
+        if level["status"] in consequence
+    ]
+
+
+def _reach(level: dict[str, Any]) -> str:
+    """Say what the reports can tell of one itemset of a size, and of all of them."""
+    lowest, whole = level["lowest_discoverable_support"], level["level_discoverable_support"]
+    spread = "" if level["std_error"] is None else f"standard error {level['std_error']:.2%}; "
+    if lowest is None or lowest >= 1:
+        return f"{spread}nothing below 100% is discoverable"
+    asked = f"all {level['candidates']:,} counted" if level["candidates"] else "all that there are"
+    believed = "cannot be believed below 100%" if whole is None or whole >= 1 else f"can be believed from {whole:.2%}"
+    return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"
