@@ -49,7 +49,13 @@ def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed
 
 
 def support_intervals(
-    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    level: float,
+    *,
+    population: bool,
+    normal_up_to: float | None = None,
 ) -> NDArray[np.float64]:
     """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
 
@@ -59,6 +65,7 @@ def support_intervals(
         groups: whose reports they are.
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
+        normal_up_to: the J up to which normal intervals are taken, NORMAL_UP_TO by default: a higher level needs less.
     """
     n_reports, k = estimates.n_reports, sums.shape[2] - 1
     largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
@@ -71,7 +78,8 @@ def support_intervals(
     ends = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
     strata = strata_of(sums, groups)
     jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0)
-    coarse = np.flatnonzero(jump > NORMAL_UP_TO * n_reports * error)
+    limit = NORMAL_UP_TO if normal_up_to is None else normal_up_to
+    coarse = np.flatnonzero(jump > limit * n_reports * error)
     if len(coarse) and strata:
         some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
         ends[coarse] = score_intervals(some, n_reports, level, population=population)
