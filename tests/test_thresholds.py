@@ -120,24 +120,21 @@ def naive_ranks(support, low, high):
 def test_rank_sets_by_comparing_every_pair(rng, monkeypatch) -> None:
     """Ranks and their limits are those of comparing all candidates' intervals two by two, at level 1 − α/C."""
     seen = []
-    real = thresholds.support_intervals
+    real = thresholds.wide_intervals
 
     def spy(sums, estimates, groups, level, **options):
         ends = real(sums, estimates, groups, level, **options)
-        seen.append((level, sums, estimates.support, ends))
+        seen.append((level, estimates.support, ends))
         return ends
 
-    monkeypatch.setattr(thresholds, "support_intervals", spy)
+    monkeypatch.setattr(thresholds, "wide_intervals", spy)
     groups = [Group(30_000, MODEL)]
     mined = mine_largest([(NoisyCounter(30_000, rng), MODEL)], 9, 12, 2, MOST_CANDIDATES)
     ranks = rank_sets(mined, groups, 0.9, population=False)
     assert {level for level, *_ in seen} == {1 - (1 - 0.9) / mined.ranked}
-    support, ends = [], []
-    for (_, sums, estimates, found), counted in zip(seen, mined.counted, strict=True):
-        at = [int(np.flatnonzero((sums == row).all(axis=(1, 2)))[0]) for row in counted.sums]
-        support += estimates[at].tolist()
-        ends += found[at].tolist()
-    wanted = naive_ranks(support, [low for low, _ in ends], [high for _, high in ends])
+    support = np.concatenate([of_size for _, of_size, _ in seen])
+    ends = np.concatenate([of_size for *_, of_size in seen])
+    wanted = naive_ranks(support, ends[:, 0], ends[:, 1])
     every = [tuple(row) for counted in mined.counted for row in counted.itemsets.tolist()]
     for level, of_level in zip(mined.found, ranks, strict=True):
         for row, got in zip(level.itemsets.tolist(), of_level.tolist(), strict=True):
@@ -167,13 +164,13 @@ def test_rank_sets_cover_all_ranks_at_once(rng, monkeypatch) -> None:
     runs = 150
     most = binom.isf(FALSE_ALARM, runs, 0.05)
     assert uncovered(rng, runs) <= most
-    real = thresholds.support_intervals
+    real = thresholds.wide_intervals
 
     def half(sums, estimates, *arguments, **options):
         middle = estimates.support[:, None]
         return middle + (real(sums, estimates, *arguments, **options) - middle) / 2
 
-    monkeypatch.setattr(thresholds, "support_intervals", half)
+    monkeypatch.setattr(thresholds, "wide_intervals", half)
     assert uncovered(rng, runs) > most
 
 

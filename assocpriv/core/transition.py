@@ -61,7 +61,12 @@ def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
         EstimateError: k is not in 1..m.
     """
     _check_size(operator, k)
-    return [[_transition(operator, k, to, held) for held in range(k + 1)] for to in range(k + 1)]
+    return [list(row) for row in _transition_rows(operator, k)]
+
+
+@lru_cache(maxsize=256)
+def _transition_rows(operator: AnyOperator, k: int) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(_transition(operator, k, to, held) for held in range(k + 1)) for to in range(k + 1))
 
 
 def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:

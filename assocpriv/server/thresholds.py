@@ -43,13 +43,12 @@ from assocpriv.server.apriori import (
     mine_levels,
     uncounted_level,
 )
+from assocpriv.server.counting import CountingBackend
 from assocpriv.server.estimate import Group, SupportEstimates, estimate_supports
-from assocpriv.server.intervals import support_intervals
+from assocpriv.server.intervals import wide_intervals
 from assocpriv.server.limits import level_discoverable_support
 
 _STEPS = 30  # three or four do, unless errors grow with the support that is looked at
-# simultaneous intervals reach 5 to 6 standard errors: at this J (intervals.py) their tails are 12% off at most
-_NORMAL_UP_TO = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +95,7 @@ def mine_believable(collections: Collections, n_items: int, max_itemset: int, mo
         EstimateError: as :func:`mine_for`.
     """
     groups = groups_with_reports(collections)
+    collections = [(_SinglesOnce(counter), model) for counter, model in collections]
     needed = {k: level_discoverable_support(groups, k, n_items if k == 1 else 1) for k in range(1, max_itemset + 1)}
     left_out: set[int] = set()
     support = 0.0
@@ -109,6 +109,27 @@ def mine_believable(collections: Collections, n_items: int, max_itemset: int, mo
         if not needed:
             break
     return Mined(found, levels, support)
+
+
+class _SinglesOnce:
+    """Counts itemsets as another counter does, the single items once: those are the same however often one mines."""
+
+    def __init__(self, counter: CountingBackend) -> None:
+        self._counter = counter
+        self._singles: NDArray[np.int64] | None = None
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports."""
+        return self._counter.n_reports
+
+    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports showing all items of each itemset, int64 (itemsets,)."""
+        if itemsets.shape[1] > 1:
+            return self._counter.count(itemsets)
+        if self._singles is None:
+            self._singles = self._counter.count(itemsets)
+        return self._singles
 
 
 def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
@@ -203,12 +224,9 @@ def rank_sets(
     level = 1 - (1 - confidence_level) / max(mined.ranked, 1)
     support, ends = [np.empty(0)], [np.empty((0, 2))]
     for counted in mined.counted:
-        # the intervals of single items depend on one count, so that few are to be computed
-        sums, places = np.unique(counted.sums, axis=0, return_inverse=True)
-        estimates = estimate_supports(sums, groups)
-        among = support_intervals(sums, estimates, groups, level, population=population, normal_up_to=_NORMAL_UP_TO)
-        support.append(estimates.support[places])
-        ends.append(among[places])
+        estimates = estimate_supports(counted.sums, groups)
+        support.append(estimates.support)
+        ends.append(wide_intervals(counted.sums, estimates, groups, level, population=population))
     return _places_of(mined, np.concatenate(support), np.concatenate(ends))
 
 
