@@ -299,6 +299,79 @@ def test_mine_options(home: Path) -> None:
     assert shown[-1].startswith("… and ")
 
 
+def test_the_lowest_minimum_support(home: Path, tmp_path: Path) -> None:
+    """With auto the support taken is said, every size mined at it is decided; so in files and simulations."""
+    record = run_json("mine", home / "r.parquet", "--min-support", "auto", "-o", tmp_path / "i.csv")
+    assert record["auto"] is True
+    assert {level["status"] for level in record["levels"]} == {"decided"}
+    figures = [level["level_discoverable_support"] for level in record["levels"]]
+    assert record["min_support"] >= max(figures)
+    shown = run("mine", home / "r.parquet", "--min-support", "auto", "--top", 2).stdout.splitlines()
+    assert shown[1].startswith(f"minimum support {record['min_support']:.4%}: the lowest at which")
+    assert shown[-1].startswith("… and ")
+    assert shown[1] in run("inspect", tmp_path / "i.csv").stdout
+    tried = ["simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "auto", "--seed", 1]
+    tried_record = run_json(*tried)
+    assert tried_record["auto"] is True
+    assert all(row["true_support"] > 0 for row in tried_record["itemsets"] if row["frequent"])
+    assert f"minimum support {tried_record['min_support']:.4%}: the lowest" in run(*tried).stdout
+
+
+def test_the_largest_estimates(home: Path, tmp_path: Path) -> None:
+    """Without a minimum support --top mines the largest estimates of all sizes, each with the ranks it may have."""
+    record = run_json("mine", home / "r.parquet", "--top", 4, "-o", tmp_path / "i.parquet")
+    listed = sorted((row for row in record["itemsets"] if row["frequent"]), key=lambda row: row["rank"])
+    assert [row["rank"] for row in listed] == [1, 2, 3, 4]
+    assert [row["support"] for row in listed] == sorted((row["support"] for row in listed), reverse=True)
+    assert {tuple(row["itemset"]) for row in listed} == {("0",), ("1",), ("2",), ("1", "2")}
+    assert all(row["rank_low"] <= row["rank"] <= row["rank_high"] for row in record["itemsets"])
+    assert record["top"] == {"wanted": 4, "ranked": sum(level["candidates"] for level in record["levels"])}
+    shown = run("mine", home / "r.parquet", "--top", 4).stdout.splitlines()
+    assert shown[1].startswith(f"the 4 largest estimates of {record['top']['ranked']:,} itemsets counted")
+    first = listed[0]
+    assert shown[3].lstrip().startswith(f"1 ({first['rank_low']}–{first['rank_high']})")
+    assert [line.rsplit("  ", 1)[1] for line in shown[3:7]] == [", ".join(row["itemset"]) for row in listed]
+    assert len(shown) == 7
+    assert shown[1] in run("inspect", tmp_path / "i.parquet").stdout
+    assert run_json("rules", tmp_path / "i.parquet", "--min-confidence", "50%")["rules"]
+    for key in ("rank", "rank_low", "rank_high", "wanted", "ranked", "auto", *record["levels"][0]):
+        assert f"`{key}`" in section("assocpriv mine")
+
+
+def test_what_to_mine_must_be_said(home: Path, tmp_path: Path) -> None:
+    """Without a minimum support and --top, or with none wanted, usage names both and auto; words are refused."""
+    for more in ([], ["--top", 0]):
+        message = refused_without_output(tmp_path, "mine", home / "r.parquet", *more, status=2)
+        assert all(word in message for word in ("--min-support S", "--min-support auto", "--top K"))
+    assert "'many'" in refused("mine", home / "r.parquet", "--top", "many", status=2)
+    assert "minimum support" in refused("mine", home / "r.parquet", "--min-support", "some")
+    assert "did not choose" in refused("mine", home / "r.parquet", "--top", 3, "--certain", "95%")
+    plan = ["plan", "--items", 30, "--transaction-size", 5, "--prior", "5%", "--posterior", "5.01%"]
+    run(*plan, "-o", tmp_path / "p.json")
+    run("randomize", home / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet")
+    for wanted in (["--min-support", "auto"], ["--top", 3]):
+        assert "decide about no itemset below a support of 100%" in refused("mine", tmp_path / "r.parquet", *wanted)
+
+
+def test_both_figures_of_what_can_be_discovered(home: Path, tmp_path: Path) -> None:
+    """Plans and answers tell the figure of one itemset, and of all of its size, which is never the lower one."""
+    record = run_json(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--reports", 50_000)
+    one, whole = record["lowest_discoverable_support"], record["level_discoverable_support"]
+    assert list(one) == list(whole)
+    assert all(one[k] <= whole[k] for k in one)
+    shown = run(*PLAN_ARGUMENTS, "-o", tmp_path / "q.json", "--reports", 50_000).stdout
+    for k, name in (("1", "single items (12)"), ("2", "pairs (66)")):
+        assert re.search(f"{one[k]:.3%} +{whole[k]:.3%}  {re.escape(name)}", shown)
+    question = ["ask", home / "r.parquet", "--itemset", "1", "--itemset", "2", "--rule", "1=>2"]
+    answers = run_json(*question)
+    names = ["lowest_discoverable_support", "asked_discoverable_support", "level_discoverable_support"]
+    assert [list(answers[name]) for name in names] == [["1", "2"]] * 3
+    for k in ("1", "2"):
+        figures = [answers[name][k] for name in names]
+        assert figures == sorted(figures)
+    assert f"pairs: the lowest discoverable support is {answers[names[0]]['2']:.3%} of one" in run(*question).stdout
+
+
 def test_certain_and_consistent(home: Path, tmp_path: Path) -> None:
     """What is certain is marked and explained, in itemsets and rules; new columns go through files and inspect."""
     question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%", "--consistent"]

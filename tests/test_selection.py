@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import Z_LIMIT
+from scipy.special import ndtr
 
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
+from assocpriv.core.transition import SupportModel
 from assocpriv.core.view import View
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.planner import make_plan
@@ -20,11 +22,13 @@ from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.server import itemsets as itemsets_module
 from assocpriv.server.discovery import false_discoveries_controlled
-from assocpriv.server.intervals import NORMAL_UP_TO
+from assocpriv.server.estimate import Group, estimate_supports
+from assocpriv.server.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, wide_intervals
 from assocpriv.server.itemsets import describe_undecided, mine, mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.query import ask
 from assocpriv.server.rules import association_rules
 from assocpriv.server.selection import ReportPart, all_itemsets, all_rules, choosing
+from assocpriv.server.tails import score_intervals
 
 BLOCK = 3  # items that go together
 
@@ -269,6 +273,28 @@ def test_normal_intervals_where_many_reports_decide(monkeypatch: pytest.MonkeyPa
         off = np.abs(score[end] - table[end]) / table["std_error"]
         assert 0 < off.max() < 4 * NORMAL_UP_TO
     assert (table["ci_low"] >= 0).all()
+
+
+def test_wide_intervals_are_never_too_short() -> None:
+    """At a million intervals' level they hold the score intervals, by half an error more at most, or are them."""
+    plan = make_plan(1_000, 2, Breach("1%", "99%"), reports=300_000, kind="independent")
+    model = SupportModel.of(plan.operator)
+    level, took = 1 - 2 * float(ndtr(-5.4)), set()
+    for n_reports in (20_000, 300_000, 30_000_000):
+        groups = [Group(n_reports, model)]
+        chance = np.array([float(row[0]) for row in model.transition(2)])
+        partial = np.random.default_rng(5).multinomial(n_reports, chance, 200)
+        sums = np.stack([partial.sum(axis=1), partial[:, 1] + 2 * partial[:, 2], partial[:, 2]], axis=1)[:, None, :]
+        estimates = estimate_supports(sums, groups)
+        wide = wide_intervals(sums, estimates, groups, level, population=False)
+        score = score_intervals(strata_of(sums, groups), n_reports, level, population=False)
+        error = estimates.std_error(population=False)
+        longer = (wide[:, 1] - score[:, 1]) / error
+        assert (longer >= -1e-6).all()
+        assert (longer <= 2 * LONGER_BY).all()
+        assert (wide[:, 0] <= score[:, 0] + 1e-6 * error).all()
+        took.add(bool((longer > 1e-3).any()))
+    assert took == {True, False}
 
 
 # ---- consistent supports

@@ -178,8 +178,9 @@ def randomize_file(
 
 def mine(
     reports: Reports | str | Path | Iterable[str | Path],
-    min_support: float | str,
+    min_support: float | str | None = None,
     *,
+    top: int | None = None,
     max_itemset: int | None = None,
     certain: float | str | None = None,
     certain_by: str = "split",
@@ -196,7 +197,10 @@ def mine(
 
     Args:
         reports: reports, a report file, a folder of them, or a list of files.
-        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, the lowest at which what is found can be believed,
+            of each size that these reports can decide at all.
+        top: instead of a minimum support, how many itemsets of the largest estimates are wanted; what ties with the
+            last of them comes too. Each gets its rank among all that were counted, and the ranks that it may have.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
         certain: also test which itemsets are frequent, such that among those called certain the expected share of
             false ones is at most 1 less this: ``"95%"`` allows 5%.
@@ -214,8 +218,9 @@ def mine(
         One row an itemset: ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``, ``ci_high``,
         ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
         pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
-        ``certain``, and ``consistent_support``. ``write_itemsets`` keeps the table with what ``association_rules``
-        needs of it.
+        ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
+        lie between these with a probability of at least ``confidence_level``). ``write_itemsets`` keeps the table with
+        what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -228,6 +233,7 @@ def mine(
     frame = mined.mine(
         collection,
         min_support,
+        top=top,
         max_itemset=max_itemset,
         certain=certain,
         certain_by=certain_by,
@@ -348,7 +354,7 @@ def simulate(
     Args:
         baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
         plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
         seed: makes the run repeatable; the operating system's entropy by default.
         unknown: as for :func:`randomize_baskets`.

@@ -9,7 +9,9 @@ import click
 from assocpriv.apps.cli_rounds import WANTED, refuse_given, require, run_rounds_simulation
 from assocpriv.apps.console import read_told, say, show_result
 from assocpriv.apps.options import (
+    LEAST_SUPPORT,
     PATH,
+    ROWS,
     basket_options,
     force_option,
     format_option,
@@ -17,14 +19,11 @@ from assocpriv.apps.options import (
 )
 from assocpriv.apps.progress import Progress
 
-_LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
-_ROWS = 50
-
 
 @click.command()
 @click.argument("baskets", type=PATH)
 @click.option("--plan", "plan_path", type=PATH, help="The plan to try; required without --rounds.")
-@click.option("--min-support", help=f"{_LEAST_SUPPORT} Required without --rounds.")
+@click.option("--min-support", help=f"{LEAST_SUPPORT} auto: as for mine. Required without --rounds.")
 @click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
 @click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
 @click.option("--prior", help="With --rounds: belief before a report, as 5%.")
@@ -34,7 +33,7 @@ _ROWS = 50
 @click.option(
     "--top",
     type=click.IntRange(0),
-    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {_ROWS}, with --rounds {WANTED}]",
+    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {ROWS}, with --rounds {WANTED}]",
 )
 @json_option
 def simulate(
@@ -66,7 +65,7 @@ def simulate(
     from assocpriv.client.sampling import count_sizes, sampling_loss
     from assocpriv.files.plans import read_plan
     from assocpriv.lab.simulate import simulate as run
-    from assocpriv.server.itemsets import check_max_itemset, check_min_support, describe_undecided, mining_facts
+    from assocpriv.server.itemsets import check_aim, check_max_itemset, describe_undecided, mining_facts
 
     if rounds is not None:
         refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
@@ -82,7 +81,7 @@ def simulate(
     assert plan_path is not None
     assert min_support is not None
     made = read_plan(plan_path)
-    check_min_support(min_support)
+    check_aim(min_support, None)
     check_max_itemset(made, max_itemset)
     transactions = read_told(baskets, format_, made, unknown, repeats, empty)
     say(loss_lines(sampling_loss(count_sizes(transactions), made)))
@@ -90,7 +89,7 @@ def simulate(
     result = run(transactions, made, min_support, max_itemset=max_itemset, seed=seed, progress=Progress())
     say(f"warning: {line}" for line in describe_undecided(mining_facts(result.itemsets)))
     show_result(
-        as_json, lambda: simulation_record(result), lambda: simulation_lines(result, _ROWS if top is None else top)
+        as_json, lambda: simulation_record(result), lambda: simulation_lines(result, ROWS if top is None else top)
     )
 
 
@@ -161,7 +160,8 @@ def quest(
 @click.option("--prior", default="5%", show_default=True, help="As for assocpriv plan.")
 @click.option("--posterior", default="50%", show_default=True, help="As for assocpriv plan.")
 @click.option(
-    "--min-support", help="As for assocpriv mine.  [default: 2%, or the lowest discoverable support if that is higher]"
+    "--min-support",
+    help="As for assocpriv mine.  [default: 2%, or what reports can be believed from if that is higher]",
 )
 @click.option("--min-confidence", default="60%", show_default=True, help="Least confidence of a rule.")
 @click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")

@@ -7,7 +7,15 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import say, show_result
-from assocpriv.apps.options import PATH, force_option, json_option, memory_option, min_support_option, top_option
+from assocpriv.apps.options import (
+    LEAST_SUPPORT,
+    PATH,
+    ROWS,
+    force_option,
+    json_option,
+    memory_option,
+    top_option,
+)
 from assocpriv.apps.progress import Progress
 
 _ARROW = "=>"
@@ -21,7 +29,7 @@ output_option = click.option("-o", "--output", type=PATH, help="File to write: .
 
 @click.command()
 @reports_argument
-@min_support_option()
+@click.option("--min-support", metavar="S", help=f"{LEAST_SUPPORT} auto: the lowest at which finds can be believed.")
 @click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
 @click.option("--certain", metavar="C", help="Mark itemsets that are frequent for sure, as 95%: at most 5% false ones.")
 @click.option(
@@ -36,12 +44,18 @@ output_option = click.option("-o", "--output", type=PATH, help="File to write: .
 @population_option
 @memory_option
 @output_option
-@top_option
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    metavar="K",
+    help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
+    f"Else the rows shown as text.  [default: {ROWS}]",
+)
 @force_option
 @json_option
 def mine(
     reports: tuple[Path, ...],
-    min_support: str,
+    min_support: str | None,
     max_itemset: int | None,
     certain: str | None,
     certain_by: str,
@@ -50,7 +64,7 @@ def mine(
     population: bool,
     memory: int | None,
     output: Path | None,
-    top: int,
+    top: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -59,6 +73,8 @@ def mine(
     \b
     Example:
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv mine reports.parquet --min-support auto
+      assocpriv mine reports.parquet --top 64
       assocpriv mine reports.parquet --min-support 2% --certain 95%
     """
     from assocpriv.apps import show
@@ -67,12 +83,20 @@ def mine(
     from assocpriv.server import itemsets as mined
     from assocpriv.server.table_files import itemset_records
 
+    if min_support is None and not top:
+        raise click.UsageError(
+            "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
+            "from 1 (the K itemsets of the largest estimates)"
+        )
+    wanted = top if min_support is None else None
+    mined.check_aim(min_support, wanted)
     _check_output(output, force, reports)
     collection = read_reports(reports)
     compile_told(COUNTING)
     frame = mined.mine(
         collection,
         min_support,
+        top=wanted,
         max_itemset=max_itemset,
         certain=certain,
         certain_by=certain_by,
@@ -89,7 +113,11 @@ def mine(
     show_result(
         as_json,
         lambda: facts | {"itemsets": itemset_records(frame)},
-        lambda: [show.meaning_line(facts), *show.itemset_lines(frame, top)],
+        lambda: [
+            show.meaning_line(facts),
+            *show.threshold_lines(facts),
+            *show.itemset_lines(frame, len(frame) if wanted else ROWS if top is None else top),
+        ],
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from assocpriv.apps import show
 from assocpriv.apps.progress import Progress
+from assocpriv.apps.show_limits import LEVEL, limits_of
 from assocpriv.apps.simulation import missed_lines, score_line, simulation_record
 from assocpriv.apps.warm_up import compile_told
 from assocpriv.client.basket_files import read_baskets
@@ -19,13 +20,19 @@ from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import FileError
 from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach, parse_probability
-from assocpriv.core.transition import SupportModel
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.server.itemsets import check_min_support, describe_undecided, mining_facts, write_itemsets
+from assocpriv.server.itemsets import (
+    AUTO,
+    check_aim,
+    check_min_support,
+    describe_undecided,
+    mining_facts,
+    write_itemsets,
+)
 from assocpriv.server.rules import association_rules, rule_records, write_rules
 
 if TYPE_CHECKING:
@@ -59,7 +66,7 @@ def run_demo(
     """
     promise = Breach(prior, posterior)
     if min_support is not None:
-        check_min_support(min_support)
+        check_aim(min_support, None)
     parse_probability(min_confidence, "the minimum confidence")
     paths = _prepare(output, force)
     progress, seconds = Progress(), {}
@@ -73,7 +80,8 @@ def run_demo(
     for line in ["", *show.plan_lines(plan, len(raw)), *show.loss_lines(sampling_loss(count_sizes(raw), plan))]:
         say(line)
     chosen = min_support if min_support is not None else _reachable_support(plan, len(raw))
-    say(f"minimum support {float(parse_probability(chosen, 'the minimum support')):.3%}")
+    if chosen != AUTO:
+        say(f"minimum support {check_min_support(chosen):.3%}")
     compile_told()
     result = simulate(raw, plan, chosen, seed=seed, progress=progress)
     seconds |= result.seconds
@@ -93,10 +101,9 @@ def run_demo(
 
 
 def _reachable_support(plan: Plan, n_reports: int) -> str:
-    """Return 2%, or a support that this many reports can discover for every size (100% if there is none)."""
-    model = SupportModel.of(plan.operator)
-    lds = max(model.lowest_discoverable_support(k, n_reports) for k in range(1, plan.itemset_size + 1))
-    return f"{min(max(math.ceil(lds * 1000) / 1000, 0.02), 1.0)}" if lds < 1 else "1"
+    """Return 2%, or a support from which finds of every size can be believed (100% if there is none)."""
+    least = max(limits_of(plan, n_reports)[LEVEL].values())
+    return f"{min(max(math.ceil(least * 1000) / 1000, 0.02), 1.0)}" if least < 1 else "1"
 
 
 def _prepare(output: Path, force: bool) -> list[Path]:
@@ -138,6 +145,7 @@ def _with_truth(rules: "pd.DataFrame", result: Simulation) -> None:
 def _result_lines(result: Simulation, rules: "pd.DataFrame", top: int) -> list[str]:
     itemsets = result.itemsets
     lines = ["", "Found in the reports; true: support within the sampled items, raw: in the whole baskets"]
+    lines += show.threshold_lines(mining_facts(itemsets))
     for k in sorted(set(itemsets["length"])):
         lines += ["", *show.itemset_lines(itemsets[itemsets["length"] == k], top)]
     if not itemsets["frequent"].any():

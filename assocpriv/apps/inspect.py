@@ -110,6 +110,7 @@ def _itemsets(path: Path, _reports_planned: int) -> Description | None:
             f"{len(frame):,} itemsets mined with plan {facts['plan_id'][:16]}…, minimum support "
             f"{facts['min_support']:.4g}",
             show.meaning_line(facts),
+            *show.threshold_lines(facts),
             *show.itemset_lines(frame, 20),
         ]
 

@@ -25,7 +25,9 @@ def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
-top_option = click.option("--top", type=click.IntRange(0), default=50, show_default=True, help="Rows shown as text.")
+LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
+ROWS = 50
+top_option = click.option("--top", type=click.IntRange(0), default=ROWS, show_default=True, help="Rows shown as text.")
 PATH = click.Path(path_type=Path)
 format_option = click.option(
     "--format",
@@ -84,14 +86,3 @@ memory_option = click.option(
     help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-
-
-def min_support_option(default: str | None = None) -> Callable[[_F], _F]:
-    """Return the option --min-support, required unless it has a default."""
-    # click takes default=None for a value: the option would not be required
-    given: dict[str, Any] = {"required": True} if default is None else {"default": default, "show_default": True}
-    return click.option(
-        "--min-support",
-        help="Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items.",
-        **given,
-    )

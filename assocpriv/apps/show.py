@@ -5,13 +5,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from assocpriv.apps.show_liars import influence_lines, influence_record
+from assocpriv.apps.show_limits import (
+    LEVEL,
+    LOWEST,
+    discoverable,
+    finite,
+    itemsets_of,
+    limit_lines,
+    limit_records,
+    limits_of,
+)
 from assocpriv.client.sampling import SamplingLoss
 from assocpriv.core.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
-from assocpriv.core.transition import SupportModel
-from assocpriv.server.estimate import Group, lowest_discoverable_support
+from assocpriv.server.itemsets import sizes_of, sure_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,25 +72,9 @@ def plan_record(plan: Plan, reports: int, group_reports: Sequence[int] | None = 
         "report_bits": plan.report_bits,
         "report_bytes": plan.report_bytes,
         "reports": reports,
-        "lowest_discoverable_support": _finite(_limits(plan, reports, group_reports)),
+        **limit_records(limits_of(plan, reports, group_reports)),
         "influence": influence_record(plan, reports),
     } | in_clear
-
-
-def _finite(limits: dict[int, float]) -> dict[str, float | None]:
-    """Write figures by itemset size as JSON content, which has no infinity."""
-    return {str(k): limit if math.isfinite(limit) else None for k, limit in limits.items()}
-
-
-def _limits(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> dict[int, float]:
-    """Return the lowest discoverable supports by itemset size."""
-    sizes = range(1, plan.itemset_size + 1)
-    if group_reports and any(group_reports):
-        models = [SupportModel.of(group.operator) for group in plan.groups]
-        groups = [Group(n, model) for n, model in zip(group_reports, models, strict=True)]
-        return {k: lowest_discoverable_support(groups, k) for k in sizes}
-    model = SupportModel.of(plan.operator)
-    return {k: model.lowest_discoverable_support(k, reports) for k in sizes}
 
 
 def _group_records(plan: Plan, reports: int, group_reports: Sequence[int] | None) -> list[dict[str, Any]]:
@@ -91,7 +86,7 @@ def _group_records(plan: Plan, reports: int, group_reports: Sequence[int] | None
             "default_probability": format_fraction(group.independent.default_probability),
             "pattern": group.operator.pattern,
             "amplification": format_fraction(group.amplification),
-            "lowest_discoverable_support": _finite(_limits(group, reports)),
+            **limit_records(limits_of(group, reports)),
             "influence": influence_record(group, reports),
         }
         for place, group in enumerate(plan.groups)
@@ -120,7 +115,7 @@ def plan_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None = N
         f"from {reports:,} reports, within at most {plan.transaction_size} sampled items a basket, "
         "the lowest discoverable support is",
     ]
-    return lines + _limit_lines(plan, reports) + influence_lines(plan, reports)
+    return lines + limit_lines(limits_of(plan, reports), plan.n_items) + influence_lines(plan, reports)
 
 
 def _promise_lines(plan: Plan) -> list[str]:
@@ -176,7 +171,7 @@ def _group_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None) 
         + "".join(f" {name:>14}" for name in names)
     ]
     for record in _group_records(plan, reports, group_reports):
-        limits = [_percent(limit) for limit in record["lowest_discoverable_support"].values()]
+        limits = [discoverable(limit) for limit in record[LOWEST].values()]
         lines.append(
             f"            {record['size']:>4}"
             + (f" {record['reports']:>12,}" if group_reports else "")
@@ -184,20 +179,13 @@ def _group_lines(plan: Plan, reports: int, group_reports: Sequence[int] | None) 
             + "".join(f" {limit:>14}" for limit in limits)
         )
     lines.append(
-        f"            lowest discoverable support were all of {reports:,} reports of that size, within at most "
-        f"{plan.transaction_size} sampled items a basket"
+        f"            lowest discoverable support of one itemset were all of {reports:,} reports of that size, within "
+        f"at most {plan.transaction_size} sampled items a basket"
     )
     if group_reports and any(group_reports):
         lines += ["of these reports together, the lowest discoverable support is"]
-        lines += [
-            f"            {_percent(limit)} for {name}"
-            for limit, name in zip(_limits(plan, reports, group_reports).values(), names, strict=True)
-        ]
+        lines += limit_lines(limits_of(plan, reports, group_reports), plan.n_items)
     return lines
-
-
-def _percent(share: float | None) -> str:
-    return "none" if share is None or share >= 1 else f"{share:.3%}"
 
 
 def _size_of(plan: Plan) -> str:
@@ -214,24 +202,10 @@ def _insertion_of(operator: AnyOperator) -> str:
     return f"default probability {format_fraction(operator.default_probability)}"
 
 
-def _limit_lines(plan: Plan, reports: int) -> list[str]:
-    limits = list(_limits(plan, reports).values())
-    texts = [f"{lds:.3%}" if lds < 1 else "none: nothing below 100% can be discovered" for lds in limits]
-    names = [itemsets_of(k + 1) for k in range(len(texts))]
-    if len(set(texts)) == 1:  # as at ρ = 1/2, where a report is as noisy for every size
-        return [f"            {texts[0]} for {', '.join(names)} alike"]
-    return [f"            {text} for {name}" for text, name in zip(texts, names, strict=True)]
-
-
 def figure_up(value: float) -> str:
     """Write a figure of privacy with at least six digits, rounded up."""
     digits = 6 - math.floor(math.log10(value)) - 1
     return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
-
-
-def itemsets_of(k: int) -> str:
-    """Name itemsets of one size."""
-    return {1: "single items", 2: "pairs", 3: "triples"}.get(k, f"itemsets of {k}")
 
 
 def loss_lines(loss: SamplingLoss) -> list[str]:
@@ -258,9 +232,9 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
         {
             "transaction_size": row.transaction_size,
             "longer_share": row.longer,
-            "surviving_support": _finite(row.surviving),
-            "lowest_discoverable_support": _finite(row.lowest_discoverable_support),
-            "lowest_raw_support": _finite(row.lowest_raw_support),
+            "surviving_support": finite(row.surviving),
+            LOWEST: finite(row.lowest_discoverable_support),
+            "lowest_raw_support": finite(row.lowest_raw_support),
             "proposed": row.proposed,
         }
         for row in rows
@@ -280,8 +254,8 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     for row in rows:
         shown = [
             [f"{share:.1%}" for share in row.surviving.values()],
-            [_percent(limit) for limit in row.lowest_discoverable_support.values()],
-            [_percent(limit) for limit in row.lowest_raw_support.values()],
+            [discoverable(limit) for limit in row.lowest_discoverable_support.values()],
+            [discoverable(limit) for limit in row.lowest_raw_support.values()],
         ]
         cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
         lines.append(f"{row.transaction_size:>3} {row.longer:7.1%}{cells}" + ("  ← proposed" if row.proposed else ""))
@@ -294,27 +268,55 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
 
 
 def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
-    """Show itemsets, frequent ones only, with the truth where the table holds it, and what is certain marked."""
+    """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
     facts = frame.attrs["assocpriv"]
     certain = facts.get("certain")
-    shown = frame[frame["frequent"] if certain is None else frame["frequent"] | frame["certain"]]
-    more = {name: label for name, label in _MORE_COLUMNS.items() if name in frame.columns}
-    lines = [_support_header(facts) + "".join(f" {label:>8}" for label in more.values()) + "  itemset"]
-    for row in shown.head(top).to_dict("records"):
-        line = _support_line(row) + "".join(f" {row[name]:{max(8, len(label))}.3%}" for name, label in more.items())
-        if certain is not None:
-            lines.append(f"{line}  {'* ' if row['certain'] else '  '}{', '.join(sorted(row['itemsets']))}")
-            continue
-        mark = "  ?" if row["support"] < 4 * row["std_error"] else ""
-        lines.append(f"{line}  {', '.join(sorted(row['itemsets']))}{mark}")
-    if any(line.endswith("  ?") for line in lines):
-        lines.append("?: below four standard errors, so it may be nothing")
+    if certain is None:
+        shown = frame[frame["frequent"]]
+        sure, marks, others = sure_rows(shown), ("", "  ?"), _not_sure(shown, facts)
+    else:
+        shown = frame[frame["frequent"] | frame["certain"]]
+        sure, marks, others = shown["certain"].to_numpy(np.bool_), ("* ", "  "), "not certain:"
+    by_rank = shown["rank"].to_numpy() if "rank" in shown.columns else np.arange(len(shown))
+    n_sure = int(sure.sum())
+    lines = [_itemset_header(frame)]
+    for place, row in enumerate(shown.iloc[np.lexsort((by_rank, ~sure))[:top]].to_dict("records")):
+        if place == n_sure:
+            lines.append(others)
+        names, mark = ", ".join(sorted(row["itemsets"])), marks[0 if place < n_sure else 1]
+        lines.append(
+            f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
+        )
     lines += _rest(len(shown), top)
     if certain is not None:
         lines += _claim_lines(
             int(frame["certain"].sum()), certain, "itemsets", f"support below {100 * facts['min_support']:.6g}%"
         )
     return lines
+
+
+def _itemset_header(frame: "pd.DataFrame") -> str:
+    more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
+    rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
+    return f"{rank}{_support_header(frame.attrs['assocpriv'])}{more}  itemset"
+
+
+def _itemset_line(row: dict[Any, Any]) -> str:
+    more = "".join(f" {row[name]:{max(8, len(label))}.3%}" for name, label in _MORE_COLUMNS.items() if name in row)
+    rank = ""
+    if "rank" in row:
+        place = f"{row['rank']:,} ({row['rank_low']:,}–{row['rank_high']:,})"
+        rank = f"{place:>15}  "
+    return f"{rank}{_support_line(row)}{more}"
+
+
+def _not_sure(shown: "pd.DataFrame", facts: dict[str, Any]) -> str:
+    """Say what itemsets are that stand below what is sure."""
+    sizes = set(sizes_of(shown).tolist())
+    asked = ", ".join(
+        f"{level['errors']:.1f} for {itemsets_of(level['size'])}" for level in facts["levels"] if level["size"] in sizes
+    )
+    return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
 
 
 def _support_header(facts: dict[str, Any]) -> str:
@@ -333,6 +335,28 @@ def _claim_lines(found: int, certain: dict[str, Any], what: str, false: str) -> 
     if not found:
         return [f"*: none is certain; {rests}"]
     return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
+
+
+def threshold_lines(facts: dict[str, Any]) -> list[str]:
+    """Say which minimum support was taken where none was given, and of which sizes."""
+    if facts.get("auto"):
+        return [
+            f"minimum support {facts['min_support']:.4%}: the lowest at which all that is found can be believed, of "
+            "each size that these reports can decide"
+        ]
+    if facts.get("top") is None:
+        return []
+    levels = [level for level in facts["levels"] if level["status"] != "undecidable"]
+    lines = [
+        f"the {facts['top']['wanted']:,} largest estimates of {facts['top']['ranked']:,} itemsets counted; rank (and "
+        f"the ranks it may have, of all itemsets at once with {100 * facts['confidence_level']:.4g}% confidence)"
+    ]
+    lines += [
+        f"{itemsets_of(level['size'])}: only from {level['min_support']:.3%} up, two standard errors"
+        for level in levels
+        if level["min_support"] > facts["min_support"]
+    ]
+    return lines
 
 
 def meaning_line(facts: dict[str, Any]) -> str:
@@ -392,6 +416,13 @@ def answer_lines(answers: "Answers") -> list[str]:
             f"{_rule_line(row)}  {row['confidence_ci_low']:7.1%}–{row['confidence_ci_high']:7.1%}  {_sides(row)}"
             for row in answers.rules.to_dict("records")
         ]
+    facts = answers.facts
+    for k in facts[LOWEST]:
+        one, asked, whole = (discoverable(facts[name][k]) for name in (LOWEST, "asked_discoverable_support", LEVEL))
+        lines.append(
+            f"{itemsets_of(int(k))}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
+            f"asked, {whole} of all there are"
+        )
     return lines
 
 

@@ -3,7 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.show import figure_up, itemsets_of, plan_lines, plan_record
+from assocpriv.apps.show import figure_up, plan_lines, plan_record
+from assocpriv.apps.show_limits import itemsets_of
 from assocpriv.core.plan import IN_CLEAR
 from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.core.transition import SupportModel

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.show import itemset_lines
+from assocpriv.apps.show import itemset_lines, threshold_lines
 from assocpriv.lab.simulate import Simulation
 from assocpriv.server.itemsets import mining_facts
 from assocpriv.server.table_files import itemset_records
@@ -57,6 +57,7 @@ def simulation_lines(result: Simulation, top: int) -> list[str]:
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
         "true: support within the sampled items, what is estimated; raw: support in the whole baskets",
+        *threshold_lines(result.itemsets.attrs["assocpriv"]),
         *itemset_lines(result.itemsets, top),
         *missed_lines(result.missed, top),
         score_line(result),

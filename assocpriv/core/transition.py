@@ -36,6 +36,7 @@ from assocpriv.core.operator import AnyOperator, Operator
 
 # below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate
 SMALLEST_CONTRAST = Fraction(1, 10**9)
+ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset discoverable
 
 
 def keep_all_probability(size_distribution: Sequence[Fraction], i: int) -> Fraction:
@@ -60,7 +61,12 @@ def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
         EstimateError: k is not in 1..m.
     """
     _check_size(operator, k)
-    return [[_transition(operator, k, to, held) for held in range(k + 1)] for to in range(k + 1)]
+    return [list(row) for row in _transition_rows(operator, k)]
+
+
+@lru_cache(maxsize=256)
+def _transition_rows(operator: AnyOperator, k: int) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(_transition(operator, k, to, held) for held in range(k + 1)) for to in range(k + 1))
 
 
 def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:
@@ -143,9 +149,9 @@ def _check_size(operator: AnyOperator, k: int) -> None:
         raise EstimateError(f"itemset size must be in 1..{operator.size} (the plan's transaction size), got {k}")
 
 
-def lowest_support(outside: Any, inside: Any, n_reports: int) -> Any:
-    """Solve s² = 16/N · ((1−s)·outside + s·inside) for the positive root; arrays work elementwise."""
-    scale = 16.0 / n_reports
+def lowest_support(outside: Any, inside: Any, n_reports: int, errors: float = ERRORS_OF_ONE) -> Any:
+    """Solve s² = z²/N · ((1−s)·outside + s·inside), z the errors, for the positive root; arrays work elementwise."""
+    scale = errors * errors / n_reports
     half = scale * (inside - outside) / 2
     return half + (half * half + scale * outside) ** 0.5
 
@@ -258,9 +264,10 @@ class SupportModel:
         return math.sqrt(((1 - support) * outside + support * inside) / n_reports) if outside < math.inf else math.inf
 
     def lowest_discoverable_support(self, k: int, n_reports: int) -> float:
-        """Return LDS_k: the support s with s = 4σ_k(s).
+        """Return LDS_k: the support s with s = 4σ_k(s), for one itemset that is named beforehand.
 
-        May exceed 1 or be infinite: then nothing of this size can be discovered from N reports.
+        May exceed 1 or be infinite: then nothing of this size can be discovered from N reports. Among many itemsets
+        some that nobody has exceed it: server/limits.py has the figure for all of them.
 
         Source: EGS03, section 5.
         """

@@ -23,7 +23,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.server.apriori import mine_levels
 from assocpriv.server.counting import part_size
-from assocpriv.server.itemsets import check_max_itemset, check_min_support, mine, mining_facts, names_of
+from assocpriv.server.itemsets import check_aim, check_max_itemset, mine, mining_facts, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,7 +156,7 @@ def simulate(
     Args:
         baskets: transactions over the plan's catalogue, as its view makes them of raw baskets (client/views.py).
         plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``.
+        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for mining.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
         seed: makes the run repeatable; the operating system's entropy by default.
         progress: called with (stage, done, total).
@@ -166,7 +166,7 @@ def simulate(
         EstimateError: no baskets, or sizes that the plan cannot answer.
     """
     largest = check_max_itemset(plan, max_itemset)
-    threshold = check_min_support(min_support)
+    check_aim(min_support, None)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock = [perf_counter()]
     told = partial(progress, "randomizing") if progress else None
@@ -186,6 +186,7 @@ def simulate(
         PlainCounter(baskets.offsets, baskets.items, plan.n_items),
         plan.view,
     )
+    threshold = float(mining_facts(itemsets)["min_support"])
     itemsets, missed = _compare(itemsets, truth, threshold, largest)
     clock.append(perf_counter())
     stages = ["randomize", "mine", "truth"]

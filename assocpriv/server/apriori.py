@@ -6,14 +6,16 @@ count: the sums C_j over its smaller subsets follow from those of its (k−1)-su
 
 A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
 than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
-Where other transactions hold some of the items, errors can be larger than any plan foresees. So a level counts as
-decided only if s_min is also at least 3.5 of the standard errors measured on the candidates near s_min.
+A level counts as decided when s_min is at least the support from which on finds among all candidates counted can be
+believed (limits.py), z standard errors. Where other transactions hold some of the items, errors can be larger than any
+plan foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
 
 Source: ESAG02, section 5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -30,11 +32,13 @@ from assocpriv.server.estimate import (
     foreseen_error,
     lowest_discoverable_support,
 )
+from assocpriv.server.limits import errors_of, level_discoverable_support
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
-# the lowest discoverable support is four standard errors; measured ones are estimates and may be a little high
-DECIDED_FROM = 3.5
+STATUSES = ("decided", "uncertain", "undecidable")
+MEASURED_HIGH = 0.5  # standard errors: measured ones are estimates and may be a little high
 MOST_CANDIDATES = 20_000_000
+Collections = Sequence[tuple[CountingBackend, SupportModel]]
 _CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
 
 
@@ -49,9 +53,12 @@ class Level:
         frequent: itemsets with ŝ ≥ s_min.
         std_error: σ_k(s_min), a share of transactions: the largest measured on candidates near s_min, or where
             there are none what the plan alone implies.
-        lowest_discoverable_support: LDS_k at this number of reports, by the plan alone.
-        status: ``decided`` (s_min ≥ LDS_k and ≥ 3.5 std_error), ``uncertain`` (below: expect false ones) or
-            ``undecidable``.
+        lowest_discoverable_support: LDS_k at this number of reports, by the plan alone: of one itemset.
+        level_discoverable_support: the same of all candidates counted; where none were, of all itemsets of this size.
+        errors: z, the standard errors that the latter is.
+        min_support: s_min.
+        status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
+            expect false ones) or ``undecidable``.
     """
 
     size: int
@@ -60,7 +67,15 @@ class Level:
     frequent: int
     std_error: float
     lowest_discoverable_support: float
+    level_discoverable_support: float
+    errors: float
+    min_support: float
     status: str
+
+    @property
+    def needed_support(self) -> float:
+        """The least s_min at which this size would be decided, were its errors and candidates those of now."""
+        return max(self.level_discoverable_support, (self.errors - MEASURED_HIGH) * self.std_error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +98,25 @@ class FoundItemsets:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """Candidates of one size that the next size is built from, with the sums C_0 … C_k."""
+class Counted:
+    """Candidates of one size with the sums C_0 … C_k: ``sums`` is int64 (itemsets, groups, k + 1)."""
 
     itemsets: NDArray[np.int64]
-    sums: NDArray[np.int64]  # (itemsets, groups, k + 1)
+    sums: NDArray[np.int64]
 
-    def among(self, chosen: NDArray[Any]) -> "_Kept":
-        return _Kept(self.itemsets[chosen], self.sums[chosen])
+    def among(self, chosen: NDArray[Any]) -> "Counted":
+        """Return some of them."""
+        return Counted(self.itemsets[chosen], self.sums[chosen])
 
 
 def mine_levels(
-    collections: Sequence[tuple[CountingBackend, SupportModel]],
+    collections: Collections,
     n_items: int,
     min_support: float,
     max_itemset: int,
     most_candidates: int = MOST_CANDIDATES,
+    *,
+    left_out: Collection[int] = (),
 ) -> tuple[list[FoundItemsets], list[Level]]:
     """Find frequent itemsets of 1 … max_itemset items.
 
@@ -108,6 +126,7 @@ def mine_levels(
         min_support: s_min in (0, 1].
         max_itemset: largest size.
         most_candidates: itemsets of one size to be counted at most.
+        left_out: sizes to be called undecidable whatever s_min.
 
     Returns:
         The itemsets found, closed under taking subsets, and an account of every size.
@@ -115,29 +134,50 @@ def mine_levels(
     Raises:
         EstimateError: no reports, or more candidates than can be counted.
     """
+    groups = groups_with_reports(collections)
+    levels: list[Level] = []
+    all_kept: list[Counted] = []
+    frequent: list[NDArray[np.bool_]] = []
+    previous = count_nothing(groups)
+    hopeless = {k for k in range(1, max_itemset + 1) if k in left_out or min_support < least_told(groups, k)}
+    for k in range(1, max_itemset + 1):
+        if hopeless.issuperset(range(k, max_itemset + 1)):
+            levels.append(uncounted_level(groups, n_items, k, min_support))
+            continue
+        candidates = join_within(previous.itemsets, n_items, most_candidates, levels)
+        counted = count_candidates(collections, candidates, previous)
+        if k in hopeless:
+            previous, is_frequent = counted, np.zeros(len(candidates), dtype=np.bool_)
+            level = replace(
+                uncounted_level(groups, n_items, k, min_support), candidates=len(candidates), kept=len(candidates)
+            )
+        else:
+            previous, is_frequent, level = _decide(counted, groups, min_support)
+        levels.append(level)
+        all_kept.append(previous)
+        frequent.append(is_frequent)
+    return close_under_subsets(all_kept, frequent, groups), levels
+
+
+def groups_with_reports(collections: Collections) -> list[Group]:
+    """Return the groups of reports.
+
+    Raises:
+        EstimateError: there are no reports.
+    """
     groups = [Group(counter.n_reports, model) for counter, model in collections]
     if sum(group.n_reports for group in groups) < 1:
         raise EstimateError("there are no reports to mine; collect some first")
-    levels: list[Level] = []
-    all_kept: list[_Kept] = []
-    frequent: list[NDArray[np.bool_]] = []
-    previous = _nothing(groups)
-    outlook = [_foresee(groups, k, min_support) for k in range(1, max_itemset + 1)]
-    for level in outlook:
-        if all(later.status == "undecidable" for later in outlook[level.size - 1 :]):
-            levels += outlook[level.size - 1 :]
-            break
-        candidates = _join(previous.itemsets, n_items, most_candidates, levels)
-        counted = _count(collections, candidates, previous)
-        previous, is_frequent, decided = _decide(counted, groups, min_support, level)
-        levels.append(decided)
-        all_kept.append(previous)
-        frequent.append(is_frequent)
-    return _close(all_kept, frequent, groups), levels
+    return groups
+
+
+def least_told(groups: Sequence[Group], k: int) -> float:
+    """Return the minimum support below which a size is undecidable."""
+    return UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0)
 
 
 def measure(
-    collections: Sequence[tuple[CountingBackend, SupportModel]],
+    collections: Collections,
     itemsets: Sequence[NDArray[np.int64]],
     min_support: float,
 ) -> list[FoundItemsets]:
@@ -150,29 +190,27 @@ def measure(
     """
     groups = [Group(counter.n_reports, model) for counter, model in collections]
     measured: list[FoundItemsets] = []
-    previous = _nothing(groups)
+    previous = count_nothing(groups)
     for level in itemsets:
-        previous = _count(collections, level, previous)
+        previous = count_candidates(collections, level, previous)
         estimates = _estimate_if_possible(previous.sums, groups)
         measured.append(FoundItemsets(level, previous.sums, estimates, estimates.support >= min_support))
     return measured
 
 
-def _nothing(groups: Sequence[Group]) -> _Kept:
+def count_nothing(groups: Sequence[Group]) -> Counted:
     """Return the empty itemset, which every report shows."""
     everything = np.array([[[group.n_reports] for group in groups]], dtype=np.int64)
-    return _Kept(np.empty((1, 0), dtype=np.int64), everything)
+    return Counted(np.empty((1, 0), dtype=np.int64), everything)
 
 
-def _count(
-    collections: Sequence[tuple[CountingBackend, SupportModel]], candidates: NDArray[np.int64], smaller: _Kept
-) -> _Kept:
+def count_candidates(collections: Collections, candidates: NDArray[np.int64], smaller: Counted) -> Counted:
     """Count candidates of one size, given what is known of their subsets."""
     counts = np.zeros((len(candidates), len(collections)), dtype=np.int64)
     for column, (counter, model) in enumerate(collections):
         if len(candidates) and counter.n_reports and model.counts(candidates.shape[1]):
             counts[:, column] = counter.count(candidates)
-    return _Kept(candidates, _sums_of(candidates, smaller, counts))
+    return Counted(candidates, _sums_of(candidates, smaller, counts))
 
 
 def candidates_within(memory_bytes: int) -> int:
@@ -180,17 +218,49 @@ def candidates_within(memory_bytes: int) -> int:
     return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
 
 
-def _foresee(groups: Sequence[Group], k: int, min_support: float) -> Level:
-    """Say what the plan alone implies for one size, before anything is counted."""
-    lds = lowest_discoverable_support(groups, k)
-    if min_support < UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0):
-        status = "undecidable"
-    else:
-        status = "decided" if min_support >= lds else "uncertain"
-    return Level(k, 0, 0, 0, foreseen_error(groups, k, min_support), lds, status)
+def uncounted_level(groups: Sequence[Group], n_items: int, k: int, min_support: float) -> Level:
+    """Account for a size about which nothing can be decided: by the plan alone, for all itemsets of that size."""
+    foreseen = foreseen_error(groups, k, min_support)
+    limits = _limits(groups, k, comb(n_items, k))
+    return Level(k, 0, 0, 0, foreseen, *limits, min_support, "undecidable")
 
 
-def _join(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Level]) -> NDArray[np.int64]:
+def _limits(groups: Sequence[Group], k: int, candidates: int) -> tuple[float, float, float]:
+    """Return the lowest discoverable support of one itemset, that of all candidates, and how many errors this is."""
+    figure = level_discoverable_support(groups, k, candidates)
+    return lowest_discoverable_support(groups, k), figure, errors_of(groups, k, figure, candidates)
+
+
+def account_for(
+    estimates: SupportEstimates, kept: NDArray[np.bool_], groups: Sequence[Group], k: int, min_support: float
+) -> Level:
+    """Say what is decided of candidates of k items at a minimum support that is not hopeless.
+
+    Args:
+        estimates: of all candidates counted.
+        kept: bool (candidates,): which the next size is built from.
+        groups: whose reports they are.
+        k: their size.
+        min_support: s_min.
+    """
+    errors, support = estimates.std_error(population=False), estimates.support
+    near = (support >= min_support - errors) & (support < min_support + UNDECIDABLE_BELOW * errors)
+    measured = float(errors[near].max(initial=0.0)) or foreseen_error(groups, k, min_support)
+    level = Level(
+        k,
+        len(support),
+        int(kept.sum()),
+        int((support >= min_support).sum()),
+        measured,
+        *_limits(groups, k, len(support)),
+        min_support,
+        "uncertain",
+    )
+    return replace(level, status="decided") if min_support >= level.needed_support else level
+
+
+def join_within(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Level]) -> NDArray[np.int64]:
+    """Join candidates as :func:`join_candidates`; say where an undecidable size is why there are too many."""
     try:
         return join_candidates(itemsets, n_items, most)
     except EstimateError as error:
@@ -203,30 +273,12 @@ def _join(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Lev
         ) from None
 
 
-def _decide(
-    counted: _Kept, groups: Sequence[Group], min_support: float, level: Level
-) -> tuple[_Kept, NDArray[np.bool_], Level]:
+def _decide(counted: Counted, groups: Sequence[Group], min_support: float) -> tuple[Counted, NDArray[np.bool_], Level]:
     """Return what goes on to the next size, which of it is frequent, and the level's account."""
-    n_counted = len(counted.itemsets)
-    if level.status == "undecidable":
-        account = replace(level, candidates=n_counted, kept=n_counted)
-        return counted, np.zeros(n_counted, dtype=np.bool_), account
     estimates = estimate_supports(counted.sums, groups)
-    errors = estimates.std_error(population=False)
-    going_on = estimates.support >= min_support - errors
-    is_frequent = estimates.support[going_on] >= min_support
-    near = going_on & (estimates.support < min_support + UNDECIDABLE_BELOW * errors)
-    measured = float(errors[near].max(initial=0.0)) or level.std_error
-    settled = level.status == "decided" and min_support >= DECIDED_FROM * measured
-    account = replace(
-        level,
-        candidates=n_counted,
-        kept=int(going_on.sum()),
-        frequent=int(is_frequent.sum()),
-        std_error=measured,
-        status="decided" if settled else "uncertain",
-    )
-    return counted.among(going_on), is_frequent, account
+    going_on = estimates.support >= min_support - estimates.std_error(population=False)
+    level = account_for(estimates, going_on, groups, counted.itemsets.shape[1], min_support)
+    return counted.among(going_on), estimates.support[going_on] >= min_support, level
 
 
 def join_candidates(
@@ -289,7 +341,7 @@ def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
     return numbers
 
 
-def _sums_of(candidates: NDArray[np.int64], smaller: _Kept, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums_of(candidates: NDArray[np.int64], smaller: Counted, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return C_0 … C_k of candidates, in each group, from the sums of their (k−1)-subsets and their own counts."""
     k = candidates.shape[1]
     sums = np.zeros((*counts.shape, k + 1), dtype=np.int64)
@@ -300,7 +352,9 @@ def _sums_of(candidates: NDArray[np.int64], smaller: _Kept, counts: NDArray[np.i
     return sums
 
 
-def _close(kept: list[_Kept], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]) -> list[FoundItemsets]:
+def close_under_subsets(
+    kept: list[Counted], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
+) -> list[FoundItemsets]:
     """Leave the frequent itemsets and all subsets of frequent ones."""
     found: list[FoundItemsets] = []
     larger = np.empty((0, len(kept) + 1), dtype=np.int64)

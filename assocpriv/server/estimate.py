@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.core.transition import SupportModel, lowest_support
+from assocpriv.core.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +127,15 @@ def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
     return math.sqrt((1 - support) * outside + support * inside) if outside < math.inf else math.inf
 
 
-def lowest_discoverable_support(groups: Sequence[Group], k: int) -> float:
-    """Return LDS_k: the support s with s = 4σ_k(s).
+def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float = ERRORS_OF_ONE) -> float:
+    """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with EGS03's four.
 
     May exceed 1 or be infinite: then nothing of this size can be discovered from these reports.
 
     Source: EGS03, section 5.
     """
     outside, inside = _foreseen_variances(groups, k)
-    return float(lowest_support(outside, inside, 1)) if outside < math.inf else math.inf
+    return float(lowest_support(outside, inside, 1, errors)) if outside < math.inf else math.inf
 
 
 def _foreseen_variances(groups: Sequence[Group], k: int) -> tuple[float, float]:

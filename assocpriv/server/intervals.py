@@ -24,6 +24,7 @@ from assocpriv.server.estimate import Group, SupportEstimates, normal_quantile, 
 from assocpriv.server.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
+LONGER_BY = 0.25  # standard errors
 
 
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
@@ -60,6 +61,33 @@ def support_intervals(
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
     """
+    z = normal_quantile(level)
+    return _ends(sums, estimates, groups, (level, z, NORMAL_UP_TO, 0.0), population=population)
+
+
+def wide_intervals(
+    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
+) -> NDArray[np.float64]:
+    """Return the ends of intervals as :func:`support_intervals`, for the high levels of many intervals together.
+
+    Far out in the tails J = 0.01 is too coarse. Normal intervals are made longer by what score intervals could be
+    longer, ((2z² + 1)/3 + 1)·J standard errors, while that is at most a quarter of one; else score intervals are taken.
+    """
+    z = normal_quantile(level)
+    bend = (2 * z * z + 1) / 3 + 1
+    return _ends(sums, estimates, groups, (level, z, LONGER_BY / bend, bend), population=population)
+
+
+def _ends(
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    reach_of: tuple[float, float, float, float],
+    *,
+    population: bool,
+) -> NDArray[np.float64]:
+    """Return the ends, given the level, its z, the J up to which normal ones are taken, and how much J makes longer."""
+    level, z, normal_up_to, bend = reach_of
     n_reports, k = estimates.n_reports, sums.shape[2] - 1
     largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
     support = estimates.support.astype(np.float64)
@@ -67,11 +95,11 @@ def support_intervals(
     if not len(support) or np.isnan(support).any():
         return ends
     error = estimates.std_error(population=population)
-    reach = normal_quantile(level) * error
-    ends = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
     strata = strata_of(sums, groups)
-    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0)
-    coarse = np.flatnonzero(jump > NORMAL_UP_TO * n_reports * error)
+    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0) / n_reports
+    reach = z * error + bend * jump
+    ends = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
+    coarse = np.flatnonzero(jump > normal_up_to * error)
     if len(coarse) and strata:
         some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
         ends[coarse] = score_intervals(some, n_reports, level, population=population)

@@ -30,7 +30,14 @@ from assocpriv.core.view import View
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import Reports
-from assocpriv.server.apriori import MOST_CANDIDATES, FoundItemsets, Level, candidates_within, measure, mine_levels
+from assocpriv.server.apriori import (
+    MOST_CANDIDATES,
+    STATUSES,
+    FoundItemsets,
+    Level,
+    candidates_within,
+    measure,
+)
 from assocpriv.server.consistent import consistent_supports, sparse_covariance
 from assocpriv.server.counting import LocalCounter, Packed, Progress
 from assocpriv.server.discovery import false_discoveries_controlled
@@ -45,6 +52,7 @@ from assocpriv.server.selection import (
     parse_certainty,
 )
 from assocpriv.server.table_files import FORMAT, GROUP_COUNTS, READERS, WRITERS, output_format
+from assocpriv.server.thresholds import Aim, mine_for, rank_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,11 +61,13 @@ ATTRIBUTE = "assocpriv"
 VERSION = 2
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
+RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
+AUTO = "auto"
 CONSISTENT = "consistent_support"
 MOST_COVARIANCES = 3_000  # itemsets; above, variances alone: with covariances 5,000 take the solver 14 s
 _NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT), np.float64)
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
-_TYPES |= dict.fromkeys(("length", "count"), np.int64)
+_TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
 _FACTS: dict[str, Any] = {
     "plan_id": str,
     "transaction_size": int,
@@ -69,14 +79,18 @@ _FACTS: dict[str, Any] = {
     "groups": list,
     "levels": list,
 }
+_LEVEL_COUNTS = ("size", "candidates", "kept", "frequent")
+_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+_LEVEL_NUMBERS = (*_MAY_BE_UNKNOWN, "errors", "min_support")
 _COUNTS = ("items", "largest", "selecting_reports", "hypotheses")
 _CERTAIN_FACTS: dict[str, Any] = {"level": float, "by": str} | dict.fromkeys(_COUNTS, int)
 
 
 def mine(
     reports: Reports,
-    min_support: "float | str",
+    min_support: "float | str | None" = None,
     *,
+    top: int | None = None,
     max_itemset: int | None = None,
     certain: "float | str | None" = None,
     certain_by: str = SPLIT,
@@ -93,7 +107,10 @@ def mine(
 
     Args:
         reports: the collection.
-        min_support: s_min in (0, 1], as 0.02 or ``"2%"``.
+        min_support: s_min in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, the lowest at which what is found can be
+            believed, of each size that these reports can decide at all.
+        top: instead of a minimum support, how many itemsets of the largest estimates are wanted; what ties with the
+            last of them comes too. Each gets its rank among all that were counted, and the ranks that it may have.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default, which its generator supports.
         certain: also test which itemsets are frequent, such that among those called certain the expected share of
             false ones is at most 1 less this: ``"95%"`` allows 5%.
@@ -110,16 +127,22 @@ def mine(
         One row an itemset, columns ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``,
         ``ci_high``, ``length``, ``frequent`` and ``count`` (reports showing the itemset). Subsets of frequent
         itemsets that noise pushes below s_min are there with ``frequent`` False. If asked for, also ``p_value`` and
-        ``certain``, and ``consistent_support``.
+        ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (0 of a size
+        that these reports cannot decide).
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
     """
     plan = reports.plan
-    threshold = check_min_support(min_support)
+    aim = check_aim(min_support, top)
     largest = check_max_itemset(plan, max_itemset)
     level = parse_certainty(certain, certain_by)
     check_confidence_level(confidence_level)
+    if level is not None and (aim.top is not None or (aim.min_support is None and certain_by == ALL)):
+        raise EstimateError(
+            "what is certain needs a minimum support that the testing reports did not choose; give it as a number"
+            + ("" if aim.top is not None else ", or let others choose (certain_by 'split')")
+        )
     if consistent and plan.view.kind == "itemsets":
         raise EstimateError(
             "consistent supports need the subsets of every itemset measured too; this plan asks for chosen itemsets"
@@ -136,12 +159,13 @@ def mine(
             raise EstimateError(
                 f"{len(reports)} reports are too few to be split into some that choose and some that test"
             )
-        found, levels = mine_levels(open_parts(choosing), plan.n_items, threshold, largest, most)
+        mined = mine_for(aim, open_parts(choosing), plan.n_items, largest, most)
         collections = open_parts(parts)
-        found = measure(collections, [one.itemsets for one in found], threshold)
+        found = measure(collections, [one.itemsets for one in mined.found], mined.min_support)
     else:
         collections = open_parts(parts)
-        found, levels = mine_levels(collections, plan.n_items, threshold, largest, most)
+        mined = mine_for(aim, collections, plan.n_items, largest, most)
+        found = mined.found
     groups = [Group(counter.n_reports, model) for counter, model in collections]
     facts: dict[str, Any] = {
         "format": FORMAT,
@@ -154,14 +178,20 @@ def mine(
             {"reports": len(part), "operator": group.operator.to_json()}
             for part, group in zip(parts, plan.groups, strict=True)
         ],
-        "min_support": threshold,
+        "min_support": mined.min_support,
         "confidence_level": confidence_level,
         # those who test are a sample of all (server/selection.py)
         "population": population or split,
-        "levels": [_level_record(one) for one in levels],
+        "levels": [_level_record(one) for one in mined.levels],
     }
     facts |= _view_facts(plan)
+    if aim.min_support is None and aim.top is None:
+        facts["auto"] = True
     more: list[dict[str, NDArray[Any]]] = [{} for _ in found]
+    if aim.top is not None:
+        ranks = rank_sets(mined, groups, confidence_level, population=population)
+        facts["top"] = {"wanted": aim.top, "ranked": mined.ranked}
+        more = [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
     if level is not None:
         candidates = sum(len(one.itemsets) for one in found)
         facts["certain"] = {
@@ -252,6 +282,24 @@ def check_min_support(min_support: "float | str") -> float:
     if threshold == 0:
         raise EstimateError("the minimum support must be above 0; every itemset has support 0 or more")
     return float(threshold)
+
+
+def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
+    """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates.
+
+    Raises:
+        EstimateError: neither or both, or one that is out of range.
+    """
+    if (min_support is None) == (top is None):
+        raise EstimateError(
+            "give either a minimum support, as 2% or auto (the lowest at which what is found can be believed), or top, "
+            "how many itemsets of the largest estimates are wanted"
+        )
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise EstimateError(f"top must be a whole number from 1, got {top!r}")
+    if min_support is None or (isinstance(min_support, str) and min_support.strip() == AUTO):
+        return Aim(None, top)
+    return Aim(check_min_support(min_support), None)
 
 
 def check_confidence_level(level: float) -> None:
@@ -358,7 +406,8 @@ def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[
 def _columns_of(facts: dict[str, Any]) -> list[str]:
     """Return the columns that a table with these facts must have."""
     certain = CERTAIN_COLUMNS if facts.get("certain") is not None else []
-    return [*COLUMNS, *certain, *([CONSISTENT] if facts.get("consistent") else [])]
+    ranks = RANKS if facts.get("top") is not None else []
+    return [*COLUMNS, *certain, *ranks, *([CONSISTENT] if facts.get("consistent") else [])]
 
 
 def _empty_frame(facts: dict[str, Any]) -> "pd.DataFrame":
@@ -459,10 +508,43 @@ def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
         raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
     if not frame["count"].between(0, facts["reports"]).all() or (frame["std_error"] < 0).any():
         raise EstimateError("a count or a standard error is out of range")
+    _check_levels(facts["levels"])
+    _check_ranks(frame, facts)
     _check_certain(frame, facts)
     counts = counts_of(frame)
     if counts.shape[1:] != (len(facts["groups"]),) or (counts.sum(axis=1) != frame["count"]).any():
         raise EstimateError("the counts of its groups do not add up")
+
+
+def _check_levels(levels: list[Any]) -> None:
+    """Refuse accounts of sizes that nothing could be said from."""
+    for level in levels:
+        whole = isinstance(level, dict) and all(type(level.get(name)) is int for name in _LEVEL_COUNTS)
+        if not whole or not all(_is_share(level.get(name), name in _MAY_BE_UNKNOWN) for name in _LEVEL_NUMBERS):
+            raise EstimateError("what it says of an itemset size is incomplete")
+        if level.get("status") not in STATUSES:
+            raise EstimateError("it decides about an itemset size in an unknown way")
+
+
+def _is_share(value: Any, may_be_unknown: bool) -> bool:
+    """Tell whether a fact is a number from 0, or null where that may be."""
+    if value is None:
+        return may_be_unknown
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _check_ranks(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
+    """Refuse ranks that no itemset among those counted can have."""
+    top = facts.get("top")
+    if top is None:
+        return
+    if not isinstance(top, dict) or any(
+        type(top.get(name)) is not int or top[name] < 0 for name in ("wanted", "ranked")
+    ):
+        raise EstimateError("it does not say of how many itemsets the largest were taken")
+    rank, low, high = (frame[name] for name in RANKS)
+    if not ((low >= 0) & (low <= rank) & (rank <= high) & (high <= top["ranked"])).all():
+        raise EstimateError("a rank is out of range")
 
 
 def _check_certain(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
@@ -479,20 +561,50 @@ def _check_certain(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
         raise EstimateError("a p-value is out of range")
 
 
+def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
+    entries = mining_facts(frame).get("view") == "itemsets"
+    return np.ones(len(frame), dtype=np.int64) if entries else frame["length"].to_numpy(np.int64)
+
+
+def sure_rows(frame: "pd.DataFrame") -> NDArray[np.bool_]:
+    """Tell which itemsets' estimates nobody's itemset would have: fewer than one in a hundred collections.
+
+    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
+    own standard errors (server/limits.py).
+
+    Returns:
+        bool (rows,).
+    """
+    sizes, support = sizes_of(frame), frame["support"].to_numpy(np.float64)
+    errors, sure = frame["std_error"].to_numpy(np.float64), np.zeros(len(frame), dtype=np.bool_)
+    for level in mining_facts(frame)["levels"]:
+        if level["level_discoverable_support"] is not None:
+            least = np.maximum(level["level_discoverable_support"], level["errors"] * errors)
+            sure |= (sizes == level["size"]) & (support >= least)
+    return sure
+
+
 def describe_undecided(facts: dict[str, Any]) -> list[str]:
     """Say, a line each, what these reports cannot decide at this minimum support."""
     certain = facts.get("certain")
     false_ones = "expect false ones among them" if certain is None else "expect false ones among those not certain"
     consequence = {"undecidable": "none are reported", "uncertain": false_ones}
     n_reports = facts["reports"] if certain is None else certain["selecting_reports"]
-    lines = []
-    for level in facts["levels"]:
-        if level["status"] in consequence:
-            error, lds = level["std_error"], level["lowest_discoverable_support"]
-            reach = "nothing below 100% is" if lds is None or lds >= 1 else f"{lds:.2%} is the lowest"
-            spread = "" if error is None else f"standard error {error:.2%}; "
-            lines.append(
-                f"itemsets of {level['size']}: {level['status']} at {facts['min_support']:.4g} from "
-                f"{n_reports:,} reports ({spread}{reach} discoverable); {consequence[level['status']]}"
-            )
-    return lines
+    return [
+        f"itemsets of {level['size']}: {level['status']} at {level['min_support']:.4g} from {n_reports:,} reports "
+        f"({_reach(level)}); {consequence[level['status']]}"
+        for level in facts["levels"]
+        if level["status"] in consequence
+    ]
+
+
+def _reach(level: dict[str, Any]) -> str:
+    """Say what the reports can tell of one itemset of a size, and of all of them."""
+    lowest, whole = level["lowest_discoverable_support"], level["level_discoverable_support"]
+    spread = "" if level["std_error"] is None else f"standard error {level['std_error']:.2%}; "
+    if lowest is None or lowest >= 1:
+        return f"{spread}nothing below 100% is discoverable"
+    asked = f"all {level['candidates']:,} counted" if level["candidates"] else "all that there are"
+    believed = "cannot be believed below 100%" if whole is None or whole >= 1 else f"can be believed from {whole:.2%}"
+    return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"

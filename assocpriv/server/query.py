@@ -1,7 +1,8 @@
 """Any itemset's support from stored reports, without mining: each question costs its own counts and nothing else.
 
 What is asked is fixed before the reports are looked at, so errors and intervals hold as they stand: nothing was chosen
-for looking good. Whoever asks a thousand questions and keeps the best answers has chosen, though.
+for looking good. Whoever asks a thousand questions and keeps the best answers has chosen, though: beside the lowest
+discoverable support of one itemset stand those of all that were asked, and of all that could have been (limits.py).
 
 The interval of a rule's confidence is Fieller's: all shares C that the estimate of b − C·a does not speak against,
 
@@ -12,9 +13,12 @@ with b, a, V as in rules.py, cut to [0, 1]. Where a itself is not told from 0 th
 Source: Fieller, Some problems in interval estimation, J. R. Stat. Soc. B 1954.
 """
 
+import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +30,13 @@ from assocpriv.core.transition import SupportModel
 from assocpriv.files.reports import Reports
 from assocpriv.server.apriori import find_itemsets
 from assocpriv.server.counting import CountingBackend, Progress
-from assocpriv.server.estimate import Group, SupportEstimates, estimate_supports, normal_quantile
+from assocpriv.server.estimate import (
+    Group,
+    SupportEstimates,
+    estimate_supports,
+    lowest_discoverable_support,
+    normal_quantile,
+)
 from assocpriv.server.itemsets import (
     ATTRIBUTE,
     check_confidence_level,
@@ -35,6 +45,7 @@ from assocpriv.server.itemsets import (
     estimate_columns,
     names_of,
 )
+from assocpriv.server.limits import level_discoverable_support
 from assocpriv.server.rules import ERRORS, METRICS, joint_covariance, rule_errors, rule_frame
 from assocpriv.server.table_files import GROUP_COUNTS
 
@@ -108,12 +119,32 @@ def ask(
         "reports": len(reports),
         "confidence_level": confidence_level,
         "population": population,
+        **_discoverable([*asked, *(tuple(sorted(left + right)) for left, right in sides)], plan, collections),
     }
     answers = Answers(_itemset_answers(asked, plan, collections, facts), _rule_answers(sides, plan, collections, facts),
                       facts)  # fmt: skip
     for frame in (answers.itemsets, answers.rules):
         frame.attrs[ATTRIBUTE] = facts
     return answers
+
+
+def _discoverable(
+    asked: list[tuple[int, ...]], plan: Plan, collections: Collections
+) -> dict[str, dict[str, float | None]]:
+    """Return by itemset size from which support one itemset, all asked, and all of the catalogue can be believed."""
+    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    numbers = Counter(map(len, set(asked)))
+    figures = {
+        "lowest_discoverable_support": {k: lowest_discoverable_support(groups, k) for k in sorted(numbers)},
+        "asked_discoverable_support": {k: level_discoverable_support(groups, k, numbers[k]) for k in sorted(numbers)},
+        "level_discoverable_support": {
+            k: level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in sorted(numbers)
+        },
+    }
+    return {
+        name: {str(k): value if value < math.inf else None for k, value in by_size.items()}
+        for name, by_size in figures.items()
+    }
 
 
 def _entries(names: Names, plan: Plan, what: str) -> tuple[int, ...]:

@@ -49,6 +49,7 @@ _NEAR_MEAN = 1e-3  # |w| below which log(u/w)/w is its limit, a sixth of the ske
 _SCORE_WITHIN = 1e-6  # end points of intervals, in standard errors
 _SCORE_STEPS = 80
 _LARGEST_SCORE = 37.0
+_GRID = 64
 Floats = NDArray[np.float64]
 
 
@@ -205,14 +206,43 @@ class _Law:
         _, mean, variance = self.cumulants(np.zeros_like(total))
         third = self.third_cumulant()
         theta, k0, k2 = self._saddlepoint(total, mean, variance, third)
-        w = np.sign(theta) * np.sqrt(2 * np.maximum(theta * total - k0, 0.0))
+        return self._score_at(theta, theta * total - k0, k2, span, third / variance**1.5)
+
+    def _score_at(self, theta: Floats, rate: Floats, k2: Floats, span: Floats, skewness: Floats) -> Floats:
+        """Return r* at the total K'(θ), with ``rate`` = θK' − K and ``k2`` = K''."""
+        w = np.sign(theta) * np.sqrt(2 * np.maximum(rate, 0.0))
         half = np.clip(np.abs(theta * span / 2), 1e-8, 300.0)
         u = theta * np.sqrt(k2) * np.sinh(half) / half
         near = np.abs(w) < _NEAR_MEAN
         w_safe, u_safe = np.where(near, 1.0, w), np.where(near, 1.0, u)
-        correction = np.where(near, third / variance**1.5 / 6, np.log(u_safe / w_safe) / w_safe)
+        correction = np.where(near, skewness / 6, np.log(u_safe / w_safe) / w_safe)
         score: Floats = w + correction
         return score
+
+    def total_of_score(self, score: float) -> float:
+        """Return the total that is reached with probability Φ(−score) at most, score > 0; of one itemset's law.
+
+        Along θ the total K'(θ) and its score are both explicit, so the score is searched in θ by ever finer grids.
+        """
+        _, mean, variance = self.cumulants(np.zeros(1))
+        span, skewness = self.span(), self.third_cumulant() / variance**1.5
+        largest = _LARGEST_EXPONENT / max(float(np.abs(q).max()) for _, q, _, _ in self.columns())
+        low, high = 0.0, min(2 * score / float(np.sqrt(variance[0])), largest)
+        while True:
+            theta = np.linspace(low, high, _GRID + 1)[1:]
+            k0, k1, k2 = self.cumulants(theta)
+            reached = np.flatnonzero(self._score_at(theta, theta * k1 - k0, k2, span, skewness) >= score)
+            if not len(reached):
+                if high >= largest:  # so improbable is not even the most
+                    return sum(n * float(q.max()) for n, q, _, _ in self.columns())
+                low, high = high, min(2 * high, largest)
+                continue
+            first = int(reached[0])
+            below = theta[first - 1] if first else low
+            if theta[first] - below <= 1e-7 * theta[first]:
+                # the law's score is that of a total half a step below
+                return float(max(k1[first], mean[0]) + span[0] / 2)
+            low, high = float(below), float(theta[first])
 
     def _saddlepoint(
         self, total: Floats, mean: Floats, variance: Floats, third: Floats
@@ -269,6 +299,28 @@ def lower_tail(
     array([0.9824])
     """
     return _tails(strata, n_reports, supports, population=population, sign=1)
+
+
+def empty_limit(strata: Sequence[Observed], n_reports: int, score: float) -> float:
+    """Return the least estimate that an itemset of whose items nobody has any reaches with at most Φ(−score).
+
+    The itemset's law follows from the plan alone: of the strata only the operators and numbers of reports matter.
+
+    Args:
+        strata: as in :func:`upper_tail`.
+        n_reports: N.
+        score: z > 0, as 4 for a probability of 3.2e-5.
+
+    Raises:
+        EstimateError: there are no reports.
+
+    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
+    >>> round(empty_limit([coin], 100, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
+    0.42
+    """
+    strata = _checked(strata, n_reports)
+    nobody = [np.eye(len(o.row), 1) for o in strata]
+    return _Law(strata, nobody, False).total_of_score(score) / n_reports
 
 
 def score_intervals(
