@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import device_timing, growth, liars, mining, startup, tables
+from bench import device_timing, growth, liars, mining, planted, startup, tables
 from bench.accuracy import run as accuracy
 from bench.child import measure
 from bench.figures import run as figures
@@ -29,6 +29,7 @@ TITLES = {
     "startup": "Start-up",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
+    "planted": "Planted faults",
 }
 
 
@@ -43,7 +44,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
     parser.add_argument("--reports", type=int, help="kernels, liars: how many (default 1,000,000)")
-    parser.add_argument("--cases", default="", help="mining: only these, with commas (quest-1e6,retail,randomized)")
+    parser.add_argument(
+        "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
+    )
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy: runs of each cell (default 3)")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
@@ -70,12 +73,14 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "startup": lambda options: startup.run(quick=options.quick),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
+    "planted": lambda options: planted.run(options.cases),
 }
 
 
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
+    sets["planted"] = planted
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 
