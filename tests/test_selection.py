@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import Z_LIMIT
+from naive import distance_to_transactions
 
 from assocpriv.client.baskets import Baskets
 from assocpriv.client.bulk import randomize_chunks
@@ -19,6 +20,7 @@ from assocpriv.lab.planner import make_plan
 from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.lab.simulate import simulate
 from assocpriv.server import itemsets as itemsets_module
+from assocpriv.server import realizable
 from assocpriv.server.discovery import false_discoveries_controlled
 from assocpriv.server.intervals import NORMAL_UP_TO
 from assocpriv.server.itemsets import describe_undecided, mine, mining_facts, read_itemsets, write_itemsets
@@ -286,6 +288,39 @@ def test_consistent_supports_stand_beside_the_estimates(reports: Reports) -> Non
     assert table["consistent_support"].between(-1e-9, 1 + 1e-9).all()
     moved = np.abs(table["consistent_support"] - table["support"]) / table["std_error"]
     assert 0 < moved.max() < 5
+
+
+def test_mined_supports_are_those_of_some_transactions(
+    reports: Reports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table says whether transactions of at most M items have its supports; where it says so, they have."""
+    table = mine(reports, 0.05, consistent=True)
+    assert mining_facts(table)["consistent"] == "realizable"
+    supports = table["consistent_support"].to_numpy()
+    assert distance_to_transactions(table["itemsets"].tolist(), supports, 0, 3) < 1e-9
+    monkeypatch.setattr(realizable, "MOST_SUBSETS", 0)
+    table = mine(reports, 0.05, consistent=True)
+    assert mining_facts(table)["consistent"] == "local"
+    write_itemsets(table, tmp_path / "i.json")
+    assert mining_facts(read_itemsets(tmp_path / "i.json"))["consistent"] == "local"
+    text = (tmp_path / "i.json").read_text().replace('"local"', '"surely"')
+    (tmp_path / "other.json").write_text(text)
+    with pytest.raises(EstimateError, match="in which way its supports are consistent"):
+        read_itemsets(tmp_path / "other.json")
+
+
+def test_shares_of_sizes_sum_to_one() -> None:
+    """Where all buckets of sizes are in the table each transaction holds one of them, and consistent shares say so."""
+    plan = make_plan(["0", "1", "2+"], 1, Breach("5%", "50%"), view=View(kind="sizes", bounds=(0, 1, 2)), reports=2000)
+    sets = [["0"]] * 500 + [["1"]] * 700 + [["2+"]] * 800
+    reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 1))
+    table = mine(reports, "5%", consistent=True)
+    assert len(table) == 3
+    assert abs(table["support"].sum() - 1) > 1e-6
+    assert table["consistent_support"].sum() == pytest.approx(1, abs=1e-9)
+    fewer = mine(reports, table["support"].iloc[1] - 1e-9, consistent=True)
+    assert len(fewer) == 2
+    assert fewer["consistent_support"].tolist() == fewer["support"].tolist()
 
 
 def test_large_tables_are_made_consistent_without_covariances(
