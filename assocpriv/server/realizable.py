@@ -42,7 +42,7 @@ from assocpriv.server.quadratic import SOLVED, minimize_quadratic
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-# what fits: a second, up to three for dense tables at large M. Sets T in all parts, these times the itemsets of their
+# what fits: a second, up to four for dense tables at large M. Sets T in all parts, these times the itemsets of their
 # part, itemsets, and steps f
 MOST_SUBSETS = 400_000
 MOST_INCIDENCES = 60_000_000
