@@ -381,8 +381,10 @@ def test_certain_and_consistent(home: Path, tmp_path: Path) -> None:
     assert pair["certain"] is True
     assert pair["p_value"] < 1e-6
     assert abs(pair["consistent_support"] - pair["support"]) < 4 * pair["std_error"]
+    assert record["consistent"] == "realizable"
     shown = run(*question).stdout
     assert "  * 1, 2" in shown
+    assert "consistent: the nearest supports that some baskets of at most" in shown
     assert "on average at most 5% have a support below 20%" in shown
     assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
     described = run_json("inspect", tmp_path / "i.csv")

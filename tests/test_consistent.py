@@ -10,11 +10,23 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server import consistent
-from assocpriv.server.consistent import consistent_supports, sparse_covariance, subset_rows
+from assocpriv.server import consistent, inequalities
+from assocpriv.server.consistent import consistent_supports, sparse_covariance
+from assocpriv.server.inequalities import subset_rows
 
 THREE = [frozenset(s) for s in ("a", "b", "c", "ab", "ac", "bc", "abc")]
 ACCURACY = 1e-5  # standard errors: ten times what the documentation promises
+
+
+@pytest.fixture
+def local(monkeypatch):
+    """Take every table for one that does not fit the program of transactions: inequalities alone remain."""
+    monkeypatch.setattr(consistent, "parts_of", lambda *args: None)
+
+
+def projected(*args, **options):
+    """The consistent supports alone."""
+    return consistent_supports(*args, **options).supports
 
 
 def atoms_by_definition(sets, x):
@@ -76,27 +88,27 @@ def distance(x, y, covariance):
 @pytest.mark.parametrize("unit", [1e-6, 1.0])
 def test_cases_solved_by_hand(supports, variance, nearest, unit):
     """Two items and their pair go where a hand calculation sends them, whatever the unit of the variance."""
-    x = consistent_supports(["a", "b", "ab"], np.array(supports), unit * np.array(variance, dtype=float))
+    x = projected(["a", "b", "ab"], np.array(supports), unit * np.array(variance, dtype=float))
     np.testing.assert_allclose(x, nearest, rtol=0, atol=1e-9)
 
 
 def test_covariance_moves_what_is_free():
     """With x_ab ≤ x_a broken by 1/10, b follows in proportion of Cov(b, a − ab), as Vg/(g'Vg) says."""
     covariance = np.array([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1.0]])
-    x = consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
+    x = projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
     np.testing.assert_allclose(x, [0.25, 0.525, 0.25], atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("full", [False, True])
-def test_nothing_is_nearer_than_the_projection(seed, full):
+def test_nothing_is_nearer_than_the_projection(seed, full, local):
     """A general optimizer finds no consistent supports nearer, and the ones it finds are these."""
     rng = np.random.default_rng(seed)
     sets, truth = random_table(rng, 4, 2, largest=3)
     sigma = 10 ** rng.uniform(-2, -0.5, len(sets))
     estimates = truth + sigma * rng.normal(size=len(sets))
     covariance = random_covariance(rng, sigma) if full else np.diag(sigma**2)
-    x = consistent_supports(sets, estimates, covariance if full else sigma**2)
+    x = projected(sets, estimates, covariance if full else sigma**2)
     assert atoms_by_definition(sets, x).min() >= -1e-9
 
     inverse = np.linalg.inv(covariance / np.outer(sigma, sigma))
@@ -122,7 +134,7 @@ def test_projection_is_consistent_and_nearer_to_the_truth(seed, n_items, n_gener
     sigma = 10 ** rng.uniform(-3, 0, len(sets))
     covariance = random_covariance(rng, sigma) if full else np.diag(sigma**2)
     estimates = truth + np.linalg.cholesky(covariance) @ rng.normal(size=len(sets))
-    x = consistent_supports(sets, estimates, csr_array(covariance) if full else sigma**2)
+    x = projected(sets, estimates, csr_array(covariance) if full else sigma**2)
     assert atoms_by_definition(sets, x).min() >= -1e-9
     assert distance(x, truth, covariance) <= distance(estimates, truth, covariance) * (1 + ACCURACY) + ACCURACY
 
@@ -135,7 +147,7 @@ def test_error_is_lower_on_average():
         sets, truth = random_table(rng, 6, 4, largest=3)
         estimates = truth + 0.1 * rng.normal(size=len(sets))
         raw_error.append(np.mean((estimates - truth) ** 2))
-        error.append(np.mean((consistent_supports(sets, estimates, np.full(len(sets), 0.01)) - truth) ** 2))
+        error.append(np.mean((projected(sets, estimates, np.full(len(sets), 0.01)) - truth) ** 2))
     assert np.sqrt(np.mean(error)) < 0.8 * np.sqrt(np.mean(raw_error))
 
 
@@ -145,9 +157,9 @@ def test_consistent_estimates_stay_as_they_are(seed):
     rng = np.random.default_rng(seed)
     sets, truth = random_table(rng, 6, 4)
     sigma = np.full(len(sets), 0.05)
-    assert np.array_equal(consistent_supports(sets, truth, sigma**2), truth)
-    once = consistent_supports(sets, truth + sigma * rng.normal(size=len(sets)), sigma**2)
-    assert np.array_equal(consistent_supports(sets, once, sigma**2), once)
+    assert np.array_equal(projected(sets, truth, sigma**2), truth)
+    once = projected(sets, truth + sigma * rng.normal(size=len(sets)), sigma**2)
+    assert np.array_equal(projected(sets, once, sigma**2), once)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -160,8 +172,8 @@ def test_order_of_rows_does_not_matter(seed, full):
     covariance = random_covariance(rng, sigma) if full else np.diag(sigma**2)
     estimates = truth + sigma * rng.normal(size=len(sets))
     order = rng.permutation(len(sets))
-    x = consistent_supports(sets, estimates, covariance)
-    permuted = consistent_supports([sets[i] for i in order], estimates[order], covariance[np.ix_(order, order)])
+    x = projected(sets, estimates, covariance)
+    permuted = projected([sets[i] for i in order], estimates[order], covariance[np.ix_(order, order)])
     assert (abs(permuted - x[order]) <= ACCURACY * sigma[order]).all()
 
 
@@ -170,8 +182,7 @@ def test_forms_of_the_variance_agree():
     estimates = np.array([0.2, 0.5, 0.3, 0.4, 0.1, 0.2, 0.3])
     variance = np.linspace(0.5, 2, 7)
     results = [
-        consistent_supports(THREE, estimates, form)
-        for form in (variance, np.diag(variance), csr_array(np.diag(variance)))
+        projected(THREE, estimates, form) for form in (variance, np.diag(variance), csr_array(np.diag(variance)))
     ]
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], results[2])
@@ -180,7 +191,7 @@ def test_forms_of_the_variance_agree():
 def test_maximal_itemsets_are_enough():
     """The atoms used are those of maximal itemsets; every other atom is a sum of them with weights 0 and 1."""
     sets = ["a", "b", "c", "d", "ab", "ac", "bc", "abc", "cd"]
-    matrix, offset = consistent._atoms(subset_rows(sets))
+    matrix, offset = inequalities.atoms_of(subset_rows(sets))
     assert matrix.shape == (8 + 4, 9)
     everything = np.column_stack([atoms_by_definition(sets, row) for row in np.vstack([np.eye(9), np.zeros(9)])])
     rows, constant = (everything[:, :9] - everything[:, 9:]), everything[:, 9]
@@ -210,28 +221,28 @@ def test_unobserved_rows_are_unknown():
     """Without an estimate or a variance a row is NaN, the others agree with some value of it, and bounds hold."""
     estimates = np.array([np.nan, 0.2, 0.9, 0.6, 0.1, 0.4, 0.7])
     variance = np.array([1, 1, 1, np.inf, 1, 1, 1.0])
-    x = consistent_supports(THREE, estimates, variance)
+    x = projected(THREE, estimates, variance)
     assert np.isnan(x).tolist() == [True, False, False, True, False, False, False]
     value = dict(zip(THREE, x, strict=True))
     for small, large in combinations(THREE, 2):
         if small < large and not np.isnan(value[small] + value[large]):
             assert value[large] <= value[small] + 1e-9
-    assert np.isnan(consistent_supports(THREE, np.full(7, np.nan), np.ones(7))).all()
-    assert np.isnan(consistent_supports(THREE, estimates, np.full(7, np.inf))).all()
+    assert np.isnan(projected(THREE, np.full(7, np.nan), np.ones(7))).all()
+    assert np.isnan(projected(THREE, estimates, np.full(7, np.inf))).all()
 
 
 def test_unknown_row_does_not_pull():
     """A row of infinite variance gives way entirely: the other two of a chain stay where they are."""
-    x = consistent_supports(["a", "b", "ab"], np.array([0.1, 0.5, 0.4]), np.array([np.inf, 1, 1]))
+    x = projected(["a", "b", "ab"], np.array([0.1, 0.5, 0.4]), np.array([np.inf, 1, 1]))
     np.testing.assert_allclose(x[1:], [0.5, 0.4], atol=1e-9)
 
 
 def test_estimates_without_error_stay_put():
     """What is known exactly moves by no more than 1e-4 squared of what the others move."""
-    x = consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.array([0.0, 1, 1]))
+    x = projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.array([0.0, 1, 1]))
     np.testing.assert_allclose(x, [0.2, 0.5, 0.2], atol=1e-8)
     np.testing.assert_allclose(
-        consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.zeros(3)), [0.25, 0.5, 0.25], atol=1e-9
+        projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.zeros(3)), [0.25, 0.5, 0.25], atol=1e-9
     )
 
 
@@ -245,7 +256,7 @@ def test_correlations_are_shrunk_until_positive():
     assert np.ptp(ratio) < 1e-12
     fine = csr_array(np.array([[0, 0.5], [0.5, 0]]))
     np.testing.assert_array_equal(consistent._shrunk(fine).toarray(), np.eye(2) + fine.toarray())
-    x = consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), correlation)
+    x = projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), correlation)
     assert atoms_by_definition(["a", "b", "ab"], x).min() >= -1e-9
 
 
@@ -288,13 +299,13 @@ def test_sparse_covariance_holds_what_is_at_hand():
 def test_single_items_are_clipped():
     """Items alone are independent of each other and only clipped; their covariance matrix is diagonal."""
     covariance = sparse_covariance(["a", "b", "c"], np.ones(3), lambda rows, a, b: np.ones(len(rows)))
-    x = consistent_supports(["a", "b", "c"], np.array([-0.3, 1.2, 0.4]), covariance)
+    x = projected(["a", "b", "c"], np.array([-0.3, 1.2, 0.4]), covariance)
     np.testing.assert_allclose(x, [0, 1, 0.4], atol=1e-9)
 
 
 def test_empty_table():
     """Nothing gives nothing."""
-    assert consistent_supports([], np.array([]), np.array([])).shape == (0,)
+    assert projected([], np.array([]), np.array([])).shape == (0,)
     assert subset_rows([]) == []
     assert sparse_covariance([], np.array([]), lambda rows, a, b: np.ones(len(rows))).shape == (0, 0)
 
@@ -313,7 +324,7 @@ def test_empty_table():
 def test_tables_that_are_not_closed_are_refused(sets, message):
     """A missing subset, a repeated or an empty itemset is an error that names rows and no items."""
     with pytest.raises(EstimateError, match=message):
-        consistent_supports(sets, np.full(len(sets), 0.5), np.ones(len(sets)))
+        projected(sets, np.full(len(sets), 0.5), np.ones(len(sets)))
 
 
 @pytest.mark.parametrize(
@@ -328,18 +339,18 @@ def test_tables_that_are_not_closed_are_refused(sets, message):
 def test_wrong_sizes_and_variances_are_refused(supports, variance, message):
     """Sizes must match and variances be at least 0."""
     with pytest.raises(EstimateError, match=message):
-        consistent_supports(["a", "b", "ab"], np.array(supports), np.array(variance, dtype=float))
+        projected(["a", "b", "ab"], np.array(supports), np.array(variance, dtype=float))
 
 
-def test_solver_that_gives_up_is_an_error(monkeypatch):
+def test_solver_that_gives_up_is_an_error(monkeypatch, local):
     """A solver that ends without a solution, whatever is tried, is reported."""
     monkeypatch.setattr(consistent, "_projected", lambda *args, **options: (np.zeros(3), "MaxIterations"))
     covariance = np.eye(3) + 0.1
     with pytest.raises(EstimateError, match="ended with MaxIterations"):
-        consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
+        projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
 
 
-def test_small_errors_are_raised_where_the_solver_stops(monkeypatch):
+def test_small_errors_are_raised_where_the_solver_stops(monkeypatch, local):
     """After a failure, errors below a share of the largest one are raised, in steps, until the solver succeeds."""
     seen = []
     solve = consistent._projected
@@ -350,12 +361,12 @@ def test_small_errors_are_raised_where_the_solver_stops(monkeypatch):
         return x, status if len(seen) > 3 else "NumericalError"
 
     monkeypatch.setattr(consistent, "_projected", stubborn)
-    x = consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.array([1e-4, 1, 1]) ** 2)
+    x = projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), np.array([1e-4, 1, 1]) ** 2)
     np.testing.assert_allclose(seen, [1e-4, 1e-4, 1e-4, 1e-3])
     np.testing.assert_allclose(x, [0.2, 0.5, 0.2], atol=1e-5)
 
 
-def test_correlations_are_given_up_last(monkeypatch):
+def test_correlations_are_given_up_last(monkeypatch, local):
     """Where no least error helps, the covariances are left out before giving up."""
     solve = consistent._projected
 
@@ -365,17 +376,18 @@ def test_correlations_are_given_up_last(monkeypatch):
 
     monkeypatch.setattr(consistent, "_projected", only_without)
     covariance = np.array([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1.0]])
-    x = consistent_supports(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
+    x = projected(["a", "b", "ab"], np.array([0.2, 0.5, 0.3]), covariance)
     np.testing.assert_allclose(x, [0.25, 0.5, 0.25], atol=1e-9)
 
 
 def test_mending_moves_no_further_than_needed():
     """What lies outside by 1e-8 comes back inside by a mix with weight near 1e-8; what lies inside stays."""
     sets = ["a", "b", "ab"]
-    matrix, offset = consistent._atoms(subset_rows(sets))
+    matrix, offset = inequalities.atoms_of(subset_rows(sets))
     outside = np.array([0.3, 0.5, 0.3 + 1e-8])
-    mended = consistent._mend(outside, sets, matrix, offset)
+    within = consistent._inside(subset_rows(sets), 2)
+    mended = consistent._mend(outside, within, matrix, offset)
     assert atoms_by_definition(sets, mended).min() >= -1e-16
     assert 0 < abs(mended - outside).max() < 1e-7
     inside = np.array([0.3, 0.5, 0.2])
-    assert np.array_equal(consistent._mend(inside, sets, matrix, offset), inside)
+    assert np.array_equal(consistent._mend(inside, within, matrix, offset), inside)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import Z_LIMIT
+from naive import distance_to_transactions
 from scipy.special import ndtr
 
 from assocpriv.client.baskets import Baskets
@@ -20,6 +21,7 @@ from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.planner import make_plan
 from assocpriv.lab.seeded import SeededEntropy
 from assocpriv.lab.simulate import simulate
+from assocpriv.server import estimate, realizable
 from assocpriv.server import itemsets as itemsets_module
 from assocpriv.server.discovery import false_discoveries_controlled
 from assocpriv.server.estimate import Group, estimate_supports
@@ -217,10 +219,11 @@ def test_sizes_in_clear_are_split_by_size() -> None:
 # ---- intervals
 
 
-def test_intervals_cover_where_few_reports_decide() -> None:
-    """In the known bad case (triples, ρ = 7/256, N = 20,000) the table's 95% intervals cover; normal ones do not.
+def test_intervals_cover_where_few_reports_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the known bad case (triples, ρ = 7/256, N = 20,000) the table's 95% intervals cover.
 
-    Ten triples of 0.5% each beside baskets of two items; 2.5 to 3.5% miss on each side (tails.py).
+    Ten triples of 0.5% each beside baskets of two items; 2.5 to 3.5% miss on each side (tails.py). Normal intervals do
+    not cover with the root of the unbiased variance; with the standard errors of the table they do, and are too long.
     """
     plan = make_plan(30, 5, Breach("1%", "80%"), reports=20_000, code="none", kind="independent")
     assert plan.independent.default_probability == 7 / 256
@@ -232,18 +235,24 @@ def test_intervals_cover_where_few_reports_decide() -> None:
     ]
     truth = [sum(set(triple) <= set(basket) for basket in sets) / n for triple in triples]
     baskets = Baskets.from_sets(sets, plan.catalogue)
-    hits, normal = [], []
+    hits, normal, unbiased = [], [], []
     for run in range(runs):
-        table = ask(Reports(plan, randomize(baskets, plan, run)), triples).itemsets
+        reports = Reports(plan, randomize(baskets, plan, run))
+        table = ask(reports, triples).itemsets
         hits += ((table["ci_low"] <= truth) & (truth <= table["ci_high"])).tolist()
         normal += (np.abs(table["support"] - truth) <= 1.959964 * table["std_error"]).tolist()
+        with monkeypatch.context() as patch:
+            patch.setattr(estimate, "_with_one_more", lambda sums, groups, variance, least: variance)
+            table = ask(reports, triples).itemsets
+        unbiased += (np.abs(table["support"] - truth) <= 1.959964 * table["std_error"]).tolist()
 
     def off(covered: list[bool], share: float) -> float:
         return float((np.mean(covered) - share) / np.sqrt(share * (1 - share) / len(covered)))
 
     assert off(hits, 0.94) > -Z_LIMIT
     assert off(hits, 0.97) < Z_LIMIT
-    assert off(normal, 0.94) < -Z_LIMIT
+    assert off(normal, 0.94) > -Z_LIMIT
+    assert off(unbiased, 0.94) < -Z_LIMIT
 
 
 def test_mined_intervals_are_those_of_asking(reports: Reports) -> None:
@@ -312,6 +321,39 @@ def test_consistent_supports_stand_beside_the_estimates(reports: Reports) -> Non
     assert table["consistent_support"].between(-1e-9, 1 + 1e-9).all()
     moved = np.abs(table["consistent_support"] - table["support"]) / table["std_error"]
     assert 0 < moved.max() < 5
+
+
+def test_mined_supports_are_those_of_some_transactions(
+    reports: Reports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table says whether transactions of at most M items have its supports; where it says so, they have."""
+    table = mine(reports, 0.05, consistent=True)
+    assert mining_facts(table)["consistent"] == "realizable"
+    supports = table["consistent_support"].to_numpy()
+    assert distance_to_transactions(table["itemsets"].tolist(), supports, 0, 3) < 1e-9
+    monkeypatch.setattr(realizable, "MOST_SUBSETS", 0)
+    table = mine(reports, 0.05, consistent=True)
+    assert mining_facts(table)["consistent"] == "local"
+    write_itemsets(table, tmp_path / "i.json")
+    assert mining_facts(read_itemsets(tmp_path / "i.json"))["consistent"] == "local"
+    text = (tmp_path / "i.json").read_text().replace('"local"', '"surely"')
+    (tmp_path / "other.json").write_text(text)
+    with pytest.raises(EstimateError, match="in which way its supports are consistent"):
+        read_itemsets(tmp_path / "other.json")
+
+
+def test_shares_of_sizes_sum_to_one() -> None:
+    """Where all buckets of sizes are in the table each transaction holds one of them, and consistent shares say so."""
+    plan = make_plan(["0", "1", "2+"], 1, Breach("5%", "50%"), view=View(kind="sizes", bounds=(0, 1, 2)), reports=2000)
+    sets = [["0"]] * 500 + [["1"]] * 700 + [["2+"]] * 800
+    reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 1))
+    table = mine(reports, "5%", consistent=True)
+    assert len(table) == 3
+    assert abs(table["support"].sum() - 1) > 1e-6
+    assert table["consistent_support"].sum() == pytest.approx(1, abs=1e-9)
+    fewer = mine(reports, table["support"].iloc[1] - 1e-9, consistent=True)
+    assert len(fewer) == 2
+    assert fewer["consistent_support"].tolist() == fewer["support"].tolist()
 
 
 def test_large_tables_are_made_consistent_without_covariances(

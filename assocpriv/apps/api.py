@@ -206,7 +206,8 @@ def mine(
             false ones is at most 1 less this: ``"95%"`` allows 5%.
         certain_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
             reports do both, and every possible itemset up to the largest size counts as tested.
-        consistent: also give the nearest supports that some transactions could have; the estimates stay.
+        consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
+            known bounds; ``attrs`` say which. The estimates stay.
         confidence_level: of the intervals ``ci_low`` … ``ci_high``: score intervals, which hold where few reports show
             an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,

@@ -39,7 +39,7 @@ output_option = click.option("-o", "--output", type=PATH, help="File to write: .
     show_default=True,
     help="Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
-@click.option("--consistent", is_flag=True, help="Also give the nearest supports that some baskets could have.")
+@click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
 @level_option
 @population_option
 @memory_option

@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from assocpriv.server.query import Answers
 
 _MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
+_CONSISTENT_CLAIMS = {
+    "realizable": "consistent: the nearest supports that some baskets of at most {} items have",
+    "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
+    "that some baskets have them is not proven",
+}
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
 _ENTRIES = {"items": "items", "itemsets": "itemsets", "sizes": "sizes of baskets"}
 _DECIMALS = 10**24
@@ -288,6 +293,8 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
     lines += _rest(len(shown), top)
+    if "consistent" in facts:
+        lines.append(_CONSISTENT_CLAIMS[facts["consistent"]].format(facts["transaction_size"]))
     if certain is not None:
         lines += _claim_lines(
             int(frame["certain"].sum()), certain, "itemsets", f"support below {100 * facts['min_support']:.6g}%"

@@ -1,21 +1,18 @@
 """Consistent supports: the ones nearest to the estimates that some collection of transactions could have.
 
 Sees itemsets, estimates and their errors only. Estimates s err one by one, so a pair can come out above its items, or a
-share below 0. Supports of real transactions satisfy, for every itemset A and E ⊆ A,
+share below 0. With the covariance V of the estimates, the consistent supports are
 
-    Σ_{E⊆B⊆A} (−1)^{|B|−|E|} x_B ≥ 0,    x_∅ = 1        (the share holding of A exactly E, an "atom" of A)
+    argmin (x − s)ᵀ V⁻¹ (x − s)    subject to x in P
 
-which contains 0 ≤ x ≤ 1, monotony, and the bounds of Fréchet and Bonferroni. An atom of A is the sum of atoms of any
-A' ⊃ A, so those of the maximal itemsets are enough. With the covariance V of the estimates, x is
+with P all supports that transactions of at most M items have (realizable.py), where the table fits: then some
+transactions have exactly x. Of larger tables P is not known, and x only satisfies inequalities that all of P satisfies
+(inequalities.py): the atoms of the table's itemsets, limits that M sets, and what triples of items ask of their pairs.
+Such supports are called consistent locally, and need not be those of any transactions.
 
-    argmin (x − s)ᵀ V⁻¹ (x − s)    subject to all atoms ≥ 0.
-
-For every x* with atoms ≥ 0, so also for the truth, ‖x − x*‖_V ≤ ‖s − x*‖_V: a projection never goes further away,
-measured in V. It is no new observation: standard errors and intervals belong to s, and stay as they are. x is biased
-near the bounds, like everything that is clipped.
-
-The solver is Clarabel: an interior point method, so 10,000 itemsets end within 1e-6 standard errors and 1e-10 of the
-bounds, where OSQP, of first order, is off by 1e-3 and 1e-6 in five times the time. Both are Apache-2.0 and small.
+For every x* in P, so also for the truth, ‖x − x*‖_V ≤ ‖s − x*‖_V, either way: a projection onto a convex set never goes
+further away from its points, measured in V. It is no new observation: standard errors and intervals belong to s, and
+stay as they are. x is biased near the bounds, like everything that is clipped.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -27,48 +24,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.server.inequalities import (
+    SubsetRows,
+    atoms_of,
+    maximal_itemsets,
+    size_limits,
+    subset_rows,
+    triangle_limits,
+    triangles,
+)
+from assocpriv.server.quadratic import SOLVED, minimize_quadratic
+from assocpriv.server.realizable import nearest_realizable, parts_of
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 CONSISTENT = 1e-12  # an atom above minus this is not below 0 but rounded
 LEAST_EIGENVALUE = 1e-4  # of the correlations used
 LEAST_ERROR = 1e-4  # of the median standard error: what an estimate without any is taken to have
-TOLERANCE = 1e-12  # of the solver: duality gap and residuals
-_ALMOST = 1e-8  # what will do where rounding leaves no more
 # what is tried in turn: the least error, as a share of the largest one, and whether the solver is to regularize less
 _ATTEMPTS = ((0.0, False), (0.0, True), (1e-4, False), (1e-3, False), (1e-2, False), (1e-1, False))
 _DENSE = 400  # up to here all eigenvalues are faster than one
+MOST_PAIRS = 20_000  # above, triples of items are not looked at
+_BROKEN = 1e-9  # what a limit of sizes or of three items may be short of
+_ADDED = 5_000  # such limits that join at a time, those most broken first
+_ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetRows:
-    """The itemsets of one size in a table: their rows, int64 (sets,), and those of their subsets by mask.
+class ConsistentSupports:
+    """Consistent supports of a table, and whether some transactions have exactly these.
 
-    ``subsets`` is int64 (sets, 2^k); bit i of a mask is the i-th item of the itemset, and the empty set, which has no
-    row, has the number of rows of the table. ``below`` holds for every itemset its subsets of k − 1 items.
+    ``supports`` is float64 (itemsets,). Where ``realizable`` is False, they satisfy what is known to be necessary.
     """
 
-    rows: Rows
-    subsets: Rows
-
-    @property
-    def below(self) -> Rows:
-        """Rows of the subsets of one item less, int64 (sets, k)."""
-        full = self.subsets.shape[1] - 1
-        return self.subsets[:, [full ^ (1 << i) for i in range(full.bit_length())]]
+    supports: Floats
+    realizable: bool
 
 
 def consistent_supports(
     itemsets: Sequence[AbstractSet[Hashable]] | Sequence[Sequence[Hashable]],
     supports: Floats,
     variance: Any,
-) -> Floats:
-    """Project estimated supports onto what supports must satisfy.
+    *,
+    smallest: int = 0,
+    largest: int | None = None,
+) -> ConsistentSupports:
+    """Project estimated supports onto those that transactions can have.
 
-    Estimates whose atoms are all above −1e-12 are returned as they are, to the last bit. Otherwise the result is the
-    minimum to about 1e-6 standard errors; what the solver leaves below 0 is mended by mixing in the supports of fair
-    and independent items x_A = 2^−|A|, whose atoms are all positive, at the least weight that will do (1e-11 is
-    usual). So atoms are never below 0 by more than rounding.
+    Of a table that fits (realizable.py has the limits) the result is what a list of transactions has, to rounding, and
+    within 1e-3 standard errors of the nearest such supports, usually 1e-6. Estimates that transactions have, to 1e-9,
+    are returned as they are.
+
+    Otherwise the projection is onto the inequalities of inequalities.py, to about 1e-6 standard errors, and estimates
+    that satisfy them are returned as they are. Those of sizes and of triples of items join where they are broken by
+    more than 1e-9, up to 5,000 at a time and four times. What the solver leaves below 0 is mended by mixing in supports
+    of transactions that satisfy all inequalities strictly, at the least weight that will do (1e-11 is usual): of fair
+    and independent items, or where M is a limit, of a maximal itemset drawn at random whose items are kept by fair
+    coins. So atoms are never below 0 by more than rounding.
 
     A row without a finite estimate and variance observed nothing: it is NaN in the result. It still takes part as an
     unknown, so that some value of it agrees with the others. An estimate without error is taken to have 1e-4 of the
@@ -76,95 +88,85 @@ def consistent_supports(
 
     Covariances that are not positive definite are shrunk: all correlations are multiplied by the largest t ≤ 1 that
     leaves no eigenvalue of their matrix below 1e-4. Correlations that are not finite count as 0. Where standard errors
-    differ by so many orders of magnitude that rounding defeats the solver, the smallest are raised, step by step up to
-    a tenth of the largest one (of 1 if that is larger), and at last correlations are left out: the result is
-    consistent all the same, and near, but not the nearest.
+    differ by so many orders of magnitude that rounding defeats the solver, the result is consistent locally; the
+    smallest are then raised, step by step up to a tenth of the largest one (of 1 if that is larger), and at last
+    correlations are left out: it is near, but not the nearest.
 
     Args:
         itemsets: closed under taking subsets, in any order; no empty one.
         supports: raw estimates s, float64 (itemsets,).
         variance: of the estimates, float64 (itemsets,), or their covariance V, a sparse or dense matrix
             (itemsets, itemsets).
-
-    Returns:
-        x, float64 (itemsets,).
+        smallest: least number of the table's items in a transaction, 0 or 1.
+        largest: M, most items in a transaction; as many as there are by default.
 
     Raises:
-        EstimateError: a subset is missing, an itemset is empty or there twice, a variance is negative, sizes do not
-            match, or the solver gives up after all of that.
+        EstimateError: a subset is missing, an itemset is empty, there twice or larger than transactions, a variance is
+            negative, sizes do not match, or the solver gives up after all of that.
 
     >>> sets = [frozenset("a"), frozenset("b"), frozenset("ab")]
-    >>> consistent_supports(sets, np.array([0.2, 0.5, 0.3]), np.array([1.0, 1.0, 1.0])).round(6).tolist()
-    [0.25, 0.5, 0.25]
+    >>> found = consistent_supports(sets, np.array([0.2, 0.5, 0.3]), np.array([1.0, 1.0, 1.0]))
+    >>> found.supports.round(6).tolist(), found.realizable
+    ([0.25, 0.5, 0.25], True)
     """
     s = np.asarray(supports, dtype=np.float64)
     if s.shape != (len(itemsets),):
         raise EstimateError(f"there must be one support for each of {len(itemsets)} itemsets, got shape {s.shape}")
     sigma, correlation = _standardized(variance, s)
     s = np.where(np.isfinite(sigma), s, np.nan)
+    levels = subset_rows(itemsets)
     if not np.isfinite(s).any():
-        return s
-    atoms, offset = _atoms(subset_rows(itemsets))
-    if np.isfinite(s).all() and (atoms @ s + offset).min() >= -CONSISTENT:
-        return s
-    x = _mend(_project(s, sigma, correlation, atoms, offset), itemsets, atoms, offset)
+        return ConsistentSupports(s, True)
+    most = len(levels[0].rows) if largest is None else min(largest, len(levels[0].rows))
+    if len(levels) > most:
+        raise EstimateError(
+            f"the itemset in row {levels[most].rows[0]} has more than the {most} items that a transaction can hold"
+        )
+    parts = parts_of(levels, smallest, most)
+    if parts is not None:
+        found = nearest_realizable(parts, smallest, most, s, sigma, correlation)
+        if found is not None:
+            return ConsistentSupports(np.where(np.isfinite(s), found, np.nan), True)
+    return ConsistentSupports(_nearest_locally(levels, most, s, sigma, correlation), False)
+
+
+def _nearest_locally(levels: list[SubsetRows], most: int, s: Floats, sigma: Floats, correlation: Any) -> Floats:
+    """Project onto the inequalities; those of sizes and of triples of items join where they are broken."""
+    from scipy.sparse import vstack
+
+    matrix, offset = atoms_of(levels)
+    few = len(levels) > 1 and len(levels[1].rows) <= MOST_PAIRS
+    limits, sides = zip(
+        size_limits(levels, most), triangle_limits(triangles(levels if few else levels[:1]), len(s)), strict=True
+    )
+    more, ends = vstack(limits).tocsr(), np.concatenate(sides)
+    x, inside = s, _inside(levels, most)
+    for number in range(1 + _ROUNDS):
+        values = more @ x + ends
+        if (matrix @ x + offset >= -CONSISTENT).all() and (values >= -_BROKEN).all():
+            break
+        broken = np.flatnonzero(values < -_BROKEN)
+        if not number:  # noise breaks most triples, and projecting mends most of these unasked
+            broken = broken[broken < len(sides[0])]
+        broken = broken[np.argsort(values[broken])[:_ADDED]]
+        matrix, offset = vstack([matrix, more[broken]]).tocsr(), np.concatenate([offset, ends[broken]])
+        x = _mend(_project(s, sigma, correlation, matrix, offset), inside, matrix, offset)
     return np.where(np.isfinite(s), x, np.nan)
 
 
-def subset_rows(itemsets: Sequence[AbstractSet[Hashable]] | Sequence[Sequence[Hashable]]) -> list[SubsetRows]:
-    """Find the row of every subset of every itemset, one entry for each size from 1 on.
-
-    Raises:
-        EstimateError: a subset is missing, or an itemset is empty or there twice.
-
-    >>> subset_rows(["b", "ab", "a"])[1].subsets.tolist()
-    [[3, 0, 2, 1]]
-    """
-    items = {item: row for row, itemset in enumerate(itemsets) if len(itemset) == 1 for item in itemset}
-    sizes: dict[int, dict[tuple[int, ...], int]] = {}
-    for row, itemset in enumerate(itemsets):
-        if not itemset or any(item not in items for item in itemset):
-            raise EstimateError(f"the itemset in row {row} is empty, or the table lacks one of its items")
-        # an item is its row here
-        key = tuple(sorted({items[item] for item in itemset}))
-        if len(key) != len(itemset) or sizes.setdefault(len(key), {}).setdefault(key, row) != row:
-            raise EstimateError(f"the itemset in row {row} is there twice, or one of its items is")
-    levels: list[SubsetRows] = []
-    place = np.zeros(len(itemsets) + 1, dtype=np.int64)
-    for k in range(1, max(sizes, default=0) + 1):
-        found = sizes.get(k, {})
-        levels.append(_level(k, found, sizes.get(k - 1, {}), place, levels, len(itemsets)))
-        place[levels[-1].rows] = np.arange(len(found))
-    return levels
-
-
-def _level(
-    k: int,
-    found: dict[tuple[int, ...], int],
-    smaller: dict[tuple[int, ...], int],
-    place: Rows,
-    levels: list[SubsetRows],
-    empty: int,
-) -> SubsetRows:
-    """Fill the subsets of k items from those of k − 1: those without item i are subsets of the rest."""
-    rows = np.fromiter(found.values(), np.int64, len(found))
-    subsets = np.full((len(found), 1 << k), empty, dtype=np.int64)
-    subsets[:, -1] = rows
-    if k == 1:
-        return SubsetRows(rows, subsets)
-    each = [[smaller.get(key[:i] + key[i + 1 :], -1) for i in range(k)] for key in found]
-    below = np.array(each, dtype=np.int64).reshape(-1, k)
-    lacking = np.flatnonzero((below < 0).any(axis=1))
-    if len(lacking):
-        raise EstimateError(
-            f"the table lacks a subset of the itemset in row {rows[lacking[0]]}; take the whole table as it was mined"
-        )
-    without = place[below]
-    for mask in range(1, (1 << k) - 1):
-        i = (~mask & (mask + 1)).bit_length() - 1  # the lowest item it lacks
-        packed = (mask & ((1 << i) - 1)) | (mask >> (i + 1) << i)
-        subsets[:, mask] = levels[k - 2].subsets[without[:, i], packed]
-    return SubsetRows(rows, subsets)
+def _inside(levels: list[SubsetRows], most: int) -> Floats:
+    """Return supports for which every inequality is strict."""
+    inside: Floats = np.zeros(sum(len(level.rows) for level in levels) + 1)
+    if most >= len(levels[0].rows):
+        for k, level in enumerate(levels, start=1):
+            inside[level.rows] = 0.5**k
+        return inside[:-1]
+    maximal = maximal_itemsets(levels)
+    for k, level in enumerate(levels, start=1):
+        held = level.subsets[maximal[level.rows]]
+        sizes = np.bitwise_count(np.arange(1 << k))
+        np.add.at(inside, held.ravel(), np.tile(0.5**sizes, len(held)))
+    return inside[:-1] / float(maximal.sum())
 
 
 def sparse_covariance(
@@ -279,38 +281,7 @@ def _least_eigenvalue(matrix: Any) -> float:
     return float(values[0] - np.linalg.norm(matrix @ vectors[:, 0] - values[0] * vectors[:, 0]))
 
 
-def _atoms(levels: list[SubsetRows]) -> tuple[Any, Floats]:
-    """Return G and c such that G x + c are the atoms of the maximal itemsets."""
-    from scipy.sparse import coo_array
-
-    n = sum(len(level.rows) for level in levels)
-    maximal = np.ones(n + 1, dtype=np.bool_)
-    for level in levels:
-        maximal[level.below] = False
-    parts, height = [], 0
-    for level in levels:
-        subsets = level.subsets[maximal[level.rows]]
-        mobius = _mobius(subsets.shape[1])
-        atom, subset = np.nonzero(mobius)
-        first = height + subsets.shape[1] * np.arange(len(subsets))
-        signs = np.tile(mobius[atom, subset], len(subsets))
-        parts.append(((first[:, None] + atom).ravel(), subsets[:, subset].ravel(), signs))
-        height += subsets.size
-    row, column, signs = (np.concatenate(column) for column in zip(*parts, strict=True))
-    whole = coo_array((signs, (row, column)), shape=(height, n + 1)).tocsc()
-    return whole[:, :n].tocsr(), whole[:, [n]].toarray().ravel()
-
-
-def _mobius(masks: int) -> Floats:
-    """Return (−1)^{|B|−|E|} where E ⊆ B, else 0, float64 (masks, masks)."""
-    one = np.array([[1.0, -1.0], [0.0, 1.0]])
-    matrix = np.ones((1, 1))
-    while len(matrix) < masks:
-        matrix = np.kron(one, matrix)
-    return matrix
-
-
-def _project(s: Floats, sigma: Floats, correlation: Any, atoms: Any, offset: Floats) -> Floats:
+def _project(s: Floats, sigma: Floats, correlation: Any, matrix: Any, offset: Floats) -> Floats:
     """Solve; where rounding leaves no other way with small errors raised, and at last without correlations.
 
     Raises:
@@ -319,16 +290,16 @@ def _project(s: Floats, sigma: Floats, correlation: Any, atoms: Any, offset: Flo
     status = ""
     largest = min(1.0, sigma[np.isfinite(sigma)].max())
     for share, precise in _ATTEMPTS:
-        x, status = _projected(s, np.maximum(sigma, share * largest), correlation, atoms, offset, precise=precise)
-        if status in {"Solved", "AlmostSolved"}:
+        x, status = _projected(s, np.maximum(sigma, share * largest), correlation, matrix, offset, precise=precise)
+        if status in SOLVED:
             return x
     if correlation is not None:
-        return _project(s, sigma, None, atoms, offset)
+        return _project(s, sigma, None, matrix, offset)
     raise EstimateError(f"these supports could not be made consistent: the solver ended with {status}")
 
 
 def _projected(
-    s: Floats, sigma: Floats, correlation: Any, atoms: Any, offset: Floats, *, precise: bool
+    s: Floats, sigma: Floats, correlation: Any, matrix: Any, offset: Floats, *, precise: bool
 ) -> tuple[Floats, str]:
     """Solve for x = origin + scale·u; return it and the solver's status.
 
@@ -342,47 +313,25 @@ def _projected(
     origin = np.where(known, np.clip(s, 0.0, 1.0), 0.0)
     weight = scale / sigma
     start = np.where(known, (origin - s) / sigma, 0.0)
-    limits = atoms @ diags_array(scale)
+    limits = matrix @ diags_array(scale)
     even = 1 / abs(limits).max(axis=1).toarray().ravel()
-    limits, sides = diags_array(even) @ limits, even * (atoms @ origin + offset)
+    limits, sides = diags_array(even) @ limits, even * (matrix @ origin + offset)
     if correlation is None:
-        u, status = _solve(diags_array(weight**2), weight * start, -limits, sides, 0, precise=precise)
+        u, status = minimize_quadratic(diags_array(weight**2), weight * start, -limits, sides, 0, precise=precise)
     else:
         n, size = len(s), correlation.shape[0]
         cost = block_array([[csc_array((n, n)), None], [None, correlation]])
         equal = [-diags_array(weight).tocsr()[known], correlation]
         whole = block_array([equal, [-limits, csc_array((len(sides), size))]])
-        u, status = _solve(
+        u, status = minimize_quadratic(
             cost, np.zeros(n + size), whole, np.concatenate([start[known], sides]), size, precise=precise
         )
     return origin + scale * u[: len(s)], status
 
 
-def _solve(cost: Any, linear: Floats, matrix: Any, sides: Floats, equal: int, *, precise: bool) -> tuple[Floats, str]:
-    """Minimize ½u'Pu + q'u with A u = b in the first rows and A u ≤ b in the others; return u and the status."""
-    import clarabel
-    from scipy.sparse import triu
-
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = TOLERANCE
-    settings.reduced_tol_gap_abs = settings.reduced_tol_gap_rel = settings.reduced_tol_feas = _ALMOST
-    if precise:
-        settings.static_regularization_constant = 1e-10
-        settings.iterative_refinement_max_iter = 50
-        settings.iterative_refinement_stop_ratio = 1.5
-    cones = [clarabel.NonnegativeConeT(len(sides) - equal)]
-    if equal:
-        cones.insert(0, clarabel.ZeroConeT(equal))
-    solver = clarabel.DefaultSolver(triu(cost, format="csc"), linear, matrix.tocsc(), sides, cones, settings)
-    solution = solver.solve()
-    return np.array(solution.x), str(solution.status)
-
-
-def _mend(x: Floats, itemsets: Sequence[Any], atoms: Any, offset: Floats) -> Floats:
-    """Mix in just enough of fair and independent items that no atom is below 0."""
-    inside = np.array([0.5 ** len(itemset) for itemset in itemsets])
-    values, targets = atoms @ x + offset, atoms @ inside + offset
+def _mend(x: Floats, inside: Floats, matrix: Any, offset: Floats) -> Floats:
+    """Mix in just enough of what is strictly inside that no inequality is broken."""
+    values, targets = matrix @ x + offset, matrix @ inside + offset
     short = values < 0
     share = float((-values[short] / (targets[short] - values[short])).max(initial=0.0))
     return (1 - share) * x + share * inside

@@ -64,6 +64,7 @@ CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
 AUTO = "auto"
 CONSISTENT = "consistent_support"
+REALIZABLE, LOCAL = "realizable", "local"  # the fact "consistent": some transactions have them, or that is not proven
 MOST_COVARIANCES = 3_000  # itemsets; above, variances alone: with covariances 5,000 take the solver 14 s
 _NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT), np.float64)
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
@@ -116,7 +117,8 @@ def mine(
             false ones is at most 1 less this: ``"95%"`` allows 5%.
         certain_by: ``split`` (a part of the reports chooses the itemsets, the rest alone measures and tests them) or
             ``all`` (all do both, and every possible itemset counts as tested).
-        consistent: also give supports that some transactions could have.
+        consistent: also give the nearest supports that some transactions have, or of tables too large for that
+            supports that satisfy what is known to be necessary; the fact ``consistent`` says which.
         confidence_level: of the intervals ``ci_low`` … ``ci_high`` (server/intervals.py).
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
             instead of for the transactions that were collected.
@@ -257,9 +259,17 @@ def _with_consistent(frame: "pd.DataFrame", facts: dict[str, Any]) -> "pd.DataFr
             return covariance(subset_counts, groups, left, right, population=facts["population"])
 
         variance = sparse_covariance(itemsets, variance, of_pattern)
-    supports = consistent_supports(itemsets, frame["support"].to_numpy(np.float64), variance)
-    frame = frame.assign(**{CONSISTENT: supports})
-    frame.attrs[ATTRIBUTE] = facts | {"consistent": True}
+    # every basket has a size, so where all buckets are in the table each transaction holds one of its items
+    every = facts.get("view") == "sizes" and len(frame) == len(facts["buckets"])
+    found = consistent_supports(
+        itemsets,
+        frame["support"].to_numpy(np.float64),
+        variance,
+        smallest=int(every),
+        largest=facts["transaction_size"],
+    )
+    frame = frame.assign(**{CONSISTENT: found.supports})
+    frame.attrs[ATTRIBUTE] = facts | {"consistent": REALIZABLE if found.realizable else LOCAL}
     return frame
 
 
@@ -510,6 +520,8 @@ def _check_table(frame: "pd.DataFrame", facts: dict[str, Any]) -> None:
         raise EstimateError("a count or a standard error is out of range")
     _check_levels(facts["levels"])
     _check_ranks(frame, facts)
+    if facts.get("consistent", LOCAL) not in (REALIZABLE, LOCAL):
+        raise EstimateError("it does not say in which way its supports are consistent")
     _check_certain(frame, facts)
     counts = counts_of(frame)
     if counts.shape[1:] != (len(facts["groups"]),) or (counts.sum(axis=1) != frame["count"]).any():

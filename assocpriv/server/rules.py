@@ -31,7 +31,7 @@ from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_probability
 from assocpriv.files.atomic import atomic_output
 from assocpriv.server.discovery import false_discoveries_controlled
-from assocpriv.server.estimate import Group, covariance, least_variance, sampling_variance
+from assocpriv.server.estimate import Group, covariance, estimate_supports, sampling_variance
 from assocpriv.server.itemsets import ATTRIBUTE, CERTAIN_COLUMNS, counts_of, groups_of, mining_facts
 from assocpriv.server.selection import SPLIT, all_rules, parse_certainty
 from assocpriv.server.table_files import join_names, output_format
@@ -229,7 +229,7 @@ def joint_covariance(
     raw = [[covariance(counts, groups, left, right, population=population) for right in members] for left in members]
     scales = []
     for i, (member, support) in enumerate(zip(members, estimates, strict=True)):
-        least = least_variance(groups, sum(member), support)
+        least = estimate_supports(_sums_within(counts, member), groups).least_variance
         if population:
             least = least + sampling_variance(support, sum(group.n_reports for group in groups))
         floored = np.maximum(raw[i][i], least)
@@ -237,6 +237,14 @@ def joint_covariance(
             scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
         raw[i][i] = floored
     return [[raw[i][j] * (1.0 if i == j else scales[i] * scales[j]) for j in range(3)] for i in range(3)]
+
+
+def _sums_within(counts: NDArray[np.int64], member: list[int]) -> NDArray[np.int64]:
+    """Return C_0 … C_j of the j members among the k items, of counts by mask: int64 (rules, groups, j + 1)."""
+    mask = sum(1 << i for i, inside in enumerate(member) if inside)
+    within = [shown for shown in range(1 << len(member)) if shown | mask == mask]
+    sizes = np.bitwise_count(np.array(within))
+    return np.stack([counts[..., np.array(within)[sizes == j]].sum(axis=-1) for j in range(sum(member) + 1)], axis=-1)
 
 
 def _p_values(
