@@ -107,6 +107,15 @@ def test_needed_reports_find_what_is_always_or_never_shown(kind):
     assert max(inside, 1 - inside) ** needed <= 1e-7 < max(inside, 1 - inside) ** (needed - 1)
 
 
+def test_a_basket_that_is_asked_about_often_fits_a_batch():
+    """Where a few items get all the reports, a basket's are no more than our bulk client answers at a time."""
+    plan = SMALL["few items"]
+    assert deal(plan, 10**6, rng()).each == 1 << 16
+    tallies = ItemTallies(plan, 10**5, rng())
+    tallies.collect(BulkClient(plan, SeededEntropy(1)))
+    assert Events.joined(tallies.own).trials.max() == 1 << 16
+
+
 # ---- what is counted
 
 

@@ -17,7 +17,7 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box import BlackBox, batch_length, batch_of
+from assocpriv.audit.black_box import LARGEST_BATCH, BlackBox, batch_length, batch_of
 from assocpriv.audit.laws import Events, shown_probability
 from assocpriv.audit.neighbours import Transaction, transaction_of
 from assocpriv.audit.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
@@ -41,7 +41,7 @@ class Deal:
     Attributes:
         transactions: the baskets, each of M items or of all there are.
         items: how many items they hold together.
-        each: reports of each of them.
+        each: reports of each of them, no more than a batch holds.
     """
 
     transactions: tuple[Transaction, ...]
@@ -60,11 +60,11 @@ def deal(plan: Plan, total: int, chance: np.random.Generator) -> Deal:
     n, m = plan.n_items, min(plan.transaction_size, plan.n_items)
     baskets = max(1, min(-(-n // m), total // reports_needed(plan)))
     dealt = chance.permutation(n)[: baskets * m]
-    # the last basket is filled up with others' items
-    rest = chance.choice(np.setdiff1d(np.arange(n), dealt[-(len(dealt) % m) :]), -len(dealt) % m, replace=False)
-    rows = np.concatenate([dealt, rest]).reshape(baskets, m)
+    missing = -len(dealt) % m  # in the last basket, which is filled up with other baskets' items
+    others = np.setdiff1d(np.arange(n), dealt[len(dealt) - (m - missing) :])
+    rows = np.concatenate([dealt, chance.choice(others, missing, replace=False)]).reshape(baskets, m)
     made = tuple(transaction_of(tuple(sorted(row)), plan) for row in rows.tolist())
-    return Deal(made, len(dealt), max(1, total // baskets))
+    return Deal(made, len(dealt), max(1, min(total // baskets, LARGEST_BATCH)))
 
 
 class ItemTallies:
