@@ -14,6 +14,8 @@ from assocpriv.lab.seeded import SeededEntropy
 class Faulty:
     """Our bulk client on seeded words; a subclass spoils its reports, uint8 (n, report_bytes), of each batch."""
 
+    starts_anew = False
+
     def __init__(self, plan, seed=0):
         self.plan, self.client = plan, BulkClient(plan, SeededEntropy(seed))
         self.rng = np.random.default_rng(seed + 1)
@@ -147,6 +149,8 @@ class RawWhere(Faulty):
 class _OneByOne:
     """Without a code: one report after the other; a subclass says how."""
 
+    starts_anew = False
+
     def __init__(self, plan, seed=0):
         self.plan, self.entropy, self.randomizer = plan, SeededEntropy(seed), Randomizer(plan)
 
@@ -205,6 +209,17 @@ class AlwaysShown:
                 return report
 
 
+class ShownAlone(AlwaysShown):
+    """Our one-report client, but a report of a basket of a certain item alone always shows it."""
+
+    def randomize(self, transaction, *, entropy):
+        """Make reports until one shows the item, if the basket is it."""
+        while True:
+            report = self.randomizer.randomize(transaction, entropy=entropy)
+            if list(transaction) != [self.item] or self.item in report_items(report, self.plan):
+                return report
+
+
 class SwappedItems(AlwaysShown):
     """Our one-report client, but a certain item and the next one have each other's columns."""
 
@@ -237,6 +252,8 @@ class ShowsAnother(AlwaysShown):
 
 class Single:
     """A box of one of the clients above, which are made of a plan; fresh words as a device has them, or seeded ones."""
+
+    starts_anew = False
 
     def __init__(self, device, plan, seed=0):
         self.device, self.plan, self.entropy = device(plan), plan, SeededEntropy(seed)
@@ -344,6 +361,8 @@ class PowerOfTwoLcg(WordEntropy):
 class ConstantSeed:
     """Our bulk client on words that are good, and the same after each start."""
 
+    starts_anew = True
+
     def __init__(self, plan, seed=0):
         self.plan, self.seed = plan, seed
 
@@ -354,6 +373,8 @@ class ConstantSeed:
 
 class SeededPerStart:
     """Our bulk client on words that are good, from a seed of 16 bits that each start draws anew."""
+
+    starts_anew = True
 
     def __init__(self, plan, seed=0):
         self.plan, self.rng = plan, np.random.default_rng(seed)
@@ -380,6 +401,8 @@ class WordsTwice(SeededEntropy):
 
 class Reseeded:
     """Our bulk client, with a good generator that is seeded anew for every report, from 16 bits."""
+
+    starts_anew = False
 
     def __init__(self, plan, seed=0):
         self.plan, self.randomizer, self.rng = plan, BulkRandomizer(plan), np.random.default_rng(seed)

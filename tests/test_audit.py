@@ -19,7 +19,6 @@ from scipy.stats import binom
 from assocpriv.apps.cli import main
 from assocpriv.apps.show_audit import audit_lines, audit_record
 from assocpriv.audit import empirical, exact, pipe
-from assocpriv.audit import tallies as counted
 from assocpriv.audit.black_box import Answers, BulkClient, SingleClient, batch_of
 from assocpriv.audit.conformance import audit_conformance
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
@@ -370,10 +369,9 @@ def test_false_alarms_keep_their_rate(monkeypatch):
         return law_of_family(name, what, parts, *figures)
 
     monkeypatch.setattr(empirical, "_law_of", noted)
-    monkeypatch.setattr(counted, "_START_SECONDS", 0)
     for seed in range(audits):
         bounds, *laws = audit_client(plan, faults.Faulty(plan, seed), trials=4000, confidence="50%")
-        alone.update(law.name for law in laws if law.figures["p_value"] <= level)
+        alone.update(law.name for law in laws if law.figures.get("p_value", 1) <= level)
         alone["amplification"] += bounds.verdict == BROKEN
     assert len(families) == 9
     for name, samples in families.items():
@@ -384,7 +382,7 @@ def test_false_alarms_keep_their_rate(monkeypatch):
         doubled = (Events(2 * sample.count, 2 * sample.trials, sample.probability) for sample in samples)
         twice = sum(joint_p_value(each.p_values()) <= level for each in doubled)
         assert alone.pop(name, 0) <= limit < min(unshared, twice)
-    assert set(alone) <= {"amplification", "separate starts", "many starts", "repeats", "linear complexity"}
+    assert set(alone) <= {"amplification", "repeats", "linear complexity"}
     assert max(alone.values()) <= binom(audits, level).isf(1e-6)
 
 
@@ -398,9 +396,9 @@ WIDE, MIDDLE = naive.small_plan("none", 300, 5, 2), frozenset(range(160, 256))
 # name -> plan, client, trials, and findings that must say broken
 FAULTS = {
     "one bit not randomized": ("none", faults.UnrandomizedBit, 10_000, {"amplification"}),
-    "p[j] off by 3%": ("bch", lambda plan: faults.OtherPlan(plan, SHIFTED), 40_000, {"number kept"}),
+    "p[j] off by 3%": ("bch", lambda plan: faults.OtherPlan(plan, SHIFTED), 60_000, {"number kept"}),
     "first items kept": (EVEN, faults.FirstItemsKept, 30_000, {"items kept"}),
-    "rho off by 3%": (RARE, lambda plan: faults.OtherPlan(plan, RARER), 10_000, {"items shown"}),
+    "rho off by 3%": (RARE, lambda plan: faults.OtherPlan(plan, RARER), 20_000, {"items shown"}),
     "seed bit not fair": ("bch", faults.OddSeedBit, 20_000, {"seed"}),
     "seeds not uniform": ("reed-solomon", faults.lazy_seeds, 3000, {"seed"}),
     "longer for bigger baskets": ("bch", faults.LongerForBigger, 10_000, {"length", "format", "amplification"}),
@@ -513,7 +511,8 @@ def test_malformed_reports_have_no_law():
             return Answers.of_packed(packed)
 
     found = audit_client(plan, NoSuchSet(plan), trials=5000)
-    assert {finding.verdict for finding in found[1:]} == {UNDECIDED}
+    assert broken(found) == {"format"}
+    assert {finding.verdict for finding in found[2:]} == {UNDECIDED}
     assert broken(audit_conformance(plan, NoSuchSet(plan))) == {"format"}
 
 

@@ -40,7 +40,7 @@ def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
         }
     )
     frame.attrs["assocpriv"] = {
-        "format": "assocpriv-itemsets", "version": 2, "plan_id": plan * 64, "reports": reports, "transaction_size": m,
+        "format": "assocpriv-itemsets", "version": 3, "plan_id": plan * 64, "reports": reports, "transaction_size": m,
         "population": population, "min_support": 0.01, **more,
     }  # fmt: skip
     return frame

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.audit.black_box import BulkClient, SingleClient, batch_of
+from assocpriv.client.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.itemset import Randomizer
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.core.privacy import Breach
@@ -440,3 +441,29 @@ def test_a_known_clock_would_be_seen(system, monkeypatch):
     monkeypatch.setattr(SystemEntropy, "words", words)
     one_by_one(PATH_PLANS["bch"], None)
     assert not system.calls
+
+
+@pytest.mark.parametrize("kind", ["none", "bch", "fixed-size"])
+def test_every_chunk_is_made_of_the_systems_bytes(system, kind):
+    """On two threads, each chunk is the enumerated client's for what was drawn for it."""
+    plan = PATH_PLANS[kind]
+    baskets = batch_of([sorted(map(int, basket)) for basket in BASKETS], plan)
+    chunks = randomize_chunks(baskets, plan, entropy=SystemEntropy(), chunk=2, workers=2)
+    made = [row.tobytes() for chunk in chunks for row in chunk.packed]
+    assert len(system.calls) == 3
+    client, wanted = Randomizer(plan), []
+    for start, words in zip((0, 2, 4), system.calls, strict=True):
+        entropy = naive.ReplayEntropy(words)
+        wanted += [client.randomize(basket, entropy=entropy) for basket in baskets[start : start + 2]]
+    assert made == wanted
+
+
+@pytest.mark.parametrize("kind", ["none", "bch", "reed-solomon", "fixed-size"])
+def test_further_words_are_the_systems_too(system, monkeypatch, kind):
+    """Where a chunk's words do not suffice, further ones are the system's next."""
+    plan = PATH_PLANS[kind]
+    for name in ("words_needed", "spare_words"):
+        monkeypatch.setattr(BulkRandomizer, name, lambda self, baskets: 1)
+    made = in_memory(plan, None)
+    assert len(system.calls) > 1
+    assert made == expected(plan, [word for call in system.calls for word in call])[0]

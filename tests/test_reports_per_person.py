@@ -158,7 +158,8 @@ def test_plans_of_one_report_keep_their_text() -> None:
     assert "reports_per_person" not in ONE.canonical_json
     vectors = json.loads((Path(__file__).parent / "vectors" / "plans.json").read_text(encoding="ascii"))["plans"]
     ids = "".join(Plan.from_json(entry["plan"]).plan_id for entry in vectors[:34])
-    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "a50a9845df5e8c3c"
+    # but for clear-bch, whose field was wider than its items need; such plans are refused now
+    assert hashlib.sha256(ids.encode()).hexdigest()[:16] == "f431d719f5c3f0c2"
 
 
 def test_several_reports_make_another_plan_of_version_2() -> None:

@@ -347,10 +347,9 @@ def _claim_lines(found: int, certain: dict[str, Any], what: str, false: str) -> 
 def threshold_lines(facts: dict[str, Any]) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
     if facts.get("auto"):
-        return [
-            f"minimum support {facts['min_support']:.4%}: the lowest at which all that is found can be believed, of "
-            "each size that these reports can decide"
-        ]
+        decided = [level for level in facts["levels"] if level["status"] == "decided" and level["candidates"]]
+        least = ", ".join(f"{level['min_support']:.4%} for {itemsets_of(level['size'])}" for level in decided)
+        return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
     if facts.get("top") is None:
         return []
     levels = [level for level in facts["levels"] if level["status"] != "undecidable"]

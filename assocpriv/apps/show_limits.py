@@ -53,9 +53,8 @@ def limit_lines(limits: Limits, n_items: int) -> list[str]:
     ]
     return [
         *(f"            {one:>14}  {whole:>18}  {name}".rstrip() for one, whole, name in rows),
-        "            the former is of an itemset that was named beforehand; at the latter fewer than one itemset that "
-        "nobody has",
-        "            is expected in 100 collections, of all itemsets of the size together",
+        "            first column: one itemset that was named beforehand; second: all of its size, with fewer than one",
+        "            false find in 100 collections",
     ]
 
 

@@ -57,7 +57,13 @@ class Answers:
 
 
 class BlackBox(Protocol):
-    """A client under audit."""
+    """A client under audit.
+
+    Attributes:
+        starts_anew: whether each call of :meth:`reports` starts the client anew, as a program of its own.
+    """
+
+    starts_anew: bool
 
     def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
         """Yield one :class:`Answers` for each batch of transactions, in order; one client serves all of them.
@@ -70,6 +76,8 @@ class BlackBox(Protocol):
 class BulkClient:
     """Our client for many transactions, with the operating system's entropy unless another is given."""
 
+    starts_anew = False
+
     def __init__(self, plan: Plan, entropy: WordEntropy | None = None) -> None:
         self._plan, self._entropy = plan, entropy or SystemEntropy()
 
@@ -81,6 +89,8 @@ class BulkClient:
 
 class SingleClient:
     """Our client for one transaction at a time."""
+
+    starts_anew = False
 
     def __init__(self, plan: Plan, entropy: Entropy | None = None) -> None:
         self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()

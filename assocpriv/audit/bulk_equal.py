@@ -25,16 +25,17 @@ from assocpriv.lab.seeded import SeededEntropy
 
 _LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
 _DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
-_MOST_BOUNDS = 1024  # numbers picked, of each operator
+_MOST_ENDS = 1024  # numbers picked, of each operator
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What was compared: transactions, how many items they hold together, and numbers picked."""
+    """What was compared: transactions, how many items they hold together, and numbers picked, of how many ends."""
 
     transactions: int
     items: int
     picks: int
+    ends: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,15 @@ def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: in
     seed = secrets.randbits(64) if seed is None else seed
     chance = np.random.default_rng(seed)
     dealt = list(_dealt(numbers, max(most, _LEAST_DEALT), chance))
-    picks = [case for group in numbers.groups for case in _picks(numbers, group, chance)]
+    groups = [group for group in numbers.groups if not numbers.in_clear or group.size <= numbers.n_items]
+    ends = [_ends(group) for group in groups]
+    picks = [case for group, own in zip(groups, ends, strict=True) for case in _picks(numbers, group, own, chance)]
     cases = [_Case(items, []) for items in dealt] + picks
     if numbers.in_clear:
         # the bulk client goes through the groups in their order, so the transactions come in this order
         cases.sort(key=lambda case: min(max(len(case.items), 1), numbers.transaction_size))
     _compare(device, plan, numbers, cases, SeededEntropy(seed))
-    return Compared(len(dealt), len(set(chain.from_iterable(dealt))), len(picks))
+    return Compared(len(dealt), len(set(chain.from_iterable(dealt))), len(picks), sum(map(len, ends)))
 
 
 def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator[list[int]]:
@@ -103,20 +106,21 @@ def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator
         left = left[size:]
 
 
-def _picks(numbers: Numbers, group: Group, chance: np.random.Generator) -> Iterator[_Case]:
-    """Yield full transactions with the words of numbers on both sides of every bound, or of some where there are many.
+def _ends(group: Group) -> list[int]:
+    """Return the numbers on both sides of every bound of a pick."""
+    bounds = [0, *accumulate(picked_weights(group))]
+    return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
+
+
+def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Generator) -> Iterator[_Case]:
+    """Yield full transactions with the words of these numbers, or of some of them where they are many.
 
     A transaction that is not sampled draws its pick first.
     """
-    if numbers.in_clear and group.size > numbers.n_items:
-        return
-    cumulative = list(accumulate(picked_weights(group)))
-    ends = sorted(
-        {number for bound in [0, *cumulative] for number in (bound - 1, bound) if 0 <= number < cumulative[-1]}
-    )
-    for place in chance.permutation(len(ends))[:_MOST_BOUNDS].tolist():
+    total = sum(picked_weights(group))
+    for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
         items = chance.choice(numbers.n_items, min(group.size, numbers.n_items), replace=False)
-        yield _Case(sorted(items.tolist()), words_of(ends[place], cumulative[-1]))
+        yield _Case(sorted(items.tolist()), words_of(ends[place], total))
 
 
 def _compare(device: Device, plan: Plan, numbers: Numbers, cases: list[_Case], source: WordEntropy) -> None:

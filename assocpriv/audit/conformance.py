@@ -42,7 +42,7 @@ def audit_conformance(
     """
     try:
         return _audit_form(plan, box or BulkClient(plan), progress)
-    except FileError:
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
         return [failure(DEPTH, "answers", error)]

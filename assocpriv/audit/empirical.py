@@ -3,16 +3,16 @@
 The client is a black box (audit/black_box.py). Of the reports asked for, one eighth teaches which sets of reports to
 look at and one eighth scores them (audit/lower_bounds.py), one eighth is a stream of one transaction's, one eighth is
 of baskets that all items are dealt into (audit/items.py), one sixteenth is of baskets of all sizes (audit/others.py), a
-few are of separate starts, and the rest is tested. A client that follows the plan is called broken by any of the tests
-together with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half is shared
-equally by the laws.
+few, of a program, are of separate starts, and the rest is tested. A client that follows the plan is called broken by
+any of the tests together with a chance of 1 − confidence at most: half of it belongs to the bounds of ε, the other half
+is shared equally by the laws.
 
 What it cannot see: a leak that shows in none of the features, or of transactions that it does not ask about (two items
 together, say), or too rarely for so many trials; and randomness that is good but known to somebody else.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assocpriv.audit.black_box import BlackBox, BulkClient
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
-from assocpriv.audit.items import ItemTallies
+from assocpriv.audit.items import ItemTallies, deals
 from assocpriv.audit.laws import (
     Events,
     collision_moments,
@@ -52,6 +52,7 @@ DEPTH = "empirical"
 LEAST_TRIALS = 1000
 _SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
 _LONGEST_SHORT_START = 256  # reports
+_LEAST_SEED_BITS = 8  # a program that starts too slowly to show as many is not judged by its starts
 _MOST_SUBSETS = 1 << 10  # of kept items that are counted each; beyond, by item and number kept
 
 Progress = Callable[[str, int, int], None]
@@ -76,15 +77,17 @@ class _Asked:
     tested: LawTallies
     stream: Stream
     scope: StreamTally
-    items: ItemTallies
+    items: list[ItemTallies]
     others: OtherTallies
-    starts: Starts
+    starts: Starts | None
 
     @property
     def malformed(self) -> int:
-        """How many answers are no reports of the plan, of those that laws are tested on."""
-        tested = int(self.tested.malformed.sum())
-        return tested + sum(part.malformed for part in (self.stream, self.items, self.others, self.starts))
+        """How many answers are no reports of the plan."""
+        counted = sum(int(part.malformed.sum()) for part in (*self.training, self.tested))
+        in_items = sum(part.malformed for part in self.items)
+        in_starts = self.starts.malformed if self.starts else 0
+        return counted + self.stream.malformed + self.others.malformed + in_items + in_starts
 
 
 def audit_client(
@@ -117,13 +120,14 @@ def audit_client(
     half = float((1 - level) / 2)
     try:
         asked = _ask(plan, box or BulkClient(plan), trials, np.random.default_rng(seed), progress)
-    except FileError:
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
         return [failure(DEPTH, "answers", error)]
     laws = list(_laws(asked))
     return [
         _amplification(plan, asked.training, asked.tested, half),
+        _format(asked.malformed),
         *(_law_finding(law, half / len(laws), asked.malformed) for law in laws),
     ]
 
@@ -155,11 +159,13 @@ def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, pr
     second.collect(box, split.score, told("scoring"))
     scope = StreamTally(chosen, plan)
     stream = scope.collect(box, split.follow, told("following"))
-    items = ItemTallies(plan, split.items, chance)
-    items.collect(box, told("every item"))
+    items = [ItemTallies(plan, dealt, chance) for dealt in deals(plan, split.items, chance)]
+    for each in items:
+        each.collect(box, told("every item"))
     others = OtherTallies(plan, chance)
     others.collect(box, split.others, told("all sizes"))
-    starts = compare_starts(chosen.transactions[0], plan, box, split.start, start_length(chosen.transactions[0].group))
+    whole = chosen.transactions[0]
+    starts = compare_starts(whole, plan, box, split.start, start_length(whole.group)) if box.starts_anew else None
     tested = LawTallies(chosen, plan, scorers)
     tested.collect(box, split.test, told("testing"))
     return _Asked([first, second], tested, stream, scope, items, others, starts)
@@ -188,15 +194,23 @@ def _amplification(plan: Plan, training: list[Tallies], tested: Tallies, false_a
     return Finding(DEPTH, "amplification", BROKEN if broken else CONSISTENT, said, figures)
 
 
+def _format(malformed: int) -> Finding:
+    """Judge the answers' form: a single one that is no report is a fault, and hides what the laws would find."""
+    if malformed:
+        said = (
+            f"{malformed:,} answers are no reports of the plan: of another length, size or set, or with an unused bit."
+        )
+        return Finding(DEPTH, "format", BROKEN, said, {"malformed": malformed})
+    return Finding(DEPTH, "format", CONSISTENT, "Every answer is a report of the plan.", {"malformed": 0})
+
+
 def _law_finding(law: _Law, false_alarm: float, malformed: int) -> Finding:
     figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm} | law.figures
     if malformed:
         told = f"{malformed:,} answers are no reports of this plan, so what they show has no law to be compared with."
         return Finding(DEPTH, law.name, UNDECIDED, told, figures)
     if not law.tests:
-        return Finding(
-            DEPTH, law.name, UNDECIDED, f"Reports of this plan have nothing to test here: {law.what}.", figures
-        )
+        return Finding(DEPTH, law.name, UNDECIDED, f"There is nothing to test here: {law.what}.", figures)
     if law.p_value <= false_alarm:
         chance = f"at most {law.p_value:.1e}" if law.p_value else "less than 1e-300"
         said = f"Not as the plan says: {law.what}. A client that follows it would look so with a chance of {chance}."
@@ -228,8 +242,9 @@ def _laws(asked: _Asked) -> Iterator[_Law]:
     yield _law_of(
         "successive reports", "a report tells nothing of the next one, as far as each follows the plan", successive
     )
-    yield _starts(asked.starts, group)
-    yield _short_starts(asked.starts, group)
+    if asked.starts is not None:
+        yield _starts(asked.starts, group)
+        yield _short_starts(asked.starts, group)
     yield _repeats(stream, group)
     yield _coins(stream)
 
@@ -332,17 +347,21 @@ def _successive(stream: Stream, scope: StreamTally, group: Plan) -> Iterator[Eve
     yield Events.of(both, n, np.outer(chances, chances))
 
 
-def _every_item(tallies: ItemTallies) -> Iterator[_Law]:
-    """Test each basket that items were dealt into by itself, and say how many items that was."""
-    dealt, n = tallies.deal.items, tallies.plan.n_items
-    figures: dict[str, object] = {"items": dealt, "of_items": n, "baskets": len(tallies.deal.transactions)}
-    figures["reports_each"] = tallies.deal.each
-    which = f"all {n:,} items" if dealt == n else f"{dealt:,} of {n:,} items, as many as the trials allow"
-    for name, what, parts in (
-        ("every item", "how often each item is shown when it is held, and how many are kept", tallies.own),
-        ("every item, elsewhere", "what else is shown when an item is held", tallies.elsewhere),
-    ):
-        yield _law_of(name, f"{what} ({which}, dealt into baskets)", parts, figures)
+def _every_item(tallies: Sequence[ItemTallies]) -> Iterator[_Law]:
+    """Test each basket that items were dealt into by itself, and say how many items that were."""
+    n, dealt = tallies[0].plan.n_items, {len(each.deal.transactions[0].items): each.deal.items for each in tallies}
+    figures: dict[str, object] = {"of_items": n, "items": {str(m): count for m, count in dealt.items()}}
+    figures["reports_each"] = {str(len(each.deal.transactions[0].items)): each.deal.each for each in tallies}
+    whole = ", ".join(str(m) for m, count in dealt.items() if count == n)
+    parts = [f"all {n:,} items, in baskets of {whole}"] if whole else []
+    parts += [f"{count:,} of {n:,} items, in baskets of {m}" for m, count in dealt.items() if count < n]
+    which, own, elsewhere = "; ".join(parts), [], []
+    for each in tallies:
+        own += each.own
+        elsewhere += each.elsewhere
+    told = "how often each item is shown when it is held, and how many are kept"
+    yield _law_of("every item", f"{told} ({which})", own, figures)
+    yield _law_of("every item, elsewhere", f"what else is shown then ({which})", elsewhere, figures)
 
 
 def _starts(starts: Starts, group: Plan) -> _Law:
@@ -363,12 +382,12 @@ def start_length(group: Plan) -> int:
 def _short_starts(starts: Starts, group: Plan) -> _Law:
     """Bound the chance that any two of n starts give the same reports: C(n, 2)·(Σ P²)^length."""
     chance = float(math.comb(starts.short, 2) * collision_moments(group)[0] ** starts.length)
-    seen = math.log2(starts.short**2 / 6)  # e^-3 is then the chance that all seeds differ
+    bits = max(0, math.floor(math.log2(starts.short**2 / 6)))  # e^-3 is then the chance that all seeds differ
     figures: dict[str, object] = {"starts": starts.short, "reports_each": starts.length}
-    figures |= {"equal_pairs": starts.equal_pairs, "seed_bits_seen": max(0.0, math.floor(10 * seen) / 10)}
-    what = (
-        f"no two of {starts.short:,} starts give the same reports, as they would with seeds of {max(0, int(seen))} bits"
-    )
+    figures |= {"equal_pairs": starts.equal_pairs, "seed_bits": bits}
+    if bits < _LEAST_SEED_BITS and not starts.equal_pairs:
+        return _Law("many starts", f"{starts.short:,} starts in some seconds tell too little of seeds", 1.0, 0, figures)
+    what = f"no start repeats another ({starts.short:,} starts; seeds of at most {bits} bits would have)"
     return _Law("many starts", what, min(1.0, chance) if starts.equal_pairs else 1.0, 1, figures)
 
 

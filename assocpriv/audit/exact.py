@@ -233,8 +233,8 @@ def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     held = "all" if compared.items == numbers.n_items else f"{compared.items:,} of"
     said = (
         f"The bulk client's reports of {compared.transactions:,} random transactions, which hold {held} "
-        f"{numbers.n_items:,} items, and at {compared.picks:,} ends of kept subsets' numbers equal those of one at a "
-        "time, byte for byte."
+        f"{numbers.n_items:,} items, and at {compared.picks:,} of {compared.ends:,} ends of kept subsets' numbers "
+        "equal those of one at a time, byte for byte."
     )
     return _Outcome(said, asdict(compared))
 

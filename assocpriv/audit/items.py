@@ -3,7 +3,8 @@
 A client can leak one rare item and follow the plan with all others. So the shuffled catalogue is dealt into baskets of
 M items, anew in every audit, and each basket is asked about often enough that an item which is always shown when it is
 held, or never, is found. Where the reports asked for do not suffice for all items, as many as they suffice for are
-dealt. Two laws are tested, of each basket by itself:
+dealt. Where half of them suffice, the catalogue is dealt again into baskets of 1 item, of 2, and so on. Two laws are
+tested, of each basket by itself:
 
 * how often each of its items is shown, and how many of them are kept;
 * what else its reports show: each bit of a seed that its items leave free is a fair coin; without a seed, each item
@@ -27,8 +28,8 @@ from assocpriv.core.bitmap import ItemTables, planes_of
 from assocpriv.core.codes import Field
 from assocpriv.core.plan import Plan
 
-_ALARM = 1e-7  # of one item's test: that of an audit at its default, shared by some thousand tests
-_MOST_EVENTS = 1 << 21  # of what else is shown
+_ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
+_MOST_EVENTS = 1 << 19  # of what else is shown, in each deal
 _LEAST_ELSE = 64  # bits or items looked at in each basket, all the same
 _EXPANDED_BITS = 1 << 28  # of bitmaps at a time: 32 MiB
 _LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may be one that is not free
@@ -36,10 +37,10 @@ _LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may b
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """Baskets that the catalogue is dealt into.
+    """Baskets of one size that the catalogue is dealt into.
 
     Attributes:
-        transactions: the baskets, each of M items or of all there are.
+        transactions: the baskets.
         items: how many items they hold together.
         each: reports of each of them, no more than a batch holds.
     """
@@ -55,20 +56,39 @@ def reports_needed(plan: Plan) -> int:
     return max(8, ceil(log(_ALARM) / log(max(inside, 1 - inside))))
 
 
-def deal(plan: Plan, total: int, chance: np.random.Generator) -> Deal:
-    """Deal items into baskets for about ``total`` reports: all items, or as many as there are reports for."""
-    n, m = plan.n_items, min(plan.transaction_size, plan.n_items)
-    baskets = max(1, min(-(-n // m), total // reports_needed(plan)))
-    dealt = chance.permutation(n)[: baskets * m]
-    missing = -len(dealt) % m  # in the last basket, which is filled up with other baskets' items
-    others = np.setdiff1d(np.arange(n), dealt[len(dealt) - (m - missing) :])
+def deals(plan: Plan, total: int, chance: np.random.Generator) -> list[Deal]:
+    """Deal items into baskets for about ``total`` reports.
+
+    All items into baskets of M items, or as many as there are reports for. Where half of the reports suffice for that,
+    the other half is for baskets of 1 item, of 2, … up to M − 1, as long as there are enough.
+    """
+    n, largest = plan.n_items, min(plan.transaction_size, plan.n_items)
+    needed = reports_needed(transaction_of(tuple(range(largest)), plan).group)
+    whole = -(-n // largest)
+    if 2 * whole * needed > total or largest == 1:
+        baskets = max(1, min(whole, total // needed))
+        return [_deal(plan, largest, baskets, total // baskets, chance)]
+    numbers, left = {}, total // 2
+    for m in range(1, largest):
+        numbers[m] = min(-(-n // m), left // needed)
+        left -= numbers[m] * needed
+    each = total // 2 // sum(numbers.values())
+    smaller = [_deal(plan, m, baskets, each, chance) for m, baskets in numbers.items() if baskets]
+    return [_deal(plan, largest, whole, total // 2 // whole, chance), *smaller]
+
+
+def _deal(plan: Plan, m: int, baskets: int, each: int, chance: np.random.Generator) -> Deal:
+    """Deal so many baskets of m items; the last is filled up with items that are in others."""
+    dealt = chance.permutation(plan.n_items)[: baskets * m]
+    missing = -len(dealt) % m
+    others = np.setdiff1d(np.arange(plan.n_items), dealt[len(dealt) - (m - missing) :])
     rows = np.concatenate([dealt, chance.choice(others, missing, replace=False)]).reshape(baskets, m)
     made = tuple(transaction_of(tuple(sorted(row)), plan) for row in rows.tolist())
-    return Deal(made, len(dealt), max(1, min(total // baskets, LARGEST_BATCH)))
+    return Deal(made, len(dealt), max(1, min(each, LARGEST_BATCH)))
 
 
 class ItemTallies:
-    """What reports of the baskets that the catalogue is dealt into show of them.
+    """What reports of the baskets of one deal show of them.
 
     Attributes:
         plan: the plan.
@@ -78,13 +98,13 @@ class ItemTallies:
         elsewhere: beside its law, what else they show.
     """
 
-    def __init__(self, plan: Plan, total: int, chance: np.random.Generator) -> None:
-        self.deal, self.malformed = deal(plan, total, chance), 0
+    def __init__(self, plan: Plan, dealt: Deal, chance: np.random.Generator) -> None:
+        self.deal, self.malformed = dealt, 0
         self.own: list[Events] = []
         self.elsewhere: list[Events] = []
-        self.plan, self._group = plan, self.deal.transactions[0].group
+        self.plan, self._group = plan, dealt.transactions[0].group
         group = self._group
-        self._references = np.array([each.reference for each in self.deal.transactions], dtype=np.int64)
+        self._references = np.array([each.reference for each in dealt.transactions], dtype=np.int64)
         self._items = np.unique(self._references)
         self._tables = ItemTables(group, self._items)
         most = max(_LEAST_ELSE, _MOST_EVENTS // len(self._references))
@@ -153,7 +173,8 @@ class ItemTallies:
     def _coins_elsewhere(self, part: NDArray[np.int64], sample: Sample) -> Events:
         """Count how often each basket's reports have each seed bit set that its items leave free.
 
-        Which bits they fix is asked only where a count is far from a fair coin's: all others pass the test anyway.
+        Which bits they fix is asked only where a count is far from a fair coin's. Those that look like coins are left
+        in: they cannot fail, and make the test of the others a little less sharp.
         """
         each = self.deal.each
         bits = raw_bits(sample.packed)[:, self._else]

@@ -50,6 +50,8 @@ class Program:
         patience_seconds: how long it may write nothing before it counts as stuck.
     """
 
+    starts_anew = True
+
     def __init__(
         self, command: Sequence[str], plan_path: str | Path, plan: Plan, *, patience_seconds: float = PATIENCE_SECONDS
     ) -> None:

@@ -34,8 +34,8 @@ _LONGEST = 255
 _REPEATS_BYTES = 1 << 26  # of reports kept to find equal ones
 _SERIAL = 1 << 17  # reports that are compared with the next one
 _COIN_STREAMS = 16
-_LONGEST_START = 1024  # reports of each start that are compared
-_START_SECONDS = 2.0  # that starting a client over and over may take
+_LONGEST_START = 1024  # reports of each long start
+_MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
 COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
 
 Counts = NDArray[np.int64]
@@ -293,9 +293,9 @@ class Starts:
     """What reports of a client that is started anew were seen to be, asked for the same each time.
 
     Attributes:
-        total: reports of each of two long starts.
+        total: reports of each of two long starts, which find what repeats rarely.
         equal: of them, equal to the other start's at the same place.
-        short: how many short starts there were.
+        short: how many short starts there were, which find a seed that somebody could guess.
         length: reports of each of these.
         equal_pairs: pairs of short starts with the same reports.
         malformed: of all of them, not reports of the plan.
@@ -309,27 +309,25 @@ class Starts:
     malformed: int
 
 
-def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, total: int, length: int) -> Starts:
+def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_length: int, short_length: int) -> Starts:
     """Start a client over and over and compare what it reports of one transaction each time.
 
     Args:
         transaction: what it is asked about.
         plan: its plan.
-        box: the client.
-        total: reports of each of two long starts; these find what repeats rarely.
-        length: reports of each of many short starts; these find a seed that somebody could guess. They go on for as
-            many as there are ``total`` reports, and for a few seconds at most.
+        box: a client that starts anew.
+        long_length: reports of each of two long starts.
+        short_length: reports of each of up to 1,024 short starts, for some seconds, at least two.
     """
-    last = monotonic() + _START_SECONDS
-    one, other = (_start(transaction, plan, box, total) for _ in range(2))
+    one, other = (_start(transaction, plan, box, long_length) for _ in range(2))
     equal = int(((one.raw == other.raw).all(axis=1) & (one.lengths == other.lengths)).sum())
-    malformed, seen = one.malformed + other.malformed, Counter[bytes]()
-    while seen.total() < 2 or (seen.total() < total and monotonic() < last):
-        short = _start(transaction, plan, box, length)
+    malformed, seen, last = one.malformed + other.malformed, Counter[bytes](), monotonic() + _START_SECONDS
+    while seen.total() < 2 or (seen.total() < _MOST_STARTS and monotonic() < last):
+        short = _start(transaction, plan, box, short_length)
         seen[short.raw.tobytes() + short.lengths.tobytes()] += 1
         malformed += short.malformed
     equal_pairs = sum(count * (count - 1) // 2 for count in seen.values())
-    return Starts(total, equal, seen.total(), length, equal_pairs, malformed)
+    return Starts(long_length, equal, seen.total(), short_length, equal_pairs, malformed)
 
 
 def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
@@ -345,7 +343,7 @@ def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> S
 class Trials:
     """How many reports to ask for: to learn from, to score, as one stream, of every item, of other baskets, to test.
 
-    ``start`` is how many each of two long starts gives, and how many short ones there are at most.
+    ``start`` is how many each of two long starts gives. Short ones, of a client that starts anew, come on top.
     """
 
     learn: int

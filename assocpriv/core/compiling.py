@@ -253,7 +253,8 @@ def _find_folder(py_file: str, files: str) -> Kept:
     """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
     troubles: list[str] = []
     unsafe: list[str] = []
-    for folder, mode in _folders(py_file):
+    for named, mode in _folders(py_file):
+        folder = Path(os.path.realpath(named))  # a link that others can change would lead elsewhere later
         danger = _danger_of(folder, files)
         trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
         if not trouble:
@@ -293,10 +294,12 @@ def _make(folder: Path, mode: int = 0o755) -> None:
 
 
 def _danger_of(folder: Path, files: str) -> str:
-    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing."""
+    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing.
+
+    The folder is given without links.
+    """
     if not hasattr(os, "getuid"):
         return ""  # Windows keeps the folders of users apart
-    folder = Path(os.path.realpath(folder))
     if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
         return "another user can write there"
     try:

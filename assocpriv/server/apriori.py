@@ -13,7 +13,7 @@ plan foresees. So s_min must also be at least z − 0.5 of the standard errors m
 Source: ESAG02, section 5.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -54,7 +54,8 @@ class Level:
         std_error: σ_k(s_min), a share of transactions: the largest measured on candidates near s_min, or where
             there are none what the plan alone implies.
         lowest_discoverable_support: LDS_k at this number of reports, by the plan alone: of one itemset.
-        level_discoverable_support: the same of all candidates counted; where none were, of all itemsets of this size.
+        level_discoverable_support: the same of all candidates counted, of one where there were none; of an undecidable
+            size of all its itemsets.
         errors: z, the standard errors that the latter is.
         min_support: s_min.
         status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
@@ -115,8 +116,6 @@ def mine_levels(
     min_support: float,
     max_itemset: int,
     most_candidates: int = MOST_CANDIDATES,
-    *,
-    left_out: Collection[int] = (),
 ) -> tuple[list[FoundItemsets], list[Level]]:
     """Find frequent itemsets of 1 … max_itemset items.
 
@@ -126,7 +125,6 @@ def mine_levels(
         min_support: s_min in (0, 1].
         max_itemset: largest size.
         most_candidates: itemsets of one size to be counted at most.
-        left_out: sizes to be called undecidable whatever s_min.
 
     Returns:
         The itemsets found, closed under taking subsets, and an account of every size.
@@ -139,7 +137,7 @@ def mine_levels(
     all_kept: list[Counted] = []
     frequent: list[NDArray[np.bool_]] = []
     previous = count_nothing(groups)
-    hopeless = {k for k in range(1, max_itemset + 1) if k in left_out or min_support < least_told(groups, k)}
+    hopeless = {k for k in range(1, max_itemset + 1) if min_support < least_told(groups, k)}
     for k in range(1, max_itemset + 1):
         if hopeless.issuperset(range(k, max_itemset + 1)):
             levels.append(uncounted_level(groups, n_items, k, min_support))

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ATTRIBUTE = "assocpriv"
-VERSION = 2
+VERSION = 3
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
@@ -142,8 +142,10 @@ def mine(
     check_confidence_level(confidence_level)
     if level is not None and (aim.top is not None or (aim.min_support is None and certain_by == ALL)):
         raise EstimateError(
-            "what is certain needs a minimum support that the testing reports did not choose; give it as a number"
-            + ("" if aim.top is not None else ", or let others choose (certain_by 'split')")
+            "certain goes with a minimum support, not with top"
+            if aim.top is not None
+            else "what is certain needs a minimum support that the testing reports did not choose; give it as a "
+            "number, or let others choose (certain_by 'split')"
         )
     if consistent and plan.view.kind == "itemsets":
         raise EstimateError(
@@ -607,7 +609,7 @@ def describe_undecided(facts: dict[str, Any]) -> list[str]:
         f"itemsets of {level['size']}: {level['status']} at {level['min_support']:.4g} from {n_reports:,} reports "
         f"({_reach(level)}); {consequence[level['status']]}"
         for level in facts["levels"]
-        if level["status"] in consequence
+        if level["status"] == "undecidable" or (level["status"] == "uncertain" and level["candidates"])
     ]
 
 

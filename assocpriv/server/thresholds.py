@@ -3,9 +3,8 @@
 Sees counts only.
 
 **The lowest that can be believed.** A size is decided from the support that its candidates and its measured errors need
-(Level.needed_support). How many candidates there are depends on the minimum support: mining starts at what the single
-items, and one itemset of each other size, need, and goes up to what the sizes then found uncertain need, until none is.
-A higher support has fewer candidates, so few steps do. A size that would need 100% is left out.
+(Level.needed_support), so each size has a minimum of its own: the least at which it is decided, and no less than that
+of the size before, so that what is found has subsets that could be found. A size that would need 100% is left out.
 
 **The largest estimates.** With b the K-th largest estimate of the sizes counted so far, no itemset below b is wanted,
 so a candidate of the next size needs subsets that go on at b. Estimates below 2σ_k(0) are not taken for anything: of a
@@ -13,8 +12,9 @@ size, only what reaches that is listed.
 
 **Ranks.** Intervals that cover the supports of all C candidates at once with probability 1 − α are those of level
 1 − α/C. If A's lies above B's, A stands before B. So A's rank lies between 1 + the number of candidates whose intervals
-lie above A's, and C − the number of those whose lie below it: for all A at once, with probability 1 − α at least. That
-candidates were chosen by their subsets' estimates does not matter, for the reason in limits.py.
+lie above A's, and C − the number of those whose lie below it: for all A at once, with probability 1 − α at least, the
+candidates given. They are chosen by the same reports, from their subsets' estimates; the tests simulate it. What was
+not counted has no rank, so the greatest ranks grow with the number of candidates, and with K.
 
 Source of the ranks: Klein, Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R.
 Stat. Soc. C 2020.
@@ -43,12 +43,11 @@ from assocpriv.server.apriori import (
     mine_levels,
     uncounted_level,
 )
-from assocpriv.server.counting import CountingBackend
 from assocpriv.server.estimate import Group, SupportEstimates, estimate_supports
 from assocpriv.server.intervals import wide_intervals
 from assocpriv.server.limits import level_discoverable_support
 
-_STEPS = 30  # three or four do, unless errors grow with the support that is looked at
+_STEPS = 30  # two or three do, unless errors grow with the support that is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """What was found, at which minimum support, and all candidates that were counted where their ranks are wanted."""
+    """What was found, at which least minimum support, and all candidates counted where their ranks are wanted."""
 
     found: list[FoundItemsets]
     levels: list[Level]
@@ -89,47 +88,56 @@ def mine_for(aim: Aim, collections: Collections, n_items: int, max_itemset: int,
 
 
 def mine_believable(collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine at the lowest minimum support at which every size that can be decided at all is decided.
+    """Mine each size at the lowest minimum support at which it is decided.
 
     Raises:
         EstimateError: as :func:`mine_for`.
     """
     groups = groups_with_reports(collections)
-    collections = [(_SinglesOnce(counter), model) for counter, model in collections]
-    needed = {k: level_discoverable_support(groups, k, n_items if k == 1 else 1) for k in range(1, max_itemset + 1)}
-    left_out: set[int] = set()
-    support = 0.0
+    hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(groups, k, 1) < 1]
+    kept: list[Counted] = []
+    frequent: list[NDArray[np.bool_]] = []
+    levels: list[Level] = []
+    previous, support = count_nothing(groups), 0.0
+    for k in range(1, max_itemset + 1):
+        candidates = join_within(previous.itemsets, n_items, most_candidates, levels) if hopeful[-1:] >= [k] else None
+        if candidates is None:
+            levels.append(uncounted_level(groups, n_items, k, support))
+            continue
+        previous = count_candidates(collections, candidates, previous)
+        estimates, level = _decided_level(previous, groups, support) if k in hopeful else (None, None)
+        if estimates is None or level is None:
+            undecidable = uncounted_level(groups, n_items, k, support)
+            levels.append(replace(undecidable, candidates=len(candidates), kept=len(candidates)))
+            frequent.append(np.zeros(len(candidates), dtype=np.bool_))
+        else:
+            support = level.min_support
+            levels.append(level)
+            going_on = estimates.support >= support - estimates.std_error(population=False)
+            previous = previous.among(going_on)
+            frequent.append(estimates.support[going_on] >= support)
+        kept.append(previous)
+    decided = [level.min_support for level in levels if level.status == "decided"]
+    if not decided:
+        raise _nothing_decidable(groups)
+    return Mined(close_under_subsets(kept, frequent, groups), levels, min(decided))
+
+
+def _decided_level(
+    counted: Counted, groups: Sequence[Group], least: float
+) -> tuple[SupportEstimates, Level] | tuple[None, None]:
+    """Return candidates' estimates, and the account at the lowest support from ``least`` on that decides about them."""
+    estimates, k = estimate_supports(counted.sums, groups), counted.itemsets.shape[1]
+    errors = estimates.std_error(population=False)
+    support = max(least, level_discoverable_support(groups, k, len(counted.itemsets)))
     for _ in range(_STEPS):
-        left_out |= {k for k, least in needed.items() if least >= 1}
-        if len(left_out) == max_itemset:
-            raise _nothing_decidable(groups)
-        support = max(support, *(least for k, least in needed.items() if k not in left_out))
-        found, levels = mine_levels(collections, n_items, support, max_itemset, most_candidates, left_out=left_out)
-        needed = {level.size: level.needed_support for level in levels if level.status == "uncertain"}
-        if not needed:
+        if support >= 1:
             break
-    return Mined(found, levels, support)
-
-
-class _SinglesOnce:
-    """Counts itemsets as another counter does, the single items once: those are the same however often one mines."""
-
-    def __init__(self, counter: CountingBackend) -> None:
-        self._counter = counter
-        self._singles: NDArray[np.int64] | None = None
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports."""
-        return self._counter.n_reports
-
-    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset, int64 (itemsets,)."""
-        if itemsets.shape[1] > 1:
-            return self._counter.count(itemsets)
-        if self._singles is None:
-            self._singles = self._counter.count(itemsets)
-        return self._singles
+        level = account_for(estimates, estimates.support >= support - errors, groups, k, support)
+        if level.status == "decided":
+            return estimates, level
+        support = level.needed_support
+    return None, None
 
 
 def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
@@ -246,5 +254,7 @@ def _places_of(mined: Mined, support: NDArray[np.float64], ends: NDArray[np.floa
         above = total - np.searchsorted(ordered, support[rows], side="right")
         surely_above = total - np.searchsorted(low, ends[rows, 1], side="right")
         surely_below = np.searchsorted(high, ends[rows, 0], side="left")
-        ranks.append(np.column_stack([1 + above, 1 + surely_above, total - surely_below]))
+        # an estimate beyond what a support can be lies outside of its interval
+        low_rank, high_rank = np.minimum(surely_above, above), np.maximum(total - surely_below, 1 + above)
+        ranks.append(np.column_stack([1 + above, 1 + low_rank, high_rank]))
     return ranks
