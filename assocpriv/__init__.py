@@ -14,7 +14,7 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assocpriv.apps.api import (
+    from assocpriv.baskets import (
         ask,
         ask_rules,
         combine,
@@ -29,34 +29,34 @@ if TYPE_CHECKING:
         simulate_rounds,
         to_baskets,
     )
-    from assocpriv.client.baskets import Baskets
-    from assocpriv.core.catalogue import Catalogue
     from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.plan import Plan
     from assocpriv.core.privacy import Breach
-    from assocpriv.core.view import View
     from assocpriv.files.plans import read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.server.itemsets import read_itemsets, write_itemsets
-    from assocpriv.server.rules import association_rules, write_rules
+    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets.view import View
+    from assocpriv.records.baskets import Baskets
+    from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "assocpriv.apps.api": (
+    "assocpriv.baskets": (
         "ask", "ask_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file",
         "read_baskets", "refine", "simulate", "simulate_rounds", "to_baskets",
     ),
-    "assocpriv.client.baskets": ("Baskets",),
+    "assocpriv.records.baskets": ("Baskets",),
     "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.core.catalogue": ("Catalogue",),
-    "assocpriv.core.plan": ("Plan",),
+    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.plans.baskets.plan": ("Plan",),
     "assocpriv.core.privacy": ("Breach",),
-    "assocpriv.core.view": ("View",),
+    "assocpriv.plans.baskets.view": ("View",),
     "assocpriv.files.plans": ("read_plan", "write_plan"),
     "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.server.itemsets": ("read_itemsets", "write_itemsets"),
-    "assocpriv.server.rules": ("association_rules", "write_rules"),
+    "assocpriv.server.itemsets.mining": ("read_itemsets", "write_itemsets"),
+    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -13,12 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import device_timing, growth, liars, mining, planted, startup, tables
+from bench import tables
+from bench.accuracy import liars, planted
 from bench.accuracy import run as accuracy
-from bench.child import measure
 from bench.figures import run as figures
 from bench.machine import machine, versions
-from bench.peers import PEERS
+from bench.speed import device_timing, growth, mining, startup
+from bench.speed.child import measure
+from bench.speed.peers import PEERS
 
 RESULTS = Path(__file__).parent / "results"
 STORE = Path(__file__).parent / "accuracy" / "runs.jsonl"  # not kept in the repository
@@ -56,7 +58,7 @@ def arguments() -> argparse.Namespace:
 
 def kernels(options: argparse.Namespace) -> dict[str, Any]:
     """Run the kernels in a process of their own."""
-    return measure("bench.kernels:run", n_reports=options.reports or (100_000 if options.quick else 1_000_000))
+    return measure("bench.speed.kernels:run", n_reports=options.reports or (100_000 if options.quick else 1_000_000))
 
 
 def mining_settings(options: argparse.Namespace) -> mining.Settings:

@@ -12,7 +12,7 @@ from assocpriv.client.ledger import Ledger
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BudgetError
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
-from assocpriv.core.wire import report_items
+from assocpriv.plans.baskets.wire import report_items
 
 
 def main() -> None:

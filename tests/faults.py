@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from assocpriv.audit.black_box import Answers, BulkClient, SingleClient, batch_of
-from assocpriv.client.baskets import Baskets
-from assocpriv.client.bulk import BulkRandomizer
-from assocpriv.client.itemset import Randomizer, fit_transaction
+from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.client.baskets.bulk import BulkRandomizer
+from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.wire import report_items
-from assocpriv.lab.seeded import SeededEntropy
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.baskets.wire import report_items
+from assocpriv.records.baskets import Baskets
 
 
 class Faulty:

@@ -11,13 +11,13 @@ from math import comb
 
 import numpy as np
 
-from assocpriv.client.itemset import Randomizer, fit_transaction
-from assocpriv.core.catalogue import Catalogue
+from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.generator import Generator
-from assocpriv.core.operator import FixedSizeOperator, Operator
-from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import Breach
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.plan import Plan
 
 # primitive polynomials over GF(2) by degree (Peterson and Weldon, appendix C); galois need not be loaded for them
 PRIMITIVE = {2: 7, 3: 11, 4: 19, 5: 37, 6: 67, 7: 131, 8: 285, 9: 529, 10: 1033, 11: 2053, 12: 4179}

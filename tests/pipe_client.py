@@ -5,7 +5,7 @@ python tests/pipe_client.py plan.json < transactions.dat > reports.txt
 
 import sys
 
-from assocpriv.client.itemset import Randomizer
+from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.files.plans import read_plan
 

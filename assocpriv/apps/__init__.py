@@ -1,1 +1,1 @@
-"""Edges: parse, call one function, print. The system's entropy is handed to the client here."""
+"""The command line: parse, call one function of a door, render its result."""

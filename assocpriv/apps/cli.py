@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assocpriv import __version__
-from assocpriv.apps.cli_audit import audit
-from assocpriv.apps.cli_lab import demo, generate, simulate
-from assocpriv.apps.cli_privacy import privacy
-from assocpriv.apps.cli_report import report
-from assocpriv.apps.cli_rounds import combine, histogram_plan, refine, refuse_given
-from assocpriv.apps.cli_server import ask, mine, rules
+from assocpriv.apps.commands.audit import audit
+from assocpriv.apps.commands.lab import demo, generate, simulate
+from assocpriv.apps.commands.privacy import privacy
+from assocpriv.apps.commands.report import report
+from assocpriv.apps.commands.rounds import combine, histogram_plan, refine, refuse_given
+from assocpriv.apps.commands.server import ask, mine, rules
+from assocpriv.apps.commands.warm_up import warm_up
 from assocpriv.apps.console import count_lines, say, show_result
 from assocpriv.apps.options import (
     PATH,
@@ -31,16 +32,15 @@ from assocpriv.apps.options import (
     plan_option,
 )
 from assocpriv.apps.progress import Progress
-from assocpriv.apps.warm_up import warm_up
 from assocpriv.core.errors import AssocprivError
 
 if TYPE_CHECKING:
-    from assocpriv.client.baskets import Baskets
-    from assocpriv.core.catalogue import Catalogue
-    from assocpriv.core.plan import Plan
     from assocpriv.core.privacy import Breach
-    from assocpriv.core.view import View
-    from assocpriv.lab.sizes import SizeRow
+    from assocpriv.planning.transaction_size import SizeRow
+    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets.view import View
+    from assocpriv.records.baskets import Baskets
 
 _NOT_OF_SIZES = (
     "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format_",
@@ -196,12 +196,13 @@ def plan(
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
       assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
-    from assocpriv.apps import show
-    from assocpriv.client.sampling import count_sizes, sampling_loss
+    from assocpriv.apps.render import results as show
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import write_plan
-    from assocpriv.lab.planner import make_plan
+    from assocpriv.planning.planner import make_plan
+    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_sizes import count_sizes
 
     named = 3 - [items, catalogue, level].count(None)
     if named != 1 and not (histogram and named == 0):
@@ -254,9 +255,9 @@ def plan(
 
 def _propose(sample: "Baskets", promise: "Breach", sizes: str, wishes: dict[str, Any]) -> "tuple[list[SizeRow], int]":
     """Return what each transaction size would mean for baskets like a sample's, and the one proposed."""
-    from assocpriv.client.sampling import count_sizes, top_holders
-    from assocpriv.core.operator import MAX_TRANSACTION_SIZE
-    from assocpriv.lab.sizes import default_itemset_size, propose_transaction_size
+    from assocpriv.planning.transaction_size import default_itemset_size, propose_transaction_size
+    from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+    from assocpriv.records.basket_sizes import count_sizes, top_holders
 
     counted = count_sizes(sample)
     largest = default_itemset_size(counted) if wishes["itemset_size"] is None else wishes["itemset_size"]
@@ -275,9 +276,9 @@ def _names_and_view(
     leave_out: Path | None,
     others: str,
 ) -> "tuple[int | Catalogue, View]":
-    from assocpriv.core.view import View
     from assocpriv.files.plans import read_catalogue
     from assocpriv.files.taxonomy import read_taxonomy
+    from assocpriv.plans.baskets.view import View
 
     tree = read_taxonomy(taxonomy) if taxonomy is not None else None
     names = read_catalogue(catalogue) if catalogue is not None else items
@@ -291,8 +292,8 @@ def _names_and_view(
 
 def _read_sample(path: Path, format_: str | None, made: "Plan") -> "Baskets":
     """Read a sample of baskets as a plan views them, telling what was left out."""
-    from assocpriv.client.basket_files import read_baskets
-    from assocpriv.client.views import read_transactions
+    from assocpriv.client.baskets.transactions import read_transactions
+    from assocpriv.records.basket_files import read_baskets
 
     progress = Progress().stage("reading", "B")
     if made.view.is_plain:
@@ -332,9 +333,9 @@ def randomize(
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
-    from assocpriv.apps.api import randomize_file
-    from assocpriv.apps.show import loss_lines
-    from assocpriv.apps.warm_up import RANDOMIZING, compile_told
+    from assocpriv.apps.commands.warm_up import RANDOMIZING, compile_told
+    from assocpriv.apps.render.results import loss_lines
+    from assocpriv.baskets import randomize_file
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_plan
 
@@ -380,8 +381,8 @@ def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> Non
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-crafted
     """
-    from assocpriv.apps.inspect import inspect_path
-    from assocpriv.apps.warm_up import COUNTING, compile_told
+    from assocpriv.apps.commands.warm_up import COUNTING, compile_told
+    from assocpriv.apps.render.inspection import inspect_path
 
     if check_crafted:
         compile_told(COUNTING)

@@ -10,9 +10,9 @@ import click
 from assocpriv.apps.progress import Progress
 
 if TYPE_CHECKING:
-    from assocpriv.client.basket_files import ReadCounts
-    from assocpriv.client.baskets import Baskets
-    from assocpriv.core.plan import Plan
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.records.basket_files import ReadCounts
+    from assocpriv.records.baskets import Baskets
 
 
 def say(lines: Iterable[str]) -> None:
@@ -31,7 +31,7 @@ def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], li
 
 def read_told(path: Path, format_: str | None, plan: "Plan", unknown: str, repeats: str, empty: str) -> "Baskets":
     """Read baskets as a plan's transactions, telling what was left out or merged."""
-    from assocpriv.client.views import read_transactions
+    from assocpriv.client.baskets.transactions import read_transactions
 
     transactions, counts = read_transactions(
         path,

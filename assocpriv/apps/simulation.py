@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.show import itemset_lines, threshold_lines
+from assocpriv.apps.render.results import itemset_lines, threshold_lines
+from assocpriv.files.tables import itemset_records
 from assocpriv.lab.simulate import Simulation
-from assocpriv.server.itemsets import mining_facts
-from assocpriv.server.table_files import itemset_records
+from assocpriv.server.itemsets.mining import mining_facts
 
 if TYPE_CHECKING:
     import pandas as pd

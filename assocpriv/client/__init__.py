@@ -1,1 +1,1 @@
-"""The only code, besides lab, that holds raw baskets: it turns them into reports."""
+"""One person's record to one report, or many; what a device told."""

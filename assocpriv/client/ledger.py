@@ -28,13 +28,13 @@ from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 
-from assocpriv.client.itemset import Randomizer
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger, sync_folder
-from assocpriv.client.views import view_transaction
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import Breach
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 
 _MOST_OCCASION = 1000  # characters
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there

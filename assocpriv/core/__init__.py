@@ -1,1 +1,1 @@
-"""Shared mathematics and shapes: no raw data, no files, no sockets, no clock."""
+"""Mathematics, kernels and the machine: numbers in, numbers out; no plan, no file, no raw data."""

@@ -540,7 +540,7 @@ def randomize_transactions(
     fitted: Ints,
     reports: Words,
 ) -> Any:
-    """Randomize transactions with the words given, drawing exactly as client/itemset.py does.
+    """Randomize transactions with the words given, drawing exactly as client/baskets/randomizer.py does.
 
     Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``subsets`` are the cumulative weights,
     (2^m, words of weight_bits) from the least significant word, and the masks, (2^m,). ``columns`` is
@@ -608,7 +608,7 @@ def randomize_sets(  # noqa: PLR0912 -- loops
     fitted: Ints,
     reports: Words,
 ) -> Any:
-    """Randomize transactions to sets of ℓ items, drawing exactly as client/fixed_size.py does.
+    """Randomize transactions to sets of ℓ items, drawing exactly as client/baskets/fixed_size.py does.
 
     Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``draws``: the cumulative weights of keeping
     fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the next for

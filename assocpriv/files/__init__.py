@@ -1,1 +1,1 @@
-"""Plans and reports at rest: what client and server both may see. No raw data comes through here."""
+"""Plans, reports and tables at rest: what client and server both may see. No raw data comes through here."""

@@ -4,10 +4,10 @@ import io
 import json
 from pathlib import Path
 
-from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError
-from assocpriv.core.plan import Plan
 from assocpriv.files.atomic import atomic_output
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
 

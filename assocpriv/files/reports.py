@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.plan import IN_CLEAR, Plan
-from assocpriv.core.wire import check_packed, pack_reports
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.wire import check_packed, pack_reports
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.errors import PlanError
-from assocpriv.core.view import MAX_ANCESTORS
 from assocpriv.files.plans import read_text
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.view import MAX_ANCESTORS
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Offline tools that hold both sides: planning, synthetic data, simulation, exact enumeration."""
+"""Offline tools that hold both sides: exact enumeration, synthetic data, simulation."""

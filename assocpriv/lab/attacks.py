@@ -1,4 +1,4 @@
-"""Reports that nobody's basket made, for benches and tests of server/liars.py: crafted to show chosen items.
+"""Reports that nobody's basket made, for benches and tests of server/crafted/checks.py: crafted to show chosen items.
 
 Every such report adds q[k] to N·ŝ of an itemset of k of the chosen items. Otherwise they are as random as can be, so
 that they differ from each other. With a code the seed is uniform among those whose values of the chosen items are all
@@ -12,12 +12,12 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.codes import WORD_BITS, item_columns
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.errors import PlanError
-from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.ranking import rank_of_set, set_of_rank
-from assocpriv.core.wire import encode_report, pack_reports
+from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.wire import encode_report, pack_reports
 
 
 def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:

@@ -1,243 +1,284 @@
-"""Rounds: what the frequent items of one collection are worth to the next one, with other people.
+"""A whole schedule of rounds on baskets at hand: what each round buys, known only because the baskets are.
 
-Every person answers once, in one of up to four groups, and γ covers each answer whole:
-
-    sizes      a few people answer only the bucket that their basket's size lies in: it decides on M, and what
-               sampling loses
-    items      which items are frequent at all: every item of the catalogue, a design for single items
-    shortlist  the items that may belong to the wanted itemsets become the catalogue: baskets are shorter there, M and
-               noise smaller, reports of a fixed size the best; single items, pairs and triples are estimated
-    itemsets   the wanted itemsets themselves are the entries of a catalogue, each as sharp as a single item
-
-M is chosen for the least mean squared error: variance / (share kept)² and the bias that undoing the sampling may leave.
-Raw baskets are seen only where a simulation randomizes them; every decision uses reports alone.
+People are split at random; each group's baskets are randomized by the shipping client and estimated by the server's
+code, and nothing of them but reports goes into the next round's plan.
 """
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.catalogue import Catalogue
-from assocpriv.core.generator import Generator
-from assocpriv.core.operator import FixedSizeOperator
-from assocpriv.core.plan import Plan
+from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.baskets.transactions import apply_view
+from assocpriv.core.entropy import SystemEntropy, WordEntropy
+from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.core.view import View
-from assocpriv.lab.focus import Focus, focused_operator, single_focus
-from assocpriv.lab.planner import choose_generator
-from assocpriv.server.sampled import SizeShares
-from assocpriv.server.table_files import join_names
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.rounds import (
+    BOUNDS,
+    LARGEST_SIZE,
+    Schedule,
+    items_share,
+    plan_items,
+    plan_itemsets,
+    plan_shortlist,
+    plan_sizes,
+)
+from assocpriv.planning.shortlist import held_entries, shortlist
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.rounds.knowledge import (
+    Estimate,
+    Itemset,
+    Knowledge,
+    Prior,
+    combined,
+    grown,
+    measured,
+    ranked,
+    shrunk_pairs,
+)
+from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 
 Floats = NDArray[np.float64]
-BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
-LARGEST_SIZE = 200
-_PLANNED_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong: for the choice of M
-_LIFTED = 1.5  # how much likelier a pair is than its items' product, for planning
-_LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
-_TYPICAL = 0.03  # support of a wanted item before anything is known
-_WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
-_TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10)
-_LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
-_SHARES_LATER = (2, 3, 4, 5, 6, 8)
+_LARGEST_ITEMSET = 4
+_LEFT_BIAS = 0.3  # of what undoing the sampling changes, this much counts as an error
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
-    """How people are split over rounds, and how many entries the later catalogues have.
+class Round:
+    """One round as it was: its plan, the people asked, and what all rounds up to it know.
 
-    Attributes:
-        rounds: 1 (items alone), 2 (and a shortlist) or 3 (and itemsets).
-        sizes: share of the people who tell sizes.
-        items: share of the people who are asked about all items; by default what their answers suggest
-            (:func:`items_share`). With one round all that are left.
-        itemsets: with three rounds, share of those left then who are asked about itemsets; the others answer for the
-            shortlist.
-        shortlist: entries of the shortlist, a multiple of the itemsets wanted: at least this many …
-        most: … and at most this many, as far as items lie within ``within`` standard errors of the wanted ones.
-        candidates: entries of the catalogue of itemsets, a multiple of the itemsets wanted.
+    ``knowledge`` is by item ids of the baskets' catalogue; ``singles`` are the items' estimates before anything was
+    shrunk, ``prior`` how their supports are distributed.
     """
 
-    rounds: int = 3
-    sizes: float = 0.02
-    items: float | None = None
-    itemsets: float = 0.42
-    shortlist: float = 1.25
-    most: float = 4.0
-    within: float = 1.5
-    candidates: float = 1.5
-
-    def shares(self, items: float) -> tuple[float, ...]:
-        """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""
-        asked = min(items, 1 - self.sizes) if self.rounds > 1 else 1 - self.sizes
-        rest = 1 - self.sizes - asked
-        itemsets = self.itemsets * rest if self.rounds > 2 else 0.0
-        return self.sizes, asked, rest - itemsets, itemsets
+    name: str
+    plan: Plan
+    people: int
+    sizes: SizeShares = field(repr=False)
+    knowledge: Knowledge = field(repr=False)
+    singles: Knowledge = field(repr=False)
+    prior: Prior = field(repr=False)
 
 
-def items_share(n_items: int, promise: Breach, sizes: SizeShares, people: int, wanted: int) -> float:
-    """Return which share of the people to ask about all items: more, the larger the noise is beside what is looked for.
-
-    Looked for are items as frequent as the last of those wanted, were supports to follow Zipf's law and add up to the
-    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
+def run_rounds(
+    baskets: Baskets,
+    promise: Breach,
+    wanted: int,
+    schedule: Schedule | None = None,
+    *,
+    seed: int | None = None,
+) -> list[Round]:
+    """Ask all people once, round after round.
 
     Args:
-        n_items: of the catalogue.
+        baskets: raw baskets.
         promise: the breach that no report may cause.
-        sizes: of baskets.
-        people: in all rounds together.
-        wanted: itemsets.
+        wanted: itemsets wanted.
+        schedule: how people are split; three rounds by default.
+        seed: makes the run repeatable; the operating system's entropy by default.
+
+    Raises:
+        EstimateError: too few baskets to split.
     """
-    focus = single_focus(_TYPICAL)
-    m = _best_size(n_items, promise, focus, sizes, max(people // 2, 1), _TRANSACTION_SIZES)
-    operator = focused_operator(m, n_items + m, promise.amplification_limit, focus)
-    noise = math.sqrt(max(focus.error(operator), 0.0) / max(people / 2, 1.0)) / _kept(sizes, m, 1)
-    harmonic = math.log(n_items) + 0.577
-    looked_for = max(sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
-    share = 0.45 + 0.12 * math.log2(max(noise / looked_for / 0.3, 1e-9))  # no noise at all under very weak promises
-    return min(max(share, _LEAST_ITEMS), _MOST_ITEMS)
+    schedule = schedule or Schedule()
+    run = _Run(baskets.catalogue, promise, wanted, schedule, SystemEntropy() if seed is None else SeededEntropy(seed))
+    order = np.random.default_rng(seed).permutation(len(baskets))
+    first = round(schedule.sizes * len(baskets))
+    if first < 2:
+        raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
+    sizes = run.ask_sizes(_take(baskets, np.sort(order[:first])))
+    share = schedule.items
+    if share is None:
+        share = items_share(len(baskets.catalogue), promise, sizes, len(baskets), wanted)
+    ends = np.rint(np.cumsum(schedule.shares(share))[:-1] * len(baskets)).astype(np.int64)
+    groups = [_take(baskets, np.sort(part)) for part in np.split(order, ends)]
+    if len(groups[1]) < 2:
+        raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
+    rounds = [run.ask_items(groups[1], sizes)]
+    if schedule.rounds > 1:
+        rounds.append(run.ask_shortlist(groups[2], rounds[0]))
+    if schedule.rounds > 2:
+        rounds.append(run.ask_itemsets(groups[3], rounds[1]))
+    return rounds
 
 
-# ---- plans
+def _take(baskets: Baskets, rows: NDArray[np.int64]) -> Baskets:
+    """Return some baskets, by increasing row."""
+    sizes = baskets.sizes[rows]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.repeat(baskets.offsets[rows] - offsets[:-1], sizes) + np.arange(offsets[-1])
+    return Baskets(baskets.catalogue, offsets.astype(np.int64), baskets.items[places])
 
 
-def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequence[str] = ()) -> Plan:
-    """Return the plan for people who answer only which bucket their basket's size lies in.
+@dataclass(frozen=True)
+class _Run:
+    """What all rounds of a run share: no baskets; each round is handed those of its own people."""
+
+    catalogue: Catalogue
+    promise: Breach
+    wanted: int
+    schedule: Schedule
+    entropy: WordEntropy
+
+    def ask_sizes(self, people: Baskets) -> SizeShares:
+        plan = plan_sizes(self.promise)
+        asked = self._ask(people, plan)
+        support, errors = asked.singles()
+        return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS), LARGEST_SIZE)
+
+    def ask_items(self, people: Baskets, sizes: SizeShares) -> Round:
+        only = self.schedule.rounds == 1
+        plan = plan_items(self.catalogue, self.promise, sizes, len(people), pairs=only)
+        asked = self._ask(people, plan)
+        singles, found = estimate_singles(asked, sizes)
+        supports, variances = _arrays(singles)
+        prior = Prior.of(supports, variances)
+        known = estimate_itemsets(asked, found, singles, prior, self.wanted)
+        return Round("items", plan, len(people), found, known, singles, prior)
+
+    def ask_shortlist(self, people: Baskets, before: Round) -> Round:
+        items = shortlist(before.singles, self.wanted, self.schedule)
+        names = [self.catalogue[item] for item in items]
+        supports = np.array([before.knowledge[item,].expected for item in items])
+        plan, left = plan_shortlist(names, supports, self.promise, before.sizes, len(people), self.wanted)
+        asked = self._ask(people, plan)
+        told, found = estimate_singles(asked, left)
+        singles: Knowledge = {(i,): combined([before.singles[item,], told[i,]]) for i, item in enumerate(items)}
+        known = estimate_itemsets(asked, found, singles, before.prior, self.wanted)
+
+        def named(part: Knowledge) -> Knowledge:
+            return {tuple(sorted(items[place] for place in itemset)): value for itemset, value in part.items()}
+
+        both = before.knowledge | named(known), before.singles | named(singles)
+        return Round("shortlist", plan, len(people), found, *both, before.prior)
+
+    def ask_itemsets(self, people: Baskets, before: Round) -> Round:
+        entries = ranked(before.knowledge, round(self.schedule.candidates * self.wanted))
+        names = [[self.catalogue[item] for item in itemset] for itemset in entries]
+        supports = np.array([before.knowledge[entry].expected for entry in entries])
+        held = held_entries(entries, before.knowledge, before.sizes)
+        plan = plan_itemsets(names, supports, self.promise, held.sizes, len(people))
+        asked = self._ask(people, plan)
+        support, errors = asked.singles()
+        m, n = plan.transaction_size, len(entries)
+        cumulative = support[n : n + m][::-1]
+        kept = held.kept(m, cumulative)
+        raw = support[:n] / kept
+        variances = (errors[:n] / kept) ** 2 + (_LEFT_BIAS * (1 - kept) * raw) ** 2
+        asked_for = _as_knowledge(entries, raw, variances)
+        known = before.knowledge | {
+            entry: combined([before.knowledge[entry], value]) for entry, value in asked_for.items()
+        }
+        return Round("itemsets", plan, len(people), held.sizes, known, before.singles, before.prior)
+
+    def _ask(self, people: Baskets, plan: Plan) -> "Asked":
+        transactions, _ = apply_view(people, plan)
+        chunks = [chunk.packed for chunk in randomize_chunks(transactions, plan, entropy=self.entropy)]
+        return Asked(Reports(plan, np.concatenate(chunks)))
+
+
+class Asked:
+    """Reports of one round, ready for questions."""
+
+    def __init__(self, reports: Reports) -> None:
+        self.plan = reports.plan
+        self._collections = [(LocalCounter(reports), SupportModel.of(reports.plan.operator))]
+
+    def supports(self, itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        """Return supports within M sampled items and their standard errors, for itemsets int64 (itemsets, k)."""
+        estimates = count_subsets(self._collections, itemsets).estimates()
+        return estimates.support.astype(np.float64), estimates.std_error(population=False)
+
+    def singles(self) -> tuple[Floats, Floats]:
+        """Return those of all items, and after them of the dummies."""
+        return self.supports(np.arange(self.plan.padded_items, dtype=np.int64)[:, None])
+
+
+def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeShares]:
+    """Return what a round's reports say of single items, by position in its catalogue, and its transactions' sizes.
 
     Args:
-        promise: the breach that no report may cause.
-        bounds: the least size of each bucket, from 0.
-        counted: names that count; all by default.
+        asked: the round's reports.
+        tail: the sizes expected, for those beyond M.
     """
-    ends = [*(str(high - 1) for high in bounds[1:]), ""]
-    names = [low if low == high else f"{low}-{high}" for low, high in zip(map(str, bounds), ends, strict=True)]
-    view = View(kind="sizes", others="drop", bounds=tuple(bounds), counted=tuple(counted))
-    focus = single_focus(1 / len(bounds))
-    return _plan(Catalogue(names), 1, promise, focus, view)
+    m, n = asked.plan.transaction_size, asked.plan.n_items
+    support, errors = asked.singles()
+    sizes = shares_from_dummies(support[n : n + m][::-1], tail)
+    raw, variances = _Undo(sizes, m)(support[:n], errors[:n], 1)
+    return _as_knowledge([(item,) for item in range(n)], raw, variances), sizes
 
 
-def plan_items(catalogue: Catalogue, promise: Breach, sizes: SizeShares, people: int, *, pairs: bool = False) -> Plan:
-    """Return the plan for a whole catalogue, M chosen for baskets of these sizes.
+def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior: Prior, wanted: int) -> Knowledge:
+    """Return what is known of items, pairs and larger itemsets, by position in the round's catalogue.
 
     Args:
-        catalogue: the items.
-        promise: the breach that no report may cause.
-        sizes: of the baskets.
-        people: who will report.
-        pairs: whether there will be no other round, so that pairs and triples count, too.
+        asked: the round's reports.
+        sizes: of its transactions.
+        singles: estimates of the items, of this and earlier rounds.
+        prior: how items' supports are distributed.
+        wanted: itemsets wanted: how many items pairs are made of.
     """
-    focus = Focus((*single_focus(_TYPICAL).sizes, *_WITH_PAIRS)) if pairs else single_focus(_TYPICAL)
-    most = max(len(catalogue), focus.largest)
-    choices = [m for m in _TRANSACTION_SIZES if focus.largest <= m <= most]
-    m = _best_size(len(catalogue), promise, focus, sizes, people, choices)
-    return _plan(catalogue, m, promise, focus, View())
+    plan, undo = asked.plan, _Undo(sizes, asked.plan.transaction_size)
+    items, variances = prior.posterior(*_arrays(singles))
+    raw, noise = _arrays(singles)
+    # where noise is larger than what is looked for, showing it as measured would show noise
+    looked_for = float(np.mean(np.sort(items)[::-1][:wanted] ** 2))
+    shown = items + looked_for / (looked_for + noise) * (raw - items)
+    known: Knowledge = {
+        item: Estimate(*values)
+        for item, *values in zip(singles, *map(_listed, (shown, noise, items, variances)), strict=True)
+    }
+    if plan.itemset_size < 2:
+        return known
+    pool = sorted(item for (item,) in ranked(known, 3 * wanted))
+    pairs = np.array(list(combinations(pool, 2)), dtype=np.int64).reshape(-1, 2)
+    shrunk = shrunk_pairs(items, pairs, *undo(*asked.supports(pairs), 2))
+    known |= _as_knowledge([(i, j) for i, j in pairs.tolist()], *shrunk)
+    least = known[ranked(known, wanted)[-1]].expected / 2
+
+    def measure(itemsets: list[Itemset]) -> tuple[Floats, Floats] | None:
+        if len(itemsets[0]) > plan.itemset_size:
+            return None
+        return undo(*asked.supports(np.array(itemsets, dtype=np.int64)), len(itemsets[0]))
+
+    return grown(known, max(least, 1e-6), _LARGEST_ITEMSET, measure)
 
 
-def plan_shortlist(
-    names: Sequence[str], supports: Floats, promise: Breach, sizes: SizeShares, people: int, wanted: int
-) -> tuple[Plan, SizeShares]:
-    """Return the plan for a shortlist of items, and what is expected of the sizes of what baskets hold of it.
-
-    Args:
-        names: of the items.
-        supports: estimates of theirs, float64 (items,).
-        promise: the breach that no report may cause.
-        sizes: of whole baskets.
-        people: who will report.
-        wanted: itemsets.
-    """
-    left = sizes.thinned(float(np.clip(supports, 0, 1).sum()))
-    focus = expected_focus(supports, wanted)
-    m = _best_size(len(names), promise, focus, left, people, [m for m in _SHARES_LATER if m >= focus.largest])
-    return _plan(Catalogue(names), m, promise, focus, View(others="drop")), left
+def _as_knowledge(itemsets: Sequence[Itemset], supports: Floats, variances: Floats) -> Knowledge:
+    values = zip(itemsets, supports.tolist(), variances.tolist(), strict=True)
+    return {itemset: measured(support, variance) for itemset, support, variance in values}
 
 
-def plan_itemsets(
-    itemsets: Sequence[Sequence[str]], supports: Floats, promise: Breach, held: SizeShares, people: int
-) -> Plan:
-    """Return the plan whose catalogue's entries are itemsets.
-
-    Args:
-        itemsets: names of the items of each.
-        supports: estimates of theirs, float64 (itemsets,).
-        promise: the breach that no report may cause.
-        held: of how many of them baskets hold.
-        people: who will report.
-    """
-    entries = [tuple(sorted(names)) for names in itemsets]
-    focus = single_focus(float(np.clip(supports, 0.001, 0.5).mean()))
-    m = _best_size(len(entries), promise, focus, held, people, _TRANSACTION_SIZES)
-    view = View(kind="itemsets", others="drop", itemsets=tuple(entries))
-    return _plan(Catalogue([join_names(list(names)) for names in entries]), m, promise, focus, view)
+def _listed(values: Floats) -> list[float]:
+    listed: list[float] = values.tolist()
+    return listed
 
 
-def _plan(catalogue: Catalogue, m: int, promise: Breach, focus: Focus, view: View) -> Plan:
-    padded = len(catalogue) + m
-    operator = focused_operator(m, padded, promise.amplification_limit, focus)
-    if isinstance(operator, FixedSizeOperator):
-        generator = Generator()
-    else:
-        generator = choose_generator("auto", padded, operator.insert_bits, m + focus.largest)
-    return Plan(catalogue, m, focus.largest, (operator,), generator, promise, view=view)
+def _arrays(known: Knowledge) -> tuple[Floats, Floats]:
+    """Return supports and variances as arrays, in the order of the itemsets."""
+    return (
+        np.array([estimate.support for estimate in known.values()]),
+        np.array([estimate.variance for estimate in known.values()]),
+    )
 
 
-def _best_size(
-    n_items: int, promise: Breach, focus: Focus, sizes: SizeShares, people: int, choices: Sequence[int]
-) -> int:
-    """Return the M with the least expected squared error: undoing the sampling adds noise and leaves some bias."""
+@dataclass(frozen=True, slots=True)
+class _Undo:
+    """Supports before the sampling to m items, with variances that count what this may leave of bias."""
 
-    def error(m: int) -> float:
-        kept = {k: _kept(sizes, m, k) for k, _, _ in focus.sizes}
-        noisier = Focus(tuple((k, weight / kept[k] ** 2, shares) for k, weight, shares in focus.sizes))
-        operator = focused_operator(m, n_items + m, promise.amplification_limit, focus)
-        bias = sum(weight * (_PLANNED_BIAS * (1 - kept[k]) * shares[-1]) ** 2 for k, weight, shares in focus.sizes)
-        return noisier.error(operator) / people + bias
+    sizes: SizeShares
+    m: int
 
-    return min(choices, key=error)
-
-
-def _kept(sizes: SizeShares, m: int, k: int) -> float:
-    """Return the share of all k-itemsets' support that sampling to m leaves, on average."""
-    ways = np.array([float(math.comb(c, k)) for c in sizes.sizes.tolist()])
-    total = float(sizes.shares @ ways)
-    return max(float(sizes.shares @ (ways * sizes.kept(m, k))) / total, 1e-3) if total > 0 else 1.0
-
-
-def expected_focus(supports: Floats, wanted: int) -> Focus:
-    """Return what to plan for: which sizes the wanted itemsets have, were items held together a little too often.
-
-    Args:
-        supports: estimates of the items, float64 (items,).
-        wanted: number of itemsets.
-    """
-    items = np.sort(np.clip(supports, 1e-4, 0.95))[::-1]
-    few = items[:40]
-    left, right = np.triu_indices(len(items), 1)
-    triples = np.array(list(combinations(few[:20], 3))).reshape(-1, 3).prod(axis=1)
-    guesses = {1: items, 2: _LIFTED * items[left] * items[right], 3: _LIFTED**3 * triples}
-    least = np.sort(np.concatenate(list(guesses.values())))[::-1][: max(wanted, 1)][-1]
-    sizes = []
-    for k, guess in guesses.items():
-        among = guess[guess >= least]
-        weight = max(len(among) / wanted, _LEAST_WEIGHTS[k])
-        support = float(np.clip(among.mean() if len(among) else least / 2, 1e-3, 0.5))
-        sizes.append((k, round(weight, 2), _typical_shares(k, support)))
-    return Focus(tuple(sizes))
-
-
-def _typical_shares(k: int, support: float) -> tuple[float, ...]:
-    """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
-    item = min((support / _LIFTED ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
-    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
-    scale = (1 - support) / sum(below)
-    return _rounded([share * scale for share in below], support)
-
-
-def _rounded(below: list[float], support: float) -> tuple[float, ...]:
-    """Round shares, so that nearly equal ones are planned alike; the first takes the rest."""
-    rest = [round(share, 3) for share in below[1:]]
-    last = round(support, 3)
-    return (1 - sum(rest) - last, *rest, last)
+    def __call__(self, supports: Floats, errors: Floats, k: int) -> tuple[Floats, Floats]:
+        raw, factors = undo_sampling(supports, self.sizes, self.m, k)
+        return raw, (errors * factors) ** 2 + (_LEFT_BIAS * (raw - supports)) ** 2

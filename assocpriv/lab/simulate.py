@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.core.bitmap import SupersetCounter, transaction_rows
-from assocpriv.core.catalogue import Catalogue
+from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
-from assocpriv.core.plan import Plan
-from assocpriv.core.transition import SupportModel
-from assocpriv.core.view import View
 from assocpriv.files.reports import Reports
-from assocpriv.lab.seeded import SeededEntropy
-from assocpriv.server.apriori import mine_levels
-from assocpriv.server.counting import part_size
-from assocpriv.server.itemsets import check_aim, check_max_itemset, mine, mining_facts, names_of
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.baskets.view import View
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import part_size
+from assocpriv.server.counting.bitmaps import SupersetCounter, transaction_rows
+from assocpriv.server.itemsets.apriori import mine_levels
+from assocpriv.server.itemsets.mining import check_aim, check_max_itemset, mine, mining_facts, names_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -154,7 +154,8 @@ def simulate(
     """Randomize baskets, mine the reports and compare with the truth.
 
     Args:
-        baskets: transactions over the plan's catalogue, as its view makes them of raw baskets (client/views.py).
+        baskets: transactions over the plan's catalogue, as its view makes them of raw baskets
+            (client/baskets/transactions.py).
         plan: the plan to try.
         min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for mining.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.

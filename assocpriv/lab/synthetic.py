@@ -18,9 +18,9 @@ from typing import BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
-from assocpriv.core.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.records.baskets import Baskets
 
 CHUNK_BASKETS = 1 << 17
 MAX_BASKETS = 1 << 31

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.lab.planner import make_plan
 from assocpriv.lab.simulate import simulate
-from assocpriv.server.itemsets import CONSISTENT, mine
+from assocpriv.planning.planner import make_plan
+from assocpriv.server.itemsets.mining import CONSISTENT, mine
 from bench.accuracy.data import MissingDataError, load
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.tables import table

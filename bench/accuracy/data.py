@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
-from bench.datasets import shared_file
+from assocpriv.records.baskets import Baskets
+from bench.speed.datasets import shared_file
 
 MILLION = 10**6
 LARGEST = 4  # items of an itemset that counts
@@ -96,7 +96,7 @@ def from_file(name: str) -> Transactions:
     Raises:
         MissingDataError: the file is not there.
     """
-    from assocpriv.client.basket_files import read_baskets
+    from assocpriv.records.basket_files import read_baskets
 
     path = shared_file(name)
     if path is None:
@@ -192,7 +192,7 @@ def true_itemsets(transactions: Transactions, k: int, largest: int = LARGEST) ->
 def _mined(transactions: Transactions, least: int, largest: int) -> dict[Itemset, float]:
     """Return the itemsets held by ``least`` baskets or more, counted level by level."""
     from assocpriv.lab.simulate import PlainCounter
-    from assocpriv.server.apriori import join_candidates
+    from assocpriv.server.itemsets.apriori import join_candidates
 
     items = np.flatnonzero(transactions.item_counts() >= least)  # bitmaps of all items would take gigabytes
     few = transactions.restricted(items)

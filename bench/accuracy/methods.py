@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assocpriv.lab.rounds import Schedule
+from assocpriv.planning.rounds import Schedule
 from bench.accuracy.harness import Method
 from bench.accuracy.ours import PaperSettings, paper, rounds
 from bench.accuracy.peers import SvimSettings, SvsmSettings, svsm

@@ -7,19 +7,19 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets import Baskets
-from assocpriv.client.bulk import randomize_chunks
-from assocpriv.core.catalogue import Catalogue
+from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.privacy import Breach
-from assocpriv.core.transition import SupportModel
 from assocpriv.files.reports import Reports
-from assocpriv.lab.planner import make_plan
-from assocpriv.lab.rounds import Schedule
-from assocpriv.lab.schedule import run_rounds
-from assocpriv.lab.seeded import SeededEntropy
-from assocpriv.server.apriori import join_candidates
-from assocpriv.server.counting import LocalCounter
-from assocpriv.server.query import count_subsets
+from assocpriv.lab.rounds import run_rounds
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.planner import make_plan
+from assocpriv.planning.rounds import Schedule
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.itemsets.apriori import join_candidates
+from assocpriv.server.itemsets.ask import count_subsets
 from bench.accuracy.data import Transactions
 from bench.accuracy.metrics import Estimates
 

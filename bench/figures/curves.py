@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assocpriv.core.operator import AnyOperator, FixedSizeOperator
 from assocpriv.core.privacy import Breach
-from assocpriv.core.transition import SupportModel
-from assocpriv.lab.designs import round_design, search_designs
-from assocpriv.lab.fixed_designs import round_fixed_design, search_fixed_designs
+from assocpriv.planning.designs import round_design, search_designs
+from assocpriv.planning.fixed_size_designs import round_fixed_design, search_fixed_designs
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
+from assocpriv.plans.baskets.transition import SupportModel
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any pattern"

@@ -26,25 +26,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
-from assocpriv.apps import api
-from assocpriv.client import basket_files
-from assocpriv.client.basket_files import read_baskets, stream_baskets
-from assocpriv.client.baskets import Baskets
-from assocpriv.client.itemset import Randomizer
+from assocpriv import baskets as api
+from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
-from assocpriv.core.catalogue import Catalogue
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
-from assocpriv.core.operator import Operator
-from assocpriv.core.plan import IN_CLEAR, Plan
 from assocpriv.core.privacy import Breach
-from assocpriv.core.view import View
-from assocpriv.core.wire import decode_report, encode_report, pack_reports, report_items
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.files.taxonomy import read_taxonomy
-from assocpriv.lab.seeded import SeededEntropy
-from assocpriv.server.itemsets import read_itemsets, write_itemsets
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.view import View
+from assocpriv.plans.baskets.wire import decode_report, encode_report, pack_reports, report_items
+from assocpriv.records import basket_files
+from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000

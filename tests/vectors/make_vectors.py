@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.fixed_size import SetDraws
-from assocpriv.client.itemset import Randomizer
-from assocpriv.client.views import view_baskets, view_transaction
+from assocpriv.client.baskets.fixed_size import SetDraws
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.baskets.transactions import view_baskets, view_transaction
 from assocpriv.core.entropy import WordEntropy
-from assocpriv.core.plan import Plan
 from assocpriv.core.privacy import format_fraction
 from assocpriv.core.ranking import set_of_rank
-from assocpriv.core.wire import encode_report, report_items, with_size
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.wire import encode_report, report_items, with_size
 
 TOOL = "tests/vectors/make_vectors.py"
 VERSION = "assocpriv 0.1.0, formats of docs/formats.md versions 1 and 2"  # raised by hand, with the formats

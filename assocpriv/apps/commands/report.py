@@ -1,0 +1,122 @@
+"""The command for one device: report, with its ledger."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assocpriv.apps.console import show_result
+from assocpriv.apps.options import PATH, force_option, json_option, plan_option
+from assocpriv.core.errors import BasketError
+
+if TYPE_CHECKING:
+    from assocpriv.client.ledger import Ledger
+    from assocpriv.plans.baskets.plan import Plan
+
+_MOST_BYTES = 1 << 24  # of a basket
+
+
+@click.command()
+@plan_option
+@click.option("--ledger", "ledger_path", type=PATH, required=True, help="What this device told; made if missing.")
+@click.option("--occasion", required=True, help="What the basket is of, as 2026-W47; one report each.")
+@click.option(
+    "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
+)
+@click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
+@click.option("--posterior", help="See --prior.")
+@click.option("-o", "--output", type=PATH, required=True, help="File for the report's bytes, which are to be sent.")
+@force_option
+@json_option
+def report(
+    plan_path: Path,
+    ledger_path: Path,
+    occasion: str,
+    basket: str | None,
+    prior: str | None,
+    posterior: str | None,
+    output: Path,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Make one basket's report on a device that keeps count of what it told.
+
+    The basket's names stand on standard input, one a line. The same occasion gets the same report again, for free.
+
+    \b
+    Example:
+      printf 'milk\\nbread\\n' |
+        assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
+    """
+    from assocpriv.client.ledger import Ledger
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.core.privacy import Breach
+    from assocpriv.files.atomic import atomic_output, check_writable
+    from assocpriv.files.plans import read_plan
+
+    if (prior is None) != (posterior is None):
+        raise click.UsageError("--prior and --posterior go together")
+    limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
+    made = read_plan(plan_path)
+    names = _names_given(basket) if basket is not None else _names_read()
+    with Ledger.open(ledger_path, limit=limit) as ledger:
+        # only now does a new ledger exist, so that the output can be told from it under any name
+        check_writable(output, force=force, inputs=[plan_path, ledger_path])
+        before = ledger.spent(made)
+        sent = ledger.report(names, made, occasion=occasion, entropy=SystemEntropy())
+        record = _record(ledger, made, new=ledger.spent(made) > before)
+    with atomic_output(output, force=force) as stream:
+        stream.write(sent)
+    told = "a new report" if record["new"] else "the report made before"
+    show_result(
+        as_json,
+        lambda: record,
+        lambda: [
+            f"{told}, {made.report_bytes} bytes, written to {output}",
+            f"of plan {made.plan_id[:16]}… this device has made {record['spent']} of {made.reports_per_person} "
+            f"reports; left: {record['left']}",
+        ],
+    )
+
+
+def _record(ledger: "Ledger", plan: "Plan", *, new: bool) -> dict[str, Any]:
+    from assocpriv.core.privacy import format_fraction
+
+    return {
+        "plan_id": plan.plan_id,
+        "new": new,
+        "report_bytes": plan.report_bytes,
+        "spent": ledger.spent(plan),
+        "left": ledger.left(plan),
+        "amplification": format_fraction(ledger.amplification),
+    }
+
+
+def _names_read() -> list[str]:
+    if sys.stdin is None:  # closed by whoever started this
+        raise click.UsageError("standard input is closed; give the basket's names there, one a line")
+    return _names_of(sys.stdin.buffer.read(_MOST_BYTES + 1))
+
+
+def _names_of(text: bytes) -> list[str]:
+    """Return the names on standard input, one a line; blank lines say nothing, so no line is an empty basket."""
+    if len(text) > _MOST_BYTES:
+        raise BasketError(f"the basket on standard input is longer than {_MOST_BYTES >> 20} MiB")
+    # what is no UTF-8 becomes halves of surrogate pairs, which no name may hold: an error of the codec would show it
+    lines = text.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="surrogateescape").split("\n")
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _names_given(text: str) -> list[str]:
+    """Return the names of a CSV line, blank ones said nothing as in files; what it holds is never shown."""
+    try:
+        lines = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        lines = []
+    if len(lines) != 1:
+        raise click.UsageError(
+            '--basket must be names with commas between, as "milk,bread"; one with a comma in quotes'
+        )
+    return [name for cell in lines[0] if (name := cell.strip())]

@@ -1,0 +1,1 @@
+"""Clients seen from outside: what they answer, and what the plan says of it."""

@@ -1,0 +1,115 @@
+"""Clients as an audit sees them: transactions go in, reports come out, in the same order.
+
+Nothing here looks at how a client works. Two clients are our own; assocpriv/audit/black_box/pipe.py runs any other
+program. The transactions are chosen by the audit, nobody's baskets.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.baskets import Baskets
+
+# transactions; between batches our bulk client drops words, and a weak generator shows in an unbroken stream only
+LARGEST_BATCH = 1 << 16
+_BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
+_LOOKED_AT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Reports of a batch of transactions, of whatever length they came.
+
+    Attributes:
+        octets: uint8 (n, width), width at least the plan's report_bytes; zeros after the end of a report.
+        lengths: of the reports in bytes, int64 (n,).
+    """
+
+    octets: NDArray[np.uint8]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of_packed(cls, packed: NDArray[np.uint8]) -> "Answers":
+        """Take reports that are all of one length, uint8 (n, report_bytes)."""
+        return cls(packed, np.full(len(packed), packed.shape[1], dtype=np.int64))
+
+    @classmethod
+    def of_reports(cls, reports: Sequence[bytes], least_width: int) -> "Answers":
+        """Take single reports of any lengths.
+
+        >>> Answers.of_reports([b"a", b"bc"], 1).lengths
+        array([1, 2])
+        """
+        lengths = np.array([len(report) for report in reports], dtype=np.int64)
+        width = max(least_width, int(lengths.max(initial=0)))
+        joined = b"".join(report.ljust(width, b"\0") for report in reports)
+        return cls(np.frombuffer(joined, dtype=np.uint8).reshape(len(reports), width), lengths)
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class BlackBox(Protocol):
+    """A client under audit.
+
+    Attributes:
+        starts_anew: whether each call of :meth:`reports` starts the client anew, as a program of its own.
+    """
+
+    starts_anew: bool
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield one :class:`Answers` for each batch of transactions, in order; one client serves all of them.
+
+        Raises:
+            WireError: what came back is not a report for each transaction.
+        """
+
+
+class BulkClient:
+    """Our client for many transactions, with the operating system's entropy unless another is given."""
+
+    starts_anew = False
+
+    def __init__(self, plan: Plan, entropy: WordEntropy | None = None) -> None:
+        self._plan, self._entropy = plan, entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for chunk in randomize_chunks(batches, self._plan, entropy=self._entropy, chunk=LARGEST_BATCH):
+            yield Answers.of_packed(chunk.packed)
+
+
+class SingleClient:
+    """Our client for one transaction at a time."""
+
+    starts_anew = False
+
+    def __init__(self, plan: Plan, entropy: Entropy | None = None) -> None:
+        self._randomizer, self._entropy = Randomizer(plan), entropy or SystemEntropy()
+
+    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+        """Yield the reports of each batch."""
+        for batch in batches:
+            made = [self._randomizer.randomize(basket, entropy=self._entropy) for basket in batch]
+            yield Answers.of_reports(made, self._randomizer.plan.report_bytes)
+
+
+def batch_length(plan: Plan) -> int:
+    """Return how many transactions to ask about at a time; what is made of their reports takes tens of megabytes."""
+    return max(64, min(LARGEST_BATCH, _BATCH_BITS // (_LOOKED_AT + plan.report_bits)))
+
+
+def batch_of(transactions: Sequence[Sequence[int]], plan: Plan) -> Baskets:
+    """Make baskets of increasing item ids."""
+    offsets = np.zeros(len(transactions) + 1, dtype=np.int64)
+    np.cumsum([len(items) for items in transactions], out=offsets[1:])
+    flat = np.array([item for items in transactions for item in items], dtype=np.int64)
+    return Baskets(plan.catalogue, offsets, flat)

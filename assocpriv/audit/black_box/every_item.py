@@ -1,0 +1,188 @@
+"""Every item, dealt into baskets of at most M items: no item may be treated otherwise than the plan says.
+
+A client can leak one rare item and follow the plan with all others. So the shuffled catalogue is dealt into baskets of
+M items, anew in every audit, and each basket is asked about often enough that an item which is always shown when it is
+held, or never, is found. Where the reports asked for do not suffice for all items, as many as they suffice for are
+dealt. Where half of them suffice, the catalogue is dealt again into baskets of 1 item, of 2, and so on. Two laws are
+tested, of each basket by itself:
+
+* how often each of its items is shown, and how many of them are kept;
+* what else its reports show: each bit of a seed that its items leave free is a fair coin; without a seed, each item
+  shows as often as the plan says.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.audit.black_box.clients import LARGEST_BATCH, BlackBox, batch_length, batch_of
+from assocpriv.audit.black_box.laws import Events, shown_probability
+from assocpriv.audit.black_box.neighbours import Transaction, transaction_of
+from assocpriv.audit.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
+from assocpriv.audit.black_box.tallies import Told, answered
+from assocpriv.plans.baskets.codes import Field
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.bitmaps import ItemTables, planes_of
+
+_ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
+_MOST_EVENTS = 1 << 19  # of what else is shown, in each deal
+_LEAST_ELSE = 64  # bits or items looked at in each basket, all the same
+_EXPANDED_BITS = 1 << 28  # of bitmaps at a time: 32 MiB
+_LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may be one that is not free
+
+
+@dataclass(frozen=True, slots=True)
+class Deal:
+    """Baskets of one size that the catalogue is dealt into.
+
+    Attributes:
+        transactions: the baskets.
+        items: how many items they hold together.
+        each: reports of each of them, no more than a batch holds.
+    """
+
+    transactions: tuple[Transaction, ...]
+    items: int
+    each: int
+
+
+def reports_needed(plan: Plan) -> int:
+    """Return after how many reports an item that is always, or never, shown when it is held cannot be a chance."""
+    inside = float(shown_probability(plan.operator, 1, 0))
+    return max(8, ceil(log(_ALARM) / log(max(inside, 1 - inside))))
+
+
+def deals(plan: Plan, total: int, chance: np.random.Generator) -> list[Deal]:
+    """Deal items into baskets for about ``total`` reports.
+
+    All items into baskets of M items, or as many as there are reports for. Where half of the reports suffice for that,
+    the other half is for baskets of 1 item, of 2, … up to M − 1, as long as there are enough.
+    """
+    n, largest = plan.n_items, min(plan.transaction_size, plan.n_items)
+    needed = reports_needed(transaction_of(tuple(range(largest)), plan).group)
+    whole = -(-n // largest)
+    if 2 * whole * needed > total or largest == 1:
+        baskets = max(1, min(whole, total // needed))
+        return [_deal(plan, largest, baskets, total // baskets, chance)]
+    numbers, left = {}, total // 2
+    for m in range(1, largest):
+        numbers[m] = min(-(-n // m), left // needed)
+        left -= numbers[m] * needed
+    each = total // 2 // sum(numbers.values())
+    smaller = [_deal(plan, m, baskets, each, chance) for m, baskets in numbers.items() if baskets]
+    return [_deal(plan, largest, whole, total // 2 // whole, chance), *smaller]
+
+
+def _deal(plan: Plan, m: int, baskets: int, each: int, chance: np.random.Generator) -> Deal:
+    """Deal so many baskets of m items; the last is filled up with items that are in others."""
+    dealt = chance.permutation(plan.n_items)[: baskets * m]
+    missing = -len(dealt) % m
+    others = np.setdiff1d(np.arange(plan.n_items), dealt[len(dealt) - (m - missing) :])
+    rows = np.concatenate([dealt, chance.choice(others, missing, replace=False)]).reshape(baskets, m)
+    made = tuple(transaction_of(tuple(sorted(row)), plan) for row in rows.tolist())
+    return Deal(made, len(dealt), max(1, min(each, LARGEST_BATCH)))
+
+
+class ItemTallies:
+    """What reports of the baskets of one deal show of them.
+
+    Attributes:
+        plan: the plan.
+        deal: the baskets.
+        malformed: how many reports are none of the plan.
+        own: beside its law, how often each item is shown by reports of its basket, and how many items they keep.
+        elsewhere: beside its law, what else they show.
+    """
+
+    def __init__(self, plan: Plan, dealt: Deal, chance: np.random.Generator) -> None:
+        self.deal, self.malformed = dealt, 0
+        self.own: list[Events] = []
+        self.elsewhere: list[Events] = []
+        self.plan, self._group = plan, dealt.transactions[0].group
+        group = self._group
+        self._references = np.array([each.reference for each in dealt.transactions], dtype=np.int64)
+        self._items = np.unique(self._references)
+        self._tables = ItemTables(group, self._items)
+        most = max(_LEAST_ELSE, _MOST_EVENTS // len(self._references))
+        places = group.padded_items if group.generator.kind == "none" else group.report_bits
+        self._else = np.sort(chance.permutation(places)[:most])
+        is_seeded = group.generator.kind != "none"
+        self._field = Field(group.generator.field_bits, group.generator.field_polynomial) if is_seeded else None
+        self._else_tables = None if is_seeded else ItemTables(group, self._else)
+
+    def collect(self, box: BlackBox, told: Told | None = None) -> None:
+        """Ask a client for the reports of all baskets, and count what they show."""
+        done, total = 0, len(self._references) * self.deal.each
+        parts = list(self._parts())
+        for part, answers in zip(parts, answered(box, iter([self._batch(part) for part in parts])), strict=True):
+            sample = sample_of(answers, slice(None), self.deal.transactions[0], self.plan)
+            self.malformed += sample.malformed
+            self._add(part, sample)
+            done += len(answers)
+            if told:
+                told(done, total)
+
+    def _parts(self) -> Iterator[NDArray[np.int64]]:
+        """Yield the baskets of each batch: all reports of a basket are in one."""
+        count, at_once = len(self._references), max(1, batch_length(self.plan) // self.deal.each)
+        yield from (np.arange(start, min(start + at_once, count)) for start in range(0, count, at_once))
+
+    def _batch(self, part: NDArray[np.int64]) -> Baskets:
+        """Make a batch; its baskets take turns."""
+        return batch_of([self.deal.transactions[place].items for place in part.tolist()] * self.deal.each, self.plan)
+
+    def _add(self, part: NDArray[np.int64], sample: Sample) -> None:
+        each, references = self.deal.each, self._references[part]
+        group, m = self._group, references.shape[1]
+        shown = self._shown(sample.packed, np.tile(np.searchsorted(self._items, references), (each, 1)))
+        turns = shown.reshape(each, len(part), m)
+        self.own.append(Events.of(turns.sum(axis=0), each, float(shown_probability(group.operator, 1, 0))))
+        p = group.operator.size_distribution
+        kept = turns.sum(axis=2)[:, :, None] == np.arange(m + 1)
+        self.own.append(Events.of(kept.sum(axis=0), each, np.tile([float(chance) for chance in p], len(part))))
+        seen = self._else_tables
+        self.elsewhere.append(
+            self._coins_elsewhere(part, sample) if seen is None else self._items_elsewhere(part, sample, seen)
+        )
+
+    def _shown(self, packed: NDArray[np.uint8], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tell which of its own items each report shows, 0 or 1, of the shape of ``places`` among the dealt items."""
+        length, parts = max(64, _EXPANDED_BITS // len(self._items)), []
+        for start in range(0, len(packed), length):
+            part = packed[start : start + length]
+            lines = lines_of(self._tables.rows(planes_of(part, self._group), len(part)))
+            number = np.arange(len(part))[:, None]
+            words = lines[places[start : start + length], number // 64]
+            parts.append((words >> (number % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64))
+        return np.concatenate(parts)
+
+    def _items_elsewhere(self, part: NDArray[np.int64], sample: Sample, seen: ItemTables) -> Events:
+        """Count, without a seed, how often each basket's reports show each item that it does not hold."""
+        n = len(sample.packed)
+        lines = lines_of(seen.rows(planes_of(sample.packed, self._group), n))
+        shape = (self.deal.each, len(part))
+        counts = np.stack([bits_of(line[None], n).reshape(shape).sum(axis=0, dtype=np.int64) for line in lines], axis=1)
+        outside = ~np.stack([np.isin(self._else, reference) for reference in self._references[part]])
+        chance = float(shown_probability(self._group.operator, 0, 1))
+        return Events.of(counts[outside], self.deal.each, chance)
+
+    def _coins_elsewhere(self, part: NDArray[np.int64], sample: Sample) -> Events:
+        """Count how often each basket's reports have each seed bit set that its items leave free.
+
+        Which bits they fix is asked only where a count is far from a fair coin's. Those that look like coins are left
+        in: they cannot fail, and make the test of the others a little less sharp.
+        """
+        each = self.deal.each
+        bits = raw_bits(sample.packed)[:, self._else]
+        counts = bits.reshape(each, len(part), -1).sum(axis=0, dtype=np.int64)
+        free = np.ones(counts.shape, dtype=np.bool_)
+        far = np.abs(2 * counts - each) > _LOOKED_INTO * each**0.5
+        for row in np.flatnonzero(far.any(axis=1)).tolist():
+            span = span_of(self.deal.transactions[part[row]].reference, self._group, self._field)
+            for place in np.flatnonzero(far[row]).tolist():
+                free[row, place] = not is_spanned(1 << int(self._else[place]), span)
+        return Events.of(counts[free], each, 0.5)

@@ -1,0 +1,193 @@
+"""What an audit looks at in reports: items, bits and lengths, a batch at a time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.audit.black_box.clients import Answers
+from assocpriv.audit.black_box.neighbours import Neighbours, Transaction
+from assocpriv.core.errors import WireError
+from assocpriv.plans.baskets.codes import Field, item_columns
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.wire import check_packed, decode_report
+from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
+
+_WATCHED_OTHERS = 32
+_MOST_BITS = 256
+_RANDOM_SUMS = 32
+
+Bits = NDArray[np.uint8]  # 0 and 1
+Lines = NDArray[np.uint64]  # (lines, words): bit t mod 64 of word t div 64 is report t's; bits after the last are 0
+
+
+def chance_of_plan(plan: Plan) -> np.random.Generator:
+    """Return the numbers that choose what to look at: the same for every audit of a plan."""
+    return np.random.default_rng(int(plan.plan_id[:16], 16))
+
+
+def is_whole(octets: NDArray[np.uint8], lengths: NDArray[np.int64], plan: Plan) -> NDArray[np.bool_]:
+    """Tell which answers are reports of the plan, bool (n,)."""
+    whole: NDArray[np.bool_] = lengths == plan.report_bytes
+    packed = np.ascontiguousarray(octets[:, : plan.report_bytes])
+    try:
+        check_packed(packed[whole], plan)
+    except WireError:
+        for row in np.flatnonzero(whole).tolist():
+            whole[row] = _decodes(packed[row].tobytes(), plan)
+    return whole
+
+
+def _decodes(report: bytes, plan: Plan) -> bool:
+    try:
+        decode_report(report, plan)
+    except WireError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Reports of one transaction, in the order in which they came.
+
+    Attributes:
+        raw: as they came, uint8 (n, report_bytes), cut to that length or filled up with zeros.
+        lengths: in bytes, int64 (n,).
+        packed: as reports of the transaction's group, uint8 (n, its report_bytes); zeros where they are none.
+        malformed: how many are none.
+    """
+
+    raw: NDArray[np.uint8]
+    lengths: NDArray[np.int64]
+    packed: NDArray[np.uint8]
+    malformed: int
+
+
+def sample_of(answers: Answers, rows: NDArray[np.int64] | slice, transaction: Transaction, plan: Plan) -> Sample:
+    """Take the reports of one transaction out of a batch."""
+    raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
+    whole, group, first = is_whole(raw, lengths, plan), transaction.group, 0
+    if plan.sizes == IN_CLEAR:
+        whole &= raw[:, 0] == group.transaction_size
+        first = 1
+    packed = raw[:, first : first + group.report_bytes] * whole[:, None].astype(np.uint8)
+    return Sample(raw, lengths, np.ascontiguousarray(packed), int(len(whole) - whole.sum()))
+
+
+class Viewer:
+    """Which items the reports of one group's plan show; made once for any number of samples."""
+
+    def __init__(self, group: Plan, chosen: Neighbours) -> None:
+        references = {item for each in chosen.transactions for item in each.reference}
+        others = np.setdiff1d(np.arange(group.padded_items), list(references))
+        picked = chance_of_plan(group).permutation(others)[:_WATCHED_OTHERS]
+        inside = [item for item in sorted(references) if item < group.padded_items]
+        self.group = group
+        self.watched = np.array(sorted({*inside, *picked.tolist()}), dtype=np.int64)
+        self._tables = ItemTables(group, self.watched)
+        self._all = ItemTables(group, np.arange(group.padded_items, dtype=np.int64))
+
+    def places(self, items: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return where items stand among the watched ones; those that the group does not have are left out."""
+        known = [item for item in items if item < self.group.padded_items]
+        return np.searchsorted(self.watched, known)
+
+    def look(self, packed: NDArray[np.uint8], item_counts: NDArray[np.int64] | None = None) -> Rows:
+        """Return the watched items' bitmaps, and add how many reports show each item to counts, int64 (padded_items,).
+
+        ``packed`` are reports of the group, uint8 (n, report_bytes).
+        """
+        planes = planes_of(packed, self.group)
+        if item_counts is not None:
+            self._all.count(planes, len(packed), item_counts)
+        return self._tables.rows(planes, len(packed))
+
+
+def lines_of(rows: Rows) -> Lines:
+    """Return bitmaps in blocks as one line each."""
+    return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
+
+
+def bits_of(lines: Lines, n: int) -> Bits:
+    """Return lines over n reports as 0 and 1, (lines, n)."""
+    octets = lines.astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n, bitorder="little")
+
+
+def lines_where(places: NDArray[np.bool_], n_words: int) -> Lines:
+    """Return the lines of bool (lines, n)."""
+    octets = np.zeros((len(places), 8 * n_words), dtype=np.uint8)
+    packed = np.packbits(places, axis=1, bitorder="little")
+    octets[:, : packed.shape[1]] = packed
+    return octets.view("<u8").astype(np.uint64, copy=False)
+
+
+def joint_counts(left: Lines, right: Lines) -> NDArray[np.int64]:
+    """Count the reports that are in each line of one and each of another list, int64 (left, right)."""
+    counts = [np.bitwise_count(line & right).sum(axis=1, dtype=np.int64) for line in left]
+    return np.array(counts, dtype=np.int64).reshape(len(left), len(right))
+
+
+def raw_bits(packed: NDArray[np.uint8]) -> Bits:
+    """Return the bits of reports as 0 and 1, (n, 8 · report_bytes)."""
+    return np.unpackbits(packed, axis=1, bitorder="little")
+
+
+def sum_lines(packed: NDArray[np.uint8], sums: list[NDArray[np.int64]]) -> Lines:
+    """Return in which reports, uint8 (n, report_bytes), each sum of bits, given by their places, is odd."""
+    lines = lines_of(report_planes(packed))
+    odd = [np.bitwise_xor.reduce(lines[places], axis=0) for places in sums]
+    return np.array(odd, dtype=np.uint64).reshape(len(sums), lines.shape[1])
+
+
+def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
+    """Choose sums of seed bits, each given by their places, that are fair coins whatever is kept; none without a seed.
+
+    A seed is uniform among those that agree with the kept items, which fix its products with the transaction's
+    columns. A sum outside the span of these columns is a fair coin on each such set. Single bits come first.
+    """
+    group = transaction.group
+    n_bits, n_octets = group.generator.seed_bits, group.report_bytes
+    if group.generator.kind == "none" or transaction.is_sampled:
+        return []
+    span = span_of(transaction.reference, group)
+    singles = [1 << int(bit) for bit in np.unique(np.linspace(0, n_bits - 1, _MOST_BITS).astype(int))]
+    chance = chance_of_plan(plan)
+    sums = [int.from_bytes(chance.bytes(n_octets), "little") & (1 << n_bits) - 1 for _ in range(_RANDOM_SUMS)]
+    free = [each for each in singles + sums if not is_spanned(each, span)]
+    octets = np.frombuffer(b"".join(each.to_bytes(n_octets, "little") for each in free), dtype=np.uint8)
+    return [np.flatnonzero(bits) for bits in raw_bits(octets.reshape(len(free), n_octets))]
+
+
+def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
+    """Return which report bits are fair coins by themselves, at most 256 of them: seed bits, or items at ρ = 1/2."""
+    group = transaction.group
+    if group.kind == "fixed-size":
+        return np.zeros(0, dtype=np.int64)
+    if group.generator.kind != "none":
+        singles = [int(places[0]) for places in free_sums(transaction, group) if len(places) == 1]
+        return np.array(singles, dtype=np.int64)
+    others = np.setdiff1d(np.arange(group.padded_items), transaction.reference)
+    return others[:_MOST_BITS] if group.independent.insert_bits == 1 else others[:0]
+
+
+def span_of(items: tuple[int, ...], group: Plan, field: Field | None = None) -> list[int]:
+    """Return a basis of the columns of some items: the sums of seed bits that a report's showing them fixes."""
+    columns = item_columns(group.generator, group.independent.insert_bits, np.array(items, dtype=np.int64), field)
+    basis: list[int] = []
+    for words in columns.reshape(-1, columns.shape[2]):
+        rest = _reduced(int.from_bytes(words.astype("<u8").tobytes(), "little"), basis)
+        if rest:
+            basis.append(rest)
+    return basis
+
+
+def is_spanned(vector: int, basis: list[int]) -> bool:
+    """Tell whether a sum of seed bits, given as an integer, is fixed."""
+    return not _reduced(vector, basis)
+
+
+def _reduced(vector: int, basis: list[int]) -> int:
+    for other in basis:
+        vector = min(vector, vector ^ other)
+    return vector

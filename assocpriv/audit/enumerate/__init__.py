@@ -1,0 +1,1 @@
+"""The shipping client, walked through draw by draw."""

@@ -1,0 +1,1 @@
+"""A plan's promise, computed anew by code that imports no other."""

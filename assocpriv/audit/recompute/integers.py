@@ -1,0 +1,291 @@
+"""What a plan's integers promise, computed anew from its JSON text and docs/formats.md alone.
+
+An audit that asks the plan what it promises repeats the plan's mistakes. So nothing of the package computes here: not
+the checks of a plan, not its operators, not the generators' matrices. The text becomes integers, and these become
+
+* the chance of a report given a transaction, from its definition, and the largest ratio between two transactions over
+  all numbers of items that they can share and that a report can show of each;
+* the posteriors that such a ratio can lead to, by Bayes' rule;
+* the generator's field, walked through element by element, and its masks, which Gaussian elimination tries.
+
+With m the items of a (padded) transaction t, N those of the catalogue with its dummies, j = |t ∩ y| and q = 2^r:
+
+    select-a-size   P[t → y] = v_j / 2^b · a^(|y|−j) (q−a)^(N−m−|y|+j) / q^(N−m)
+    seeds           P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), over how many seeds agree on t's items
+    fixed size      P[t → y] = v_j / T,  T = Σ_j C(m,j) C(N−m, ℓ−j) v_j
+
+A transaction longer than m counts as a uniform one of its parts of m items. Its law is an average of theirs, so no
+ratio goes beyond those of the parts.
+
+Source: EGS03, sections 3 (statement 1), 5 and 6.
+"""
+
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, islice
+from math import comb, nextafter
+
+from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.audit.recompute.numbers import (
+    BCH,
+    FIXED,
+    NONE,
+    Group,
+    Numbers,
+    added_weights,
+    masks,
+    order_of_x,
+    rank_over_gf2,
+)
+from assocpriv.audit.recompute.plan_text import read_numbers
+from assocpriv.core.errors import PlanError
+
+DEPTH = "exact"
+_MOST_SHOWN = 10**40
+_FEW_SETS = 2000  # of items: where there are no more, all are tried
+_TRIED_SETS = 150
+
+
+# ---- the largest ratio
+
+
+def overlaps(numbers: Numbers, group: Group) -> set[int]:
+    """Return how many items two padded transactions of a group can share.
+
+    Of s items, padded with the first m − s dummies: two of s1 ≤ s2 items share m − s2 dummies.
+    """
+    m, n = group.size, numbers.n_items
+    sizes = range(m, m + 1) if numbers.in_clear else range(m + 1)
+    sizes = range(2) if numbers.in_clear and m == 1 else sizes  # an empty transaction counts as one of one item
+    return {
+        m - larger + both
+        for smaller in sizes
+        for larger in sizes
+        if smaller <= larger <= n
+        for both in range(max(0, smaller + larger - n), smaller + 1)
+    }
+
+
+def largest_ratio(numbers: Numbers, group: Group) -> Fraction:
+    """Return the largest P[t1 → y] / P[t2 → y] over all transactions of a group and all reports; 1 if there are none.
+
+    With a generator it is an upper bound: whether a seed shows j1 items of t1 and j2 of t2 is left open.
+    """
+    m, largest = group.size, Fraction(1)
+    for shared in overlaps(numbers, group):
+        own = m - shared  # items of each that the other does not have; items of neither show up in both chances alike
+        for first in range(m + 1):
+            for second in range(m + 1):
+                both = _both_shown(group, shared, first, second)
+                if both is None:
+                    continue
+                largest = max(
+                    largest,
+                    group.chance(first, second - both, own) / group.chance(second, first - both, own),
+                )
+    return largest
+
+
+def _both_shown(group: Group, shared: int, first: int, second: int) -> int | None:
+    """Return how many shared items a report can show that shows ``first`` of t1's items and ``second`` of t2's."""
+    own = group.size - shared
+    neither = group.items - 2 * group.size + shared
+    for both in range(max(0, first - own, second - own), min(first, second, shared) + 1):
+        rest = group.report_size - first - second + both  # what a report of a fixed size shows of the others
+        if group.kind != FIXED or 0 <= rest <= neither:
+            return both
+    return None
+
+
+def stated_ratio(group: Group) -> Fraction:
+    """Return the γ of docs/formats.md, whether or not transactions are many enough to reach it."""
+    outside = group.size  # as for two transactions that share nothing
+    chances = [
+        group.chance(j, outside - j, outside) if group.kind == NONE else group.chance(j, 0, 0)
+        for j in range(group.size + 1)
+        if group.choices(j)
+    ]
+    return max(chances) / min(chances)
+
+
+# ---- the findings
+
+
+def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
+    """Return a plan's integers, if the text can be read, and what a recomputation finds."""
+    try:
+        numbers = read_numbers(text)
+    except PlanError as error:
+        return None, [Finding(DEPTH, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
+    said = f"The plan's text holds {len(numbers.groups)} operator(s), a generator and a promise of the stated form."
+    findings = [Finding(DEPTH, "plan text", CONSISTENT, said), _check_weights(numbers)]
+    if findings[-1].verdict == BROKEN:
+        return numbers, findings  # there are no probabilities to go on with
+    return numbers, [*findings, _check_amplification(numbers), *_check_generator(numbers)]
+
+
+def _check_weights(numbers: Numbers) -> Finding:
+    name = "weights"
+    for group in numbers.groups:
+        if any((weight > 0) != (group.choices(j) > 0) for j, weight in enumerate(group.weights)):
+            said = f"A kept size that can occur has weight 0, or one that cannot has not (size {group.size})."
+            return Finding(DEPTH, name, BROKEN, said)
+        added = added_weights(group)
+        if added != group.total:
+            said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, group.total))}, not to 1"
+            return Finding(DEPTH, name, BROKEN, f"{said} (operator of size {group.size}).")
+    shares = [
+        [str(Fraction(group.choices(j) * weight, group.total)) for j, weight in enumerate(group.weights)]
+        for group in numbers.groups
+    ]
+    said = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
+    return Finding(DEPTH, name, CONSISTENT, said, {"size_distributions": shares})
+
+
+def _check_amplification(numbers: Numbers) -> Finding:
+    stated = [stated_ratio(group) for group in numbers.groups]
+    reached = [largest_ratio(numbers, group) for group in numbers.groups]
+    worst, limit, times_asked = max(stated + reached), numbers.limit, numbers.reports_per_person
+    composed = worst**times_asked
+    # Bayes' rule with the largest ratio, both ways; the limit is where these meet the promise
+    rises, rises_of = _posterior(numbers.prior, composed.numerator, composed.denominator)
+    falls, falls_of = _posterior(numbers.posterior, composed.denominator, composed.numerator)
+    kept = (
+        composed < limit
+        and rises * numbers.posterior.denominator < numbers.posterior.numerator * rises_of
+        and falls * numbers.prior.denominator > numbers.prior.numerator * falls_of
+    )
+    figures = {
+        "amplification": _text_of(worst),
+        "reached": _text_of(max(reached)),
+        "reports_per_person": times_asked,
+        "composed": _decimal(composed, limit),  # as a fraction it may have more digits than anybody can read
+        "limit": _text_of(limit),
+        "highest_posterior": nextafter(rises / rises_of, 1),  # never rounded in our favour
+        "lowest_posterior": nextafter(falls / falls_of, 0),
+    }
+    where = " Each size stands by itself; the size is told." if numbers.in_clear else ""
+    shown = f"γ = {_decimal(worst, limit)}"
+    if times_asked > 1:
+        shown = f"γ^{times_asked} = {_decimal(composed, limit)}, of {times_asked} reports of one person together,"
+    if kept:
+        said = f"{shown} is below the promise's limit {_about(limit)}.{where}"
+    else:
+        said = f"{shown} is not below the promise's limit {_about(limit)}; do not use this plan."
+    return Finding(DEPTH, "amplification", CONSISTENT if kept else BROKEN, said, figures)
+
+
+def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
+    """Return the posterior, as a fraction not in lowest terms, of a report so many times likelier with a property."""
+    yes, no = prior.numerator * ratio, (prior.denominator - prior.numerator) * to
+    return yes, yes + no
+
+
+def _check_generator(numbers: Numbers) -> list[Finding]:
+    group = numbers.groups[-1]
+    if group.kind in (NONE, FIXED):
+        return []
+    least = max(_least_width(each) for each in numbers.groups)
+    if group.field_bits > least:
+        said = f"The field has 2^{group.field_bits} elements where 2^{least} suffice; clients refuse the plan."
+        return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
+    order, full = order_of_x(group.field_bits, group.polynomial), (1 << group.field_bits) - 1
+    said = f"The powers of x run through {order} of the field's {full} elements other than 0."
+    field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
+    return [field, _check_independence(numbers)]
+
+
+def _least_width(group: Group) -> int:
+    """Return how narrow a field has room for the items of a group: BCH a nonzero element for each bit of an item."""
+    width = 2
+    if group.kind == BCH:
+        while group.items * group.insert_bits > (1 << width) - 1:
+            width += 1
+        return width
+    while group.items > 1 << width or group.insert_bits > width:
+        width += 1
+    return width
+
+
+def _check_independence(numbers: Numbers) -> Finding:
+    name, tried = "independence", 0
+    for group in numbers.groups:
+        needed = min(group.size + min(numbers.itemset_size, group.size), group.items)
+        reason = _unfit(group, needed)
+        if reason:
+            return Finding(DEPTH, name, BROKEN, f"The generator {reason} (operator of size {group.size}).")
+        for chosen in _sets_to_try(group, needed):
+            vectors = [mask for item in chosen for mask in masks(group, item)]
+            tried += 1
+            if rank_over_gf2(vectors) < len(vectors):
+                said = f"Some {needed} items' bits depend on each other (operator of size {group.size})."
+                return Finding(DEPTH, name, BROKEN, said, {"sets_tried": tried})
+    said = f"The generator meets the conditions of its theorem, and the bits of {tried} sets of items are independent."
+    return Finding(DEPTH, name, CONSISTENT, said, {"sets_tried": tried})
+
+
+def _unfit(group: Group, needed: int) -> str:
+    """Return which condition of the theorem on its generator a group breaks, if any.
+
+    BCH: a code of length up to 2^w − 1 and designed distance 2τ + 1 (one more with the row of ones) has any 2τ (+ 1)
+    columns independent. Reed–Solomon: τ values at distinct elements fix a polynomial of τ coefficients.
+    """
+    w, r = group.field_bits, group.insert_bits
+    if group.kind == BCH:
+        long_enough = group.items * r <= (1 << w) - 1
+        independent = (2 * group.blocks + group.ones_row) // r
+    else:
+        long_enough = r <= w and group.items <= 1 << w
+        independent = group.blocks
+    if not long_enough:
+        return f"is too short for {group.items} items of {r} bits"
+    if independent < needed:
+        return f"makes any {independent} items independent, and {needed} are needed"
+    return ""
+
+
+def _sets_to_try(group: Group, needed: int) -> Iterator[list[int]]:
+    """Yield all sets of so many items where these are few, else regular ones and others."""
+    n = group.items
+    if comb(n, needed) <= _FEW_SETS:
+        yield from map(list, combinations(range(n), needed))
+        return
+    yield list(range(n - needed, n))
+    order = (1 << group.field_bits) - 1
+    # steps that are powers of x, and steps onto subfields and their cosets, where codes are weakest
+    steps = [1 << e for e in range(group.field_bits)] + [order // d for d in range(2, 32) if order % d == 0]
+    for step in [*steps, *(n // d for d in range(2, 32))]:
+        chosen = list(islice(dict.fromkeys(place * step % n for place in range(4 * needed)), needed))
+        if len(chosen) == needed:
+            yield chosen
+    state = 1
+    for _ in range(_TRIED_SETS):
+        picked: dict[int, None] = {}
+        while len(picked) < needed:
+            state = (state * 6364136223846793005 + 1442695040888963407) % (1 << 64)  # Knuth's MMIX
+            picked[(state >> 33) % n] = None
+        yield list(picked)
+
+
+def _text_of(ratio: Fraction) -> str:
+    return f"{ratio.numerator}/{ratio.denominator}"
+
+
+def _about(ratio: Fraction) -> str:
+    with localcontext(prec=8, rounding=ROUND_FLOOR):
+        return f"{Decimal(ratio.numerator) / Decimal(ratio.denominator):.8g}"
+
+
+def _decimal(ratio: Fraction, limit: Fraction) -> str:
+    """Return a ratio as a decimal, rounded up, with as many digits as it takes to stay below a limit it is below."""
+    if ratio > _MOST_SHOWN:
+        return f"more than {_MOST_SHOWN:.0e}"
+    more = max(0, ratio.denominator.bit_length() - 512)  # bits of many reports' γ that no digit shows
+    above, below = (ratio.numerator >> more) + bool(more), ratio.denominator >> more
+    for digits in (6, 12, 24, 48):
+        with localcontext(prec=digits, rounding=ROUND_CEILING):
+            shown = Decimal(above) / Decimal(below)
+        if Fraction(shown) < limit:
+            break
+    return f"{shown:g}"

@@ -1,0 +1,132 @@
+"""A plan's JSON text → its integers, by docs/formats.md, without the package's own reader and its checks."""
+
+import json
+import re
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from assocpriv.audit.recompute.numbers import BCH, FIXED, NONE, REED_SOLOMON, Group, Numbers
+from assocpriv.core.errors import PlanError
+
+_WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
+_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_LARGEST_DENOMINATOR = 10**24
+
+
+def read_numbers(text: str) -> Numbers:
+    """Read the integers of a plan's JSON text.
+
+    Raises:
+        PlanError: a field that is missing, doubled or not of the form of docs/formats.md. Whether the numbers are
+            those of a valid plan is not looked at.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+    m, kind = _whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
+    in_clear = _text(content, "sizes", ("hidden", "in clear")) == "in clear"
+    n = _count(_field(content, "catalogue"))
+    operators = _field(content, "operators")
+    sizes = list(range(1, m + 1)) if in_clear else [m]
+    if not isinstance(operators, list) or len(operators) != len(sizes):
+        raise PlanError(f"operators must be a list of {len(sizes)}")
+    generator = _generator(_field(content, "generator"))
+    if kind == FIXED and (in_clear or generator["kind"] != NONE):
+        raise PlanError("reports of a fixed size need hidden sizes and the generator none")
+    promise = _field(content, "promise")
+    prior, posterior = (_probability(_field(promise, name), name) for name in ("prior", "posterior"))
+    if not 0 < prior < posterior < 1:
+        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    return Numbers(
+        n_items=n,
+        transaction_size=m,
+        itemset_size=_whole(content, "itemset_size", 1, m),
+        in_clear=in_clear,
+        groups=tuple(_group(each, kind, size, n, generator) for each, size in zip(operators, sizes, strict=True)),
+        prior=prior,
+        posterior=posterior,
+        reports_per_person=_whole(content, "reports_per_person", 1, 1000) if "reports_per_person" in content else 1,
+    )
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise PlanError("a field is given twice")
+    return dict(pairs)
+
+
+def _field(content: object, name: str) -> Any:
+    if not isinstance(content, dict) or name not in content:
+        raise PlanError(f"the field {name} is missing")
+    return content[name]
+
+
+def _whole(content: object, name: str, low: int, high: int) -> int:
+    number = _field(content, name)
+    if type(number) is not int or not low <= number <= high:
+        raise PlanError(f"{name} must be a whole number in {low}..{high}")
+    return number
+
+
+def _text(content: object, name: str, known: tuple[str, ...]) -> str:
+    text = _field(content, name)
+    if not isinstance(text, str) or text not in known:
+        raise PlanError(f"{name} must be one of {', '.join(known)}")
+    return text
+
+
+def _probability(text: object, name: str) -> Fraction:
+    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
+    a, b = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not match or gcd(a, b) != 1 or b > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms, of a denominator of at most 10^24")
+    return Fraction(a, b)
+
+
+def _count(catalogue: object) -> int:
+    if isinstance(catalogue, dict) and "names" in catalogue:
+        if not isinstance(catalogue["names"], list) or not catalogue["names"]:
+            raise PlanError("the catalogue's names must be a list")
+        return len(catalogue["names"])
+    return _whole(catalogue, "count", 1, 1 << 20)
+
+
+def _generator(content: object) -> dict[str, Any]:
+    kind = _text(content, "kind", (NONE, BCH, REED_SOLOMON))
+    if kind == NONE:
+        return {"kind": kind}
+    w = _whole(content, "field_bits", 2, 24)
+    ones_row = _field(content, "ones_row") if kind == BCH else False
+    if type(ones_row) is not bool:
+        raise PlanError("ones_row must be true or false")
+    blocks = _whole(content, "blocks", 1, 4096)
+    if w * blocks + ones_row > 4096:
+        raise PlanError("a seed may have at most 4096 bits")
+    polynomial = _whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
+    return {"kind": kind, "field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
+
+
+def _group(content: object, kind: str, size: int, n_items: int, generator: dict[str, Any]) -> Group:
+    _whole(content, "size", size, size)
+    weights = _field(content, "keep_weights")
+    if not isinstance(weights, list) or len(weights) != size + 1:
+        raise PlanError(f"keep_weights must be a list of {size + 1}")
+    if not all(isinstance(weight, str) and _WEIGHT.fullmatch(weight) for weight in weights):
+        raise PlanError("keep_weights must be decimal text")
+    values = tuple(map(int, weights))
+    items = n_items + size
+    if kind == FIXED:
+        _whole(content, "items", items, min(items, 4096))
+        return Group(FIXED, size, items, values, report_size=_whole(content, "report_size", 1, items - 1))
+    r = _whole(content, "insert_bits", 1, 16)
+    return Group(
+        size=size,
+        items=items,
+        weights=values,
+        insert_num=_whole(content, "insert_num", 1, (1 << r) - 1),
+        insert_bits=r,
+        weight_bits=_whole(content, "weight_bits", 1, 1024),
+        **generator,
+    )

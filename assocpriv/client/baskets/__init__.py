@@ -1,0 +1,1 @@
+"""One basket, or many of them, to reports."""

@@ -1,0 +1,295 @@
+"""Randomize many transactions at once, in compiled code fed with blocks of entropy.
+
+This module sees raw items. For equal words the reports equal those of client/baskets/randomizer.py, one transaction
+after the other; where sizes are in clear, first the chunk's transactions of the first group, then those of the second …
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets.fixed_size import SetDraws
+from assocpriv.client.baskets.randomizer import kept_subsets, subsets_by_size
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.core.parallel import map_ahead
+from assocpriv.core.ranking import binomial_words, to_words, words_for
+from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.records.baskets import Baskets
+
+CHUNK = 1 << 15  # transactions a task randomizes at most
+_CHUNK_WORDS = 1 << 20  # of their reports: 8 MiB
+_SPARE_WORDS = 64
+_MOST_SOLVED = 1024  # transactions
+SOLVED_WORDS = 1 << 15  # of their equations: 256 KiB, to stay in a second cache
+
+
+@dataclass(frozen=True)
+class RandomizedChunk:
+    """Reports of consecutive transactions, and what only the device may know of them.
+
+    Attributes:
+        packed: the reports, uint8 of shape (n, report_bytes).
+        raw_fitted: the M items (dummies included) that each transaction was cut or padded to, int64 (n, M).
+    """
+
+    packed: NDArray[np.uint8]
+    raw_fitted: NDArray[np.int64] = field(repr=False)
+
+
+class SetTables:
+    """Tables for reports of a fixed size, in the kernel's form."""
+
+    def __init__(self, plan: Plan) -> None:
+        operator, draws = plan.fixed, SetDraws.of(plan.fixed)
+        bounds = (draws.cumulative[-1], *draws.added_choices, draws.added_bound)
+        bits = [(bound - 1).bit_length() for bound in bounds]
+        self._words = [-(-length // WORD_BITS) for length in bits]
+        limits = [(1 << WORD_BITS * words) % bound for words, bound in zip(self._words, bounds, strict=True)]
+        n_words, n_total = words_for(max(bits)), words_for(draws.cumulative[-1].bit_length())
+        self._draws = (
+            np.array([to_words(total, n_total) for total in draws.cumulative], dtype=np.uint64),
+            # a power of two may not fit; its bits are enough for it
+            np.array([[to_words(n, n_words) for n in pair] for pair in zip(bounds, limits, strict=True)], np.uint64),
+            np.array([[b, 1 << b == bound] for b, bound in zip(bits, bounds, strict=True)], dtype=np.int64),
+            np.array(subsets_by_size(operator.size), dtype=np.int64),
+        )
+        self._shape = np.array([plan.n_items, operator.size, operator.report_size, draws.fewest], dtype=np.int64)
+        self._binomials = binomial_words(operator.items, operator.report_size)
+        # what rejected words take: of each draw the chance that another is needed, as a power of two never
+        self._again = [
+            0.0 if 1 << b == bound else limit / (1 << WORD_BITS * words)
+            for b, bound, limit, words in zip(bits, bounds, limits, self._words, strict=True)
+        ]
+
+    def words_needed(self, n_reports: int) -> int:
+        """Return how many words so many reports take at most when no draw is rejected; none for sampling."""
+        return n_reports * (self._words[0] + 1 + self._words[-1])
+
+    def spare_words(self, n_reports: int) -> int:
+        """Return how many further words make up for rejected ones, but for a chance below 2^-1000.
+
+        Draws again are a sum of geometric numbers, each with a chance below 1/2: beyond their mean by 40 standard
+        errors and 3,000 they come with a chance below e^-700 (Bernstein).
+        """
+        again = [self._again[0], self._again[-1]]
+        mean = n_reports * sum(chance / (1 - chance) for chance in again)
+        deviation = math.sqrt(n_reports * sum(chance / (1 - chance) ** 2 for chance in again))
+        return max(self._words) * math.ceil(mean + 40 * deviation + 3000) if mean else 0
+
+    def randomize(self, *given: NDArray[Any]) -> Any:
+        """Run the kernel on offsets, items, words, fitted items and reports."""
+        from assocpriv.core.kernels import randomize_sets
+
+        offsets, items, words, fitted, reports = given
+        return randomize_sets(offsets, items, words, self._draws, self._binomials, self._shape, fitted, reports)
+
+
+class BulkRandomizer:
+    """Tables of one plan with hidden sizes in the kernel's form; built once for any number of chunks.
+
+    ``columns`` are those of at least the plan's items, where another plan has made them already.
+    """
+
+    def __init__(self, plan: Plan, columns: NDArray[np.uint64] | None = None) -> None:
+        self.plan = plan
+        self._sets = SetTables(plan) if plan.kind == "fixed-size" else None
+        if self._sets:
+            return
+        operator = plan.independent
+        subsets = kept_subsets(operator)
+        n_words = -(-operator.weight_bits // WORD_BITS)
+        cumulative = np.array(
+            [
+                [total >> (WORD_BITS * i) & 0xFFFFFFFFFFFFFFFF for i in range(n_words)]
+                # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
+                for total in subsets.cumulative
+            ],
+            dtype=np.uint64,
+        )
+        self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
+        self._columns = _columns_of(plan, operator.insert_bits) if columns is None else columns
+        self._shape = np.array(
+            [
+                plan.n_items,
+                plan.transaction_size,
+                operator.insert_num,
+                operator.insert_bits,
+                operator.weight_bits,
+                plan.report_bits,
+                _solved_slots(plan),
+            ],
+            dtype=np.int64,
+        )
+
+    def words_needed(self, baskets: Baskets) -> int:
+        """Return how many words these transactions use at most when no draw is rejected."""
+        sampled = int((baskets.sizes > self.plan.transaction_size).sum()) * self.plan.transaction_size
+        if self._sets:
+            return self._sets.words_needed(len(baskets)) + sampled
+        plan, operator = self.plan, self.plan.independent
+        report_words = -(-plan.report_bits // WORD_BITS)
+        each = -(-operator.weight_bits // WORD_BITS)
+        if plan.generator.kind == "none":
+            each += report_words * operator.insert_bits
+        else:
+            each += report_words + plan.transaction_size * int(operator.insert_bits > 1)
+        return len(baskets) * each + sampled
+
+    def spare_words(self, baskets: Baskets) -> int:
+        """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
+        return _SPARE_WORDS + (self._sets.spare_words(len(baskets)) if self._sets else 0)
+
+    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
+        """Randomize transactions with the words given first, then with further words of ``entropy``."""
+        return self.randomize_first(baskets, words, entropy)[0]
+
+    def randomize_first(
+        self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy
+    ) -> tuple[RandomizedChunk, NDArray[np.uint64]]:
+        """Return what :meth:`randomize` does, and the words that are left."""
+        from assocpriv.core.kernels import OUT_OF_WORDS
+
+        n_words = -(-self.plan.report_bits // WORD_BITS)
+        reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
+        fitted = np.zeros((len(baskets), self.plan.transaction_size), dtype=np.int64)
+        done = 0
+        while True:
+            more, used, status = self._run(baskets.offsets[done:], baskets.items, words, fitted[done:], reports[done:])
+            done += more
+            if status == 0:
+                break
+            if status != OUT_OF_WORDS:
+                raise PlanError("the plan's generator does not have the independence it states")
+            words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+        packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
+        return RandomizedChunk(np.ascontiguousarray(packed), fitted), words[used:]
+
+    def _run(self, *given: NDArray[Any]) -> Any:
+        """Run the plan's kernel on offsets, items, words, fitted items and reports."""
+        from assocpriv.core.kernels import randomize_transactions
+
+        if self._sets:
+            return self._sets.randomize(*given)
+        offsets, items, words, fitted, reports = given
+        return randomize_transactions(offsets, items, words, self._subsets, self._columns, self._shape, fitted, reports)
+
+
+def _columns_of(plan: Plan, insert_bits: int) -> NDArray[np.uint64]:
+    if plan.generator.kind == "none":
+        return np.empty((0, 1, 1), dtype=np.uint64)
+    return item_columns(plan.generator, insert_bits, np.arange(plan.padded_items, dtype=np.int64))
+
+
+class GroupedRandomizer:
+    """Tables of one plan with sizes in clear: a :class:`BulkRandomizer` for each size.
+
+    Transactions are randomized group by group, in their order within each, and the words are used in that order; the
+    reports are put back into the order of the transactions.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        bits = {group.independent.insert_bits for group in plan.groups}
+        columns = {r: _columns_of(plan.groups[-1], r) for r in bits}  # the smaller groups' are the first of them
+        self.plan = plan
+        self._groups = [BulkRandomizer(group, columns[group.independent.insert_bits]) for group in plan.groups]
+
+    def words_needed(self, baskets: Baskets) -> int:
+        """Return how many words these transactions use at most when no draw is rejected."""
+        return sum(group.words_needed(part) for group, _, part in self._split(baskets))
+
+    def spare_words(self, baskets: Baskets) -> int:
+        """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
+        return max(group.spare_words(baskets) for group in self._groups)
+
+    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
+        """Randomize transactions with the words given first, then with further words of ``entropy``."""
+        packed = np.zeros((len(baskets), self.plan.report_bytes), dtype=np.uint8)
+        fitted = np.empty((len(baskets), self.plan.transaction_size), dtype=np.int64)
+        fitted[:] = np.arange(self.plan.n_items, self.plan.padded_items)  # dummies beyond those of the group
+        for group, rows, part in self._split(baskets):
+            m, length = group.plan.transaction_size, group.plan.report_bytes
+            chunk, words = group.randomize_first(part, words, entropy)
+            packed[rows, 0] = m
+            packed[rows, 1 : 1 + length] = chunk.packed
+            fitted[rows, :m] = chunk.raw_fitted
+        return RandomizedChunk(packed, fitted)
+
+    def _split(self, baskets: Baskets) -> Iterator[tuple[BulkRandomizer, NDArray[np.int64], Baskets]]:
+        """Yield each group that occurs, the places of its transactions, and these."""
+        sizes = baskets.sizes
+        own = np.clip(sizes, 1, self.plan.transaction_size)
+        for m, group in enumerate(self._groups, 1):
+            rows = np.flatnonzero(own == m)
+            if not len(rows):
+                continue
+            offsets = np.append(0, np.cumsum(sizes[rows]))
+            places = np.arange(offsets[-1]) + np.repeat(baskets.offsets[rows] - offsets[:-1], sizes[rows])
+            yield group, rows, Baskets(baskets.catalogue, offsets, baskets.items[places])
+
+
+def _solved_slots(plan: Plan) -> int:
+    """Return how many transactions' equations to keep solved, a power of two."""
+    equations = plan.transaction_size * plan.independent.insert_bits
+    each = equations * (-(-plan.report_bits // WORD_BITS) + -(-equations // WORD_BITS) + 1)
+    return 1 << max(1, min(_MOST_SOLVED, SOLVED_WORDS // each)).bit_length() - 1
+
+
+def _check_batch(baskets: Baskets, plan: Plan) -> None:
+    """Refuse another catalogue, and arrays that no constructor makes: compiled code would read beyond its tables."""
+    if baskets.catalogue != plan.catalogue:
+        raise BasketError("the baskets do not use the plan's catalogue; align them with Baskets.aligned first")
+    offsets = baskets.offsets - baskets.offsets[0]
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    rising = np.diff(items) > 0
+    starts = offsets[1:-1]
+    rising[starts[(starts > 0) & (starts < len(items))] - 1] = True
+    in_range = not len(items) or (items.min() >= 0 and items.max() < len(baskets.catalogue))
+    if (np.diff(offsets) < 0).any() or not in_range or not rising.all():
+        raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
+
+
+def randomize_chunks(
+    baskets: Baskets | Iterable[Baskets],
+    plan: Plan,
+    *,
+    entropy: WordEntropy,
+    chunk: int | None = None,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[RandomizedChunk]:
+    """Randomize all transactions, at hand or batch by batch, in order, on all cores (or ``workers`` threads).
+
+    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
+    one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
+    would threads draw for themselves).
+
+    ``progress`` is called with (baskets done, baskets so far) when the next chunk is asked for.
+
+    Raises:
+        BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
+    """
+    randomizer = GroupedRandomizer(plan) if plan.sizes == IN_CLEAR else BulkRandomizer(plan)
+    chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
+
+    done = total = 0
+
+    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64]]]:
+        nonlocal total
+        for batch in [baskets] if isinstance(baskets, Baskets) else baskets:
+            _check_batch(batch, plan)
+            total += len(batch)
+            for start in range(0, len(batch), chunk):
+                part = batch[start : start + chunk]
+                yield part, entropy.words(randomizer.words_needed(part) + randomizer.spare_words(part))
+
+    for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts(), workers):
+        yield randomized
+        done += len(randomized.packed)
+        if progress:
+            progress(done, total)

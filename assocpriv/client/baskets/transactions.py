@@ -1,0 +1,278 @@
+"""A plan's view applied: raw baskets -> transactions over the plan's catalogue, before anything is randomized.
+
+This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
+"""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN
+from assocpriv.records.basket_files import BasketStream, ReadCounts, read_baskets_report, stream_baskets
+from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
+from assocpriv.records.cells import Cells, check_choices, without_unknown
+
+_HELD_BYTES = 1 << 22  # of the tables that tell who holds which itemset, to stay in a cache
+_LEAST_BASKETS = 64
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+
+
+class Viewer:
+    """A plan's view, ready for any number of batches of baskets and for several threads.
+
+    Attributes:
+        names: the names that baskets may hold, as a catalogue to read them with; None where any name may stand.
+        unknown: what becomes of other names, ``error`` or ``drop``.
+
+    Args:
+        plan: the plan; its view may drop other names without being asked.
+        unknown: ``error``, or ``drop`` to drop other names whatever the view says.
+    """
+
+    def __init__(self, plan: Plan, *, unknown: str = "error") -> None:
+        check_choices(unknown=unknown)
+        view = plan.view
+        self._view, self._catalogue = view, plan.catalogue
+        self._vocabulary = view.vocabulary(plan.catalogue)
+        self.unknown = "drop" if view.others == "drop" else unknown
+        self.names = self._vocabulary
+        if self._vocabulary is not None and (view.parents or view.left_out):
+            known = self._vocabulary.index_of
+            below = (name for name in view.parent_of if name not in known and view.roll_up(name, known) != UNKNOWN)
+            self.names = Catalogue(dict.fromkeys([*self._vocabulary, *below, *view.left_out]))
+            self._number_of_name = self._numbers_of(self.names)
+
+    def view(self, baskets: Baskets) -> tuple[Baskets, int]:
+        """Return the transactions of raw baskets, over the plan's catalogue, and how many names were dropped.
+
+        Raises:
+            BasketError: a name that the plan neither knows nor lets be dropped.
+        """
+        if self._view.is_plain:
+            return baskets.aligned(self._catalogue, unknown=self.unknown)
+        rolled, dropped = self._rolled_up(baskets)
+        if self._view.kind == "itemsets":
+            rolled = self._whole_itemsets(rolled)
+        elif self._view.kind == "sizes":
+            buckets = np.searchsorted(self._view.bounds, rolled.sizes, side="right") - 1
+            rolled = Baskets(self._catalogue, np.arange(len(rolled) + 1, dtype=np.int64), buckets.astype(np.int64))
+        return rolled, dropped
+
+    def _numbers_of(self, names: Collection[str]) -> NDArray[np.int64]:
+        """Return the number of the vocabulary's name that each name leads to, LEFT_OUT or UNKNOWN."""
+        known = self._vocabulary.index_of if self._vocabulary is not None else {}
+        return np.fromiter((self._view.roll_up(name, known) for name in names), np.int64, len(names))
+
+    def _rolled_up(self, baskets: Baskets) -> tuple[Baskets, int]:
+        """Return baskets of the vocabulary's names (of any, where any count), and how many names were dropped."""
+        items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+        outside = len(items) and (items.min() < 0 or items.max() >= len(baskets.catalogue))
+        if outside or (baskets.sizes < 0).any():  # numpy's own error would show the id
+            raise BasketError("ids must lie in the baskets' catalogue and offsets must not fall; use Baskets.from_sets")
+        catalogue = baskets.catalogue if self._vocabulary is None else self._vocabulary
+        if catalogue == baskets.catalogue and not self._view.left_out:
+            return baskets, 0
+        if baskets.catalogue is self.names:
+            numbers = self._number_of_name
+        else:
+            numbers = np.full(len(baskets.catalogue), UNKNOWN, dtype=np.int64)
+            used = np.flatnonzero(np.bincount(items, minlength=len(numbers)))
+            numbers[used] = self._numbers_of([baskets.catalogue[item] for item in used.tolist()])
+        ids = numbers[items]
+        if self._vocabulary is None:
+            ids = np.where(ids == LEFT_OUT, LEFT_OUT, items)
+        elif self.unknown == "error":
+            without_unknown(Cells(baskets.sizes, ids, None), np.where(ids == UNKNOWN, -1, 0), "error")
+        kept = without_unknown(Cells(baskets.sizes, ids, None), ids, "drop")
+        return assemble_in_order(kept, catalogue, "merge"), len(ids) - len(kept.codes)
+
+    def _whole_itemsets(self, baskets: Baskets) -> Baskets:
+        """Return, of baskets of the vocabulary's names, which itemsets each holds whole."""
+        assert self._vocabulary is not None
+        index = self._vocabulary.index_of
+        itemsets = [[index[name] for name in names] for names in self._view.itemsets]
+        width = len(self._vocabulary) + len(itemsets)
+        step = max(_LEAST_BASKETS, _HELD_BYTES // width)
+        parts = [_held(baskets[start : start + step], itemsets) for start in range(0, len(baskets), step)]
+        sizes, items = zip(*parts, strict=True) if parts else ((), ())
+        none = np.empty(0, dtype=np.int64)
+        offsets = np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64)
+        return Baskets(self._catalogue, offsets, np.concatenate([none, *items]))
+
+
+def _held(baskets: Baskets, itemsets: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many itemsets each basket holds whole, int64 (n,), and which, one basket after the other."""
+    present = np.zeros((len(baskets.catalogue), len(baskets)), dtype=np.bool_)
+    rows = np.repeat(np.arange(len(baskets)), baskets.sizes)
+    present[baskets.items[baskets.offsets[0] : baskets.offsets[-1]], rows] = True
+    held = np.empty((len(itemsets), len(baskets)), dtype=np.bool_)
+    for number, names in enumerate(itemsets):
+        np.logical_and.reduce(present[names], axis=0, out=held[number])
+    by_basket = np.ascontiguousarray(held.T)
+    places = np.flatnonzero(by_basket)
+    sizes = np.count_nonzero(by_basket, axis=1)
+    places -= np.repeat(np.arange(len(baskets)) * len(itemsets), sizes)
+    return sizes, places
+
+
+def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple[Baskets, int]:
+    """Turn raw baskets into a plan's transactions.
+
+    Args:
+        baskets: baskets over any catalogue; names decide.
+        plan: the plan.
+        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
+
+    Returns:
+        The transactions, over the plan's catalogue, and how many names were dropped.
+
+    Raises:
+        BasketError: a name that the plan neither knows nor lets be dropped.
+    """
+    return Viewer(plan, unknown=unknown).view(baskets)
+
+
+def view_baskets(baskets: Any, plan: Plan, *, unknown: str = "error", repeats: str = "error") -> tuple[Baskets, int]:
+    """Turn raw baskets of any form into a plan's transactions, as :func:`view_transaction` does each of them.
+
+    Args:
+        baskets: :class:`Baskets`, an iterable of sets or lists of names, or a table.
+        plan: the plan.
+        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
+        repeats: ``error``, or ``merge`` to count a name once that a basket repeats. Repeats of a name that is not known
+            and dropped do no harm.
+
+    Returns:
+        The transactions, over the plan's catalogue, and how many names the view dropped.
+
+    Raises:
+        BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
+        TypeError: no baskets.
+    """
+    viewer = Viewer(plan, unknown=unknown)
+    return viewer.view(named_baskets(baskets, viewer.names, unknown=viewer.unknown, repeats=repeats))
+
+
+def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
+    """Turn one basket of names into a plan's transaction.
+
+    Args:
+        names: distinct names (an int 7 is the name "7"); only one that is not known and dropped may be repeated.
+        plan: the plan.
+
+    Returns:
+        The items of the plan's catalogue, by increasing id.
+
+    Raises:
+        BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
+        TypeError: an item that is no name.
+    """
+    view = plan.view
+    vocabulary = view.vocabulary(plan.catalogue)
+    listed = [_name_of(name, position) for position, name in enumerate(names, 1)]
+    known = vocabulary.index_of if vocabulary is not None else {}
+    numbers = [view.roll_up(name, known) for name in listed]
+    if view.any_name:
+        numbers = [place if number == UNKNOWN else number for place, number in enumerate(numbers)]
+    told = [name for name, number in zip(listed, numbers, strict=True) if number != UNKNOWN]
+    if len(set(told)) != len(told):
+        raise BasketError("the basket repeats an item; a basket is a set; name it once")
+    if UNKNOWN in numbers and view.others == "error":
+        raise BasketError(
+            f"item {numbers.index(UNKNOWN) + 1} of the basket is not in the plan's catalogue; leave it out"
+        )
+    found = {number for number in numbers if number >= 0}
+    if view.kind == "itemsets":
+        return [entry for entry, whole in enumerate(view.itemsets) if found.issuperset(known[name] for name in whole)]
+    if view.kind == "sizes":
+        return [sum(bound <= len(found) for bound in view.bounds) - 1]
+    return sorted(found)
+
+
+def _name_of(item: object, position: int) -> str:
+    if isinstance(item, bool) or not isinstance(item, str | int | np.integer):
+        raise TypeError(f"item {position} must be a name (text or int), got a {type(item).__name__}")
+    name = str(item).strip()
+    if not name or _CONTROL.search(name):
+        raise BasketError(f"item {position} of the basket is empty or has control characters; names must be plain text")
+    return name
+
+
+def read_transactions(
+    path: str | PathLike[str],
+    plan: Plan,
+    *,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Baskets, ReadCounts]:
+    """Read a file of baskets whole as a plan's transactions; the arguments are those of :func:`stream_transactions`.
+
+    Raises:
+        BasketError: as for :func:`read_baskets`.
+    """
+    viewer = Viewer(plan, unknown=unknown)
+    raw, counts = read_baskets_report(
+        path,
+        format=format,
+        catalogue=viewer.names,
+        unknown=viewer.unknown,
+        repeats=repeats,
+        empty=empty,
+        progress=progress,
+    )
+    transactions, dropped = viewer.view(raw)
+    return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
+
+
+def stream_transactions(
+    path: str | PathLike[str],
+    plan: Plan,
+    *,
+    format: str | None = None,  # noqa: A002 -- as stream_baskets
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    memory_bytes: int = 256 << 20,
+    progress: Callable[[int, int], None] | None = None,
+) -> BasketStream:
+    """Read a file of baskets batch by batch as a plan's transactions; on all cores.
+
+    Args:
+        path: the file, as for :func:`stream_baskets`.
+        plan: the plan.
+        format: as for :func:`stream_baskets`.
+        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
+        repeats: ``error`` or ``merge``: names that the file itself repeats in a basket.
+        empty: ``error`` or ``keep``: baskets that the file itself leaves empty.
+        memory_bytes: as for :func:`stream_baskets`.
+        progress: as for :func:`stream_baskets`.
+
+    Returns:
+        An iterator of transactions over the plan's catalogue, with the counts so far.
+
+    Raises:
+        BasketError: as for :func:`stream_baskets`.
+    """
+    viewer = Viewer(plan, unknown=unknown)
+    return stream_baskets(
+        path,
+        viewer.names,
+        format=format,
+        unknown=viewer.unknown,
+        repeats=repeats,
+        empty=empty,
+        memory_bytes=memory_bytes,
+        progress=progress,
+        then=None if plan.view.is_plain else viewer.view,
+    )

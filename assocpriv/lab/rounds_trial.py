@@ -1,0 +1,315 @@
+"""Schedules of rounds tried on baskets at hand: what each round finds of the truth, which only these baskets tell.
+
+The truth is the most frequent itemsets of up to four items in whole baskets, exactly counted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets.transactions import apply_view
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.rounds import Round, run_rounds
+from assocpriv.lab.simulate import PlainCounter
+from assocpriv.planning.planner import check_range
+from assocpriv.planning.rounds import Schedule, plan_sizes
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.itemsets.apriori import mine_levels
+from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, int, int], None]
+AUTO = "auto"
+LARGEST = 4  # items of an itemset that counts
+MOST_ROUNDS = 3
+_STEP = 0.6  # how far the support falls before itemsets are counted again
+_BLOCK = 1 << 17
+_MOST_TOP = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrial:
+    """What one round was, and what is known after it.
+
+    Attributes:
+        name: ``sizes``, ``items``, ``shortlist`` or ``itemsets``.
+        plan: what was asked.
+        people: who answered.
+        hits: of the wanted itemsets, how many are among the best found; None where the round asks for no items.
+        precision: their share of the wanted itemsets.
+        rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
+        kept: mean share of the true itemsets' support that is left within what this round's transactions report.
+        discoverable: true itemsets whose support within that is at least the lowest that this round could tell from 0.
+    """
+
+    name: str
+    plan: Plan
+    people: int
+    hits: int | None = None
+    precision: float | None = None
+    rmse: float | None = None
+    kept: float | None = None
+    discoverable: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleTrial:
+    """A schedule as it went; ``known`` is what its last round knows, ``seconds`` its time."""
+
+    rounds: tuple[RoundTrial, ...]
+    known: Knowledge
+    seconds: float
+
+    @property
+    def count(self) -> int:
+        """Number of rounds, that of the sizes not among them."""
+        return len(self.rounds) - 1
+
+    @property
+    def hits(self) -> int:
+        """Truly frequent itemsets among the best found after the last round."""
+        return self.rounds[-1].hits or 0
+
+    @property
+    def tells(self) -> bool:
+        """Whether any true itemset could be told from nothing in any of the rounds."""
+        return any(each.discoverable for each in self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsTrial:
+    """Schedules tried on baskets, beside the truth.
+
+    Attributes:
+        baskets: that were asked, each once a schedule.
+        promise: of every round.
+        wanted: how many itemsets.
+        truth: {itemset: its support in whole baskets}, the most frequent first; as many as wanted if there are.
+        supports: the support of these and of all others that were found to be among the best.
+        schedules: those tried, fewer rounds first.
+    """
+
+    baskets: Baskets
+    promise: Breach
+    wanted: int
+    truth: dict[Itemset, float]
+    supports: dict[Itemset, float]
+    schedules: tuple[ScheduleTrial, ...]
+
+    @property
+    def proposed(self) -> ScheduleTrial:
+        """The schedule that found the most true itemsets, of equals the one with fewer rounds."""
+        return max(self.schedules, key=lambda each: (each.hits, -each.count))
+
+    @property
+    def tells(self) -> bool:
+        """Whether any schedule can tell anything."""
+        return any(each.tells for each in self.schedules)
+
+
+def try_rounds(
+    baskets: Baskets,
+    promise: Breach,
+    *,
+    rounds: int | str = AUTO,
+    top: int = 64,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> RoundsTrial:
+    """Run schedules of rounds on baskets and compare what they find with the truth.
+
+    Args:
+        baskets: raw baskets.
+        promise: the breach that no report may cause.
+        rounds: 1, 2, 3, or ``auto`` for all of them.
+        top: how many itemsets are wanted.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        progress: called with (stage, done, total).
+
+    Raises:
+        EstimateError: too few baskets, or none that holds anything.
+        PlanError: numbers out of range, or no operator fits.
+    """
+    check_range("top", top, 1, _MOST_TOP)
+    if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
+        raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
+    counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
+
+    def told(done: int) -> None:
+        if progress is not None:
+            progress("trying rounds", done, len(counts) + 1)
+
+    told(0)
+    frequent = true_itemsets(baskets, top)
+    truth = dict(list(frequent.items())[:top])
+    if not truth:
+        raise EstimateError("no basket holds any item; there is nothing to find")
+    tried = []
+    for done, count in enumerate(counts, 1):
+        told(done)
+        tried.append(_try_schedule(baskets, promise, Schedule(rounds=count), top, seed, frequent, truth))
+    told(len(counts) + 1)
+    return RoundsTrial(baskets, promise, top, truth, frequent, tuple(tried))
+
+
+def _try_schedule(
+    baskets: Baskets,
+    promise: Breach,
+    schedule: Schedule,
+    top: int,
+    seed: int | None,
+    frequent: dict[Itemset, float],
+    truth: dict[Itemset, float],
+) -> ScheduleTrial:
+    started = perf_counter()
+    done = run_rounds(baskets, promise, top, schedule, seed=seed)
+    seconds = perf_counter() - started
+    asked = round(schedule.sizes * len(baskets))
+    tried = [RoundTrial("sizes", plan_sizes(promise), asked)]
+    tried += [_tried_round(baskets, each, frequent, truth) for each in done]
+    return ScheduleTrial(tuple(tried), done[-1].knowledge, seconds)
+
+
+def _tried_round(
+    baskets: Baskets, done: Round, frequent: dict[Itemset, float], truth: dict[Itemset, float]
+) -> RoundTrial:
+    least = min(truth.values())
+    found = ranked(done.knowledge, len(truth))
+    hits = sum(frequent.get(itemset, 0.0) >= least for itemset in found)
+    errors = [done.knowledge[a].support - s if a in done.knowledge else -s for a, s in truth.items()]
+    kept = kept_shares(baskets, done.plan, list(truth))
+    reached = _reached(done.plan, done.people, truth, kept)
+    return RoundTrial(
+        done.name,
+        done.plan,
+        done.people,
+        hits,
+        hits / len(truth),
+        float(np.sqrt(np.mean(np.square(errors)))),
+        float(kept.mean()),
+        reached,
+    )
+
+
+def _reached(plan: Plan, people: int, truth: dict[Itemset, float], kept: Floats) -> int:
+    """Count the itemsets that so many reports can tell from nothing."""
+    model, entries = SupportModel.of(plan.operator), plan.view.kind == "itemsets"
+    limits: dict[int, float] = {}
+    count = 0
+    for (itemset, support), share in zip(truth.items(), kept.tolist(), strict=True):
+        k = 1 if entries else len(itemset)
+        if k <= plan.itemset_size:
+            if k not in limits:
+                limits[k] = model.lowest_discoverable_support(k, people)
+            count += support * share >= limits[k]
+    return count
+
+
+def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST) -> dict[Itemset, float]:
+    """Return all itemsets of up to ``largest`` items whose support is some number or more, at least ``top`` of them.
+
+    Returns:
+        {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
+        lexicographically first; fewer than ``top`` only where there are no more.
+
+    Raises:
+        EstimateError: more itemsets near that support than can be counted.
+    """
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    counts = np.bincount(items, minlength=len(baskets.catalogue))
+    least = int(counts.max(initial=0))
+    found: dict[Itemset, float] = {}
+    while least >= 1:
+        found = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
+        if len(found) >= top or least == 1:
+            break
+        least = max(1, int(least * _STEP))
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
+
+
+def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: int) -> dict[Itemset, float]:
+    """Return the itemsets that ``least`` baskets hold or more; ``items`` are those that as many hold."""
+    number = np.full(len(baskets.catalogue), -1, dtype=np.int64)
+    number[items] = np.arange(len(items))
+    numbers = number[baskets.items]
+    before = np.concatenate(([0], np.cumsum(numbers >= 0)))
+    counter = PlainCounter(before[baskets.offsets], numbers[numbers >= 0], len(items))
+    # half a basket below, so that no rounding decides
+    support = (least - 0.5) / len(baskets)
+    levels, _ = mine_levels([(counter, SupportModel.plain())], len(items), support, min(largest, len(items)))
+    return {
+        tuple(row): share
+        for level in levels
+        for row, share in zip(items[level.itemsets].tolist(), level.estimates.support.tolist(), strict=True)
+    }
+
+
+def of_used_items(baskets: Baskets) -> Baskets:
+    """Return baskets over a catalogue of the items that occur: numbers of a file leave gaps that are no items.
+
+    >>> of_used_items(Baskets.from_sets([[7], [2, 7]])).catalogue[1]
+    '7'
+    """
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    used, numbers = np.unique(items, return_inverse=True)
+    if len(used) in (0, len(baskets.catalogue)):
+        return baskets
+    catalogue = Catalogue([baskets.catalogue[item] for item in used.tolist()])
+    return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
+
+
+def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
+    """Return which share of each itemset's support is left within the at most M sampled entries of a plan.
+
+    Args:
+        baskets: raw baskets.
+        plan: of items or itemsets; an itemset that its transactions cannot hold keeps nothing.
+        itemsets: ids of the baskets' catalogue; each is held by somebody.
+    """
+    transactions, _ = apply_view(baskets, plan)
+    m, index = plan.transaction_size, plan.catalogue.index_of
+    if plan.view.kind == "itemsets":
+        asked = set(plan.view.itemsets)
+        sizes = [1 if tuple(sorted(baskets.catalogue[i] for i in a)) in asked else 0 for a in itemsets]
+    else:
+        sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
+    longest = int(transactions.sizes.max(initial=0))
+    left = {k: _left(longest, m, k) for k in set(sizes)}
+    items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)
+    place = {item: row for row, item in enumerate(items.tolist())}
+    total, kept = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+    for start in range(0, len(baskets), _BLOCK):
+        holds = _held(baskets[start : start + _BLOCK], items)
+        held_sizes = transactions.sizes[start : start + _BLOCK]
+        for row, (itemset, k) in enumerate(zip(itemsets, sizes, strict=True)):
+            holders = np.logical_and.reduce(holds[[place[item] for item in itemset]], axis=0)
+            total[row] += np.count_nonzero(holders)
+            kept[row] += left[k][held_sizes[holders]].sum()
+    result: Floats = kept / np.maximum(total, 1)
+    return result
+
+
+def _left(longest: int, m: int, k: int) -> Floats:
+    """Return the share of its k-itemsets that a transaction of 0 … longest entries keeps; nothing for k = 0."""
+    if k == 0:
+        return np.zeros(longest + 1)
+    return np.array([1.0 if size <= m else comb(m, k) / max(comb(size, k), 1) for size in range(longest + 1)])
+
+
+def _held(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return who holds which of some items (increasing), bool (items, baskets)."""
+    flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    rows = np.repeat(np.arange(len(baskets)), baskets.sizes)
+    places = np.minimum(np.searchsorted(items, flat), len(items) - 1)
+    wanted = items[places] == flat
+    holds = np.zeros((len(items), len(baskets)), dtype=np.bool_)
+    holds[places[wanted], rows[wanted]] = True
+    return holds

@@ -1,0 +1,1 @@
+"""Which plan to publish: no record is seen here."""

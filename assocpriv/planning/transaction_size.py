@@ -1,0 +1,155 @@
+"""Which transaction size M to plan for: what sampling loses against what a larger M costs in noise.
+
+For each M the least worst lowest discoverable support (LDS) is that of the planner's best design. It is a support
+*within at most M sampled items*. A basket of L items leaves the share C(min(L,M), k) / C(L, k) of its k-itemsets'
+support, so the lowest raw support that reports can discover is LDS_k divided by the mean of this over the baskets that
+hold such itemsets. The M with the least of these, the worst k counting, tells most.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import Breach
+from assocpriv.planning.planner import DEFAULT_REPORTS, Progress, best_operators, check_range, target_sizes
+from assocpriv.planning.sampling_loss import all_holders, surviving_shares
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+
+# Sizes this near the least figure discover the same; of these the largest is proposed. What sampling loses is lost
+# unevenly, most for itemsets of long baskets, and no number of reports brings it back; noise is stated, and more
+# reports lower it.
+NEAR = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """What one transaction size M would mean for baskets like the sample's; shares by itemset size k.
+
+    Attributes:
+        transaction_size: M.
+        longer: share of baskets with more than M items.
+        surviving: share of raw support that sampling leaves.
+        lowest_discoverable_support: LDS_k within the sampled items.
+        lowest_raw_support: LDS_k divided by the share that survives; infinite where none does.
+        worst_raw_support: the largest of these over the itemset sizes that matter.
+        proposed: whether this is the M to take.
+    """
+
+    transaction_size: int
+    longer: float
+    surviving: dict[int, float]
+    lowest_discoverable_support: dict[int, float]
+    lowest_raw_support: dict[int, float]
+    worst_raw_support: float
+    proposed: bool = False
+
+
+def propose_transaction_size(
+    sizes: Counter[int],
+    promise: Breach,
+    *,
+    holders: Mapping[int, Counter[int]] | None = None,
+    itemset_size: int | None = None,
+    reports: int = DEFAULT_REPORTS,
+    pattern: str = "any",
+    target: Iterable[int | str] | int | str | None = None,
+    mode: str = HIDDEN,
+    reports_per_person: int = 1,
+    progress: Progress | None = None,
+) -> list[SizeRow]:
+    """Return a row for each transaction size from K up to the longest basket (15 at most), one of them proposed.
+
+    Proposed is the largest M whose worst lowest raw support is within 5% of the least.
+
+    Args:
+        sizes: number of baskets of each size, from :func:`assocpriv.records.basket_sizes.count_sizes`.
+        promise: the breach that no report may cause.
+        holders: by k, the sizes of the baskets that hold the k-itemsets that matter, from
+            :func:`assocpriv.records.basket_sizes.top_holders` for k = 1..K at least; by default all k-itemsets count,
+            of which most are those of the longest baskets: what survives of frequent ones is more.
+        itemset_size: K; 3 by default, or the longest basket if that is less.
+        reports: number of reports N that the planner counts on.
+        pattern: as for :func:`assocpriv.plan`.
+        target: as for :func:`assocpriv.plan`: the itemset sizes that matter.
+        mode: ``hidden``, or ``in clear``: then errors are those of the sample's mixture of sizes.
+        reports_per_person: as for :func:`assocpriv.plan`.
+        progress: called with (done, total) steps.
+
+    Raises:
+        PlanError: no baskets, or arguments out of range.
+
+    >>> rows = propose_transaction_size(Counter({2: 900, 3: 90, 9: 10}), Breach("5%", "50%"), target="pairs")
+    >>> [row.transaction_size for row in rows if row.proposed]
+    [3]
+    """
+    longest = _longest(sizes)
+    if mode not in (HIDDEN, IN_CLEAR):
+        raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {mode!r}")
+    largest = default_itemset_size(sizes) if itemset_size is None else itemset_size
+    check_range("itemset_size (K)", largest, 1, MAX_TRANSACTION_SIZE)
+    check_range("reports", reports, 1, 10**15)
+    targets = target_sizes(target, largest)
+    candidates = range(largest, max(largest, min(longest, MAX_TRANSACTION_SIZE)) + 1)
+    searched = candidates if mode == HIDDEN else range(1, candidates[-1] + 1)
+    operators = best_operators(
+        searched,
+        promise,
+        targets,
+        reports,
+        pattern=pattern,
+        reports_per_person=reports_per_person,
+        progress=progress,
+    )
+    models = {m: SupportModel.of(operator) for m, operator in operators.items()}
+    held = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
+    rows = [_row(sizes, m, held, targets, _groups(sizes, m, models, reports, mode)) for m in candidates]
+    return _with_proposal(rows)
+
+
+def default_itemset_size(sizes: Counter[int]) -> int:
+    """Return K where none is asked for: 3, or the longest basket if that is less.
+
+    Raises:
+        PlanError: there are no baskets, or only empty ones.
+    """
+    return min(3, _longest(sizes))
+
+
+def _longest(sizes: Counter[int]) -> int:
+    longest = max((size for size, count in sizes.items() if count), default=0)
+    if longest < 1:
+        raise PlanError("a sample to choose the transaction size from must hold baskets that are not empty")
+    return longest
+
+
+def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], reports: int, mode: str) -> list[Group]:
+    """Return the groups of N reports at transaction size m, in the sample's mixture of sizes where these are told."""
+    if mode == HIDDEN:
+        return [Group(reports, models[m])]
+    told: Counter[int] = Counter()
+    for size, count in sizes.items():
+        told[min(max(size, 1), m)] += count
+    shares = {size: reports * told[size] / sizes.total() for size in range(1, m + 1)}
+    return [Group(max(1, round(share)), models[size]) for size, share in shares.items() if share]
+
+
+def _row(
+    sizes: Counter[int], m: int, holders: Mapping[int, Counter[int]], targets: list[int], groups: list[Group]
+) -> SizeRow:
+    surviving = surviving_shares(holders, m)
+    lds = {k: lowest_discoverable_support(groups, k) for k in holders}
+    raw = {k: lds[k] / surviving[k] if surviving[k] else math.inf for k in lds}
+    longer = sum(count for size, count in sizes.items() if size > m) / sizes.total()
+    return SizeRow(m, longer, surviving, lds, raw, max(raw[k] for k in targets))
+
+
+def _with_proposal(rows: list[SizeRow]) -> list[SizeRow]:
+    least = min(row.worst_raw_support for row in rows)
+    near = [row for row in rows if row.worst_raw_support <= least * NEAR]
+    chosen = near[-1] if math.isfinite(least) else rows[0]
+    return [replace(row, proposed=row is chosen) for row in rows]

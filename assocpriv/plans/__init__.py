@@ -1,0 +1,1 @@
+"""What is published: plans and their parts."""

@@ -1,0 +1,125 @@
+"""The items that can be reported."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.plans.fields import check_integer
+
+MAX_ITEMS = 1 << 20
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, halves of surrogate pairs
+
+
+class Catalogue(Sequence[str]):
+    """The items that can be reported: distinct names, an item's id being its position.
+
+    ``Catalogue.numbered(n)`` names them ``"0"`` … ``"n−1"`` without storing the names.
+
+    Raises:
+        PlanError: no names, a repeated or empty one, one with control characters or blanks around it.
+    """
+
+    __slots__ = ("_count", "_index", "_names")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        listed = tuple(names)
+        _check_names(listed)
+        self._count = len(listed)
+        # names 0..n-1 are stored as a number, so equal catalogues have one canonical form
+        numbered = all(name == str(position) for position, name in enumerate(listed))
+        self._names: tuple[str, ...] | None = None if numbered else listed
+        self._index: Mapping[str, int] | None = None
+
+    @classmethod
+    def numbered(cls, count: int) -> "Catalogue":
+        """Return the catalogue of ``count`` items named 0 … count−1."""
+        made = cls.__new__(cls)
+        made._count = check_integer(count, "catalogue count", 1, MAX_ITEMS)
+        made._names = None
+        made._index = None
+        return made
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the items are named 0 … n−1."""
+        return self._names is None
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, item: Any) -> Any:
+        if self._names is not None:
+            return self._names[item]
+        if isinstance(item, slice):
+            return tuple(map(str, range(self._count)[item]))
+        return str(range(self._count)[item])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names) if self._names is not None else map(str, range(self._count))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Catalogue):
+            return NotImplemented
+        return self._count == other._count and self._names == other._names
+
+    def __hash__(self) -> int:
+        return hash((self._count, self._names))
+
+    def __repr__(self) -> str:
+        return f"Catalogue({self._count} items)"
+
+    @property
+    def index_of(self) -> Mapping[str, int]:
+        """Item id by name."""
+        if self._index is None:
+            self._index = _Numbers(self._count) if self.is_numbered else {name: i for i, name in enumerate(self)}
+        return self._index
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the catalogue as canonical JSON content."""
+        return {"count": self._count} if self._names is None else {"names": list(self._names)}
+
+    @classmethod
+    def from_json(cls, content: object) -> "Catalogue":
+        """Read what :meth:`to_json` wrote."""
+        if isinstance(content, dict) and set(content) == {"count"}:
+            return cls.numbered(content["count"])
+        if isinstance(content, dict) and set(content) == {"names"} and isinstance(content["names"], list):
+            return cls(content["names"])
+        raise PlanError("plan field catalogue must hold either a count or a list of names")
+
+
+class _Numbers(Mapping[str, int]):
+    """The ids of the names 0 … n−1, without a table of them: a plan of a few bytes may have a million."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __getitem__(self, name: str) -> int:
+        if not _DECIMAL.fullmatch(name) or int(name) >= self._count:
+            raise KeyError
+        return int(name)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(self._count))
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    if not 1 <= len(names) <= MAX_ITEMS:
+        raise PlanError(f"a catalogue must hold 1..{MAX_ITEMS} items, got {len(names)}")
+    for position, name in enumerate(names):
+        if type(name) is not str:
+            raise PlanError(f"catalogue entry {position + 1} must be text, got a {type(name).__name__}")
+        if not name or name != name.strip() or _NO_TEXT.search(name):
+            raise PlanError(
+                f"catalogue entry {position + 1} must be a name without control characters or blanks around it"
+            )
+    if len(set(names)) != len(names):
+        seen: set[str] = set()
+        position = next(i for i, name in enumerate(names) if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise PlanError(f"catalogue entry {position + 1} repeats an earlier name; names must be distinct")

@@ -1,0 +1,237 @@
+"""Generators as matrices over GF(2): a seed's bits are its products with the columns built here.
+
+Item i owns r columns; the report's value for it is u_i = Σ_j ⟨column(i,j), seed⟩ · 2^(r−1−j), uniform in
+0..2^r − 1, and the item is present iff u_i < a. With α = x a primitive element of GF(2^w):
+
+    BCH            column c = i·r + j stacks α^c, α^(3c), …, α^((2τ−1)c), w bits each, and a 1 if there is a row
+                   of ones: any 2τ (+1) columns are linearly independent (the BCH bound)
+    Reed–Solomon   the seed is a polynomial f of q coefficients of w bits (lowest degree first); u_i is the low
+                   r bits of f at the field element whose bits are those of the integer i: any q items'
+                   values are independent (interpolation)
+
+Bit b of the seed is bit b mod 64 of word b div 64.
+
+Source: EGS03, section 6, statement 5; MacWilliams and Sloane, The Theory of Error-Correcting Codes, ch. 7
+and 10.
+"""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.numba_settings import load_numba
+from assocpriv.plans.baskets.generator import Generator
+
+WORD_BITS = 64
+_TABLED_BITS = 16  # tables of so small a field are made in milliseconds
+
+
+def primitive_polynomial(field_bits: int) -> int:
+    """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i."""
+    load_numba()  # before galois does
+    import galois
+
+    return int(galois.conway_poly(2, field_bits))
+
+
+def bch_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
+    """Return the BCH generator with any ``independent`` items' bits independent.
+
+    Args:
+        n_items: items, dummies included.
+        bits_per_item: r.
+        independent: number of items, m + k.
+    """
+    columns = independent * bits_per_item
+    field_bits = max(2, (n_items * bits_per_item).bit_length())
+    return Generator(
+        "bch",
+        field_bits,
+        primitive_polynomial(field_bits),
+        max(1, columns // 2),
+        columns > 1 and columns % 2 == 1,
+    )
+
+
+def reed_solomon_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
+    """Return the Reed–Solomon generator with any ``independent`` items' bits independent."""
+    field_bits = max(2, bits_per_item, (n_items - 1).bit_length())
+    return Generator("reed-solomon", field_bits, primitive_polynomial(field_bits), independent)
+
+
+def bch_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
+    """Return the seed length of :func:`bch_generator` without building it."""
+    columns = independent * bits_per_item
+    return max(1, columns // 2) * max(2, (n_items * bits_per_item).bit_length()) + (columns > 1 and columns % 2)
+
+
+def reed_solomon_seed_bits(n_items: int, bits_per_item: int, independent: int) -> int:
+    """Return the seed length of :func:`reed_solomon_generator` without building it."""
+    return independent * max(2, bits_per_item, (n_items - 1).bit_length())
+
+
+class Field:
+    """Powers and logarithms of α = x in GF(2^w).
+
+    ``powers`` is int64 of shape (2^w − 1,); ``logs`` int64 of shape (2^w,), −1 at 0.
+    The polynomial must be primitive, which a Generator has checked.
+    """
+
+    def __init__(self, field_bits: int, polynomial: int) -> None:
+        self.order = (1 << field_bits) - 1
+        powers = np.empty(self.order + 1, dtype=np.int64)
+        powers[0], step, filled = 1, 2, 1
+        while filled < len(powers):  # α^(filled + e) = α^filled · α^e; step is α^filled
+            more = min(filled, len(powers) - filled)
+            powers[filled : filled + more] = _multiply(powers[:more], step, field_bits, polynomial)
+            filled += more
+            step = int(_multiply(np.array([step]), step, field_bits, polynomial)[0])
+        self.logs = np.full(self.order + 1, -1, dtype=np.int64)
+        self.logs[powers[:-1]] = np.arange(self.order)
+        assert powers[-1] == 1
+        self.powers = powers[:-1]
+
+
+def _multiply(values: NDArray[np.int64], factor: int, field_bits: int, polynomial: int) -> NDArray[np.int64]:
+    """Multiply field elements by one factor, bit by bit."""
+    product = np.zeros_like(values)
+    shifted = values.copy()
+    while factor:
+        if factor & 1:
+            product ^= shifted
+        factor >>= 1
+        shifted <<= 1
+        shifted ^= np.where(shifted >> field_bits & 1, polynomial, 0)
+    return product
+
+
+def tables_pay(generator: Generator, columns: int) -> bool:
+    """Tell whether a field's tables take less time than multiplying for so many columns.
+
+    A plan of a few hundred bytes may ask for a field of 2^24 elements, whose tables take seconds and half a gigabyte:
+    a device that makes one report does without.
+    """
+    return generator.field_bits <= _TABLED_BITS or columns * generator.blocks >= 1 << generator.field_bits
+
+
+def item_columns(
+    generator: Generator, bits_per_item: int, items: NDArray[np.int64], field: Field | None = None
+) -> NDArray[np.uint64]:
+    """Return the columns of the given items, uint64 of shape (items, bits_per_item, words of a seed).
+
+    ``field`` may be passed where it is at hand already.
+    """
+    if field is None and tables_pay(generator, len(items) * bits_per_item):
+        field = Field(generator.field_bits, generator.field_polynomial)
+    columns = np.zeros((len(items), bits_per_item, -(-generator.seed_bits // WORD_BITS)), dtype=np.uint64)
+    fill = _fill_bch if generator.kind == "bch" else _fill_reed_solomon
+    fill(generator, bits_per_item, items, field, columns)
+    return columns
+
+
+def _put(columns: NDArray[np.uint64], values: NDArray[np.int64], width: int, at: int) -> None:
+    """Write ``width`` bits of values at bit ``at`` of the last axis' words."""
+    word, shift = divmod(at, WORD_BITS)
+    bits = values.astype(np.uint64)
+    columns[..., word] |= bits << np.uint64(shift)
+    if shift + width > WORD_BITS:
+        columns[..., word + 1] |= bits >> np.uint64(WORD_BITS - shift)
+
+
+def _fill_bch(
+    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
+) -> None:
+    numbers = items[:, None] * r + np.arange(r)
+    for block, powers in enumerate(_odd_powers(generator, numbers, field)):
+        _put(columns, powers, generator.field_bits, block * generator.field_bits)
+    if generator.ones_row:
+        _put(columns, np.ones_like(numbers), 1, generator.blocks * generator.field_bits)
+
+
+def _odd_powers(generator: Generator, numbers: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+    """Yield α^c, α^(3c), … for the numbers c of columns."""
+    if field is not None:
+        for block in range(generator.blocks):
+            yield field.powers[numbers * (2 * block + 1) % field.order]
+        return
+    power = _power_of_x(numbers, generator)
+    square = _product(power, power, generator)
+    for _ in range(generator.blocks):
+        yield power
+        power = _product(power, square, generator)
+
+
+def _fill_reed_solomon(
+    generator: Generator, r: int, items: NDArray[np.int64], field: Field | None, columns: NDArray[np.uint64]
+) -> None:
+    w, places = generator.field_bits, np.arange(r - 1, -1, -1)
+    for degree, power in enumerate(_item_powers(generator, items, field)):
+        term = power  # bit b of the coefficient adds x^b · i^degree to f(i)
+        for b in range(w):
+            _put(columns, term[:, None] >> places & 1, 1, degree * w + b)
+            term = _times_x(term, generator)
+
+
+def _item_powers(generator: Generator, items: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:
+    """Yield i^0, i^1, … for the items i as field elements; 0^0 = 1."""
+    power = np.ones_like(items)
+    for degree in range(generator.blocks):
+        if field is None:
+            yield power
+            power = _product(power, items, generator)
+        else:
+            powers = field.powers[np.where(items == 0, 0, field.logs[items] * degree) % field.order]
+            yield np.where((items != 0) | (degree == 0), powers, 0)
+
+
+def _times_x(values: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    shifted = values << 1
+    return shifted ^ (shifted >> generator.field_bits) * generator.field_polynomial
+
+
+def _product(left: NDArray[np.int64], right: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    """Multiply field elements one by one, bit by bit."""
+    product = np.zeros_like(left)
+    for b in range(generator.field_bits - 1, -1, -1):
+        product = _times_x(product, generator) ^ left * (right >> b & 1)
+    return product
+
+
+def _power_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[np.int64]:
+    """Return α to the given powers by repeated squares."""
+    power = np.ones_like(exponents)
+    for b in range(int(exponents.max(initial=0)).bit_length() - 1, -1, -1):
+        power = _product(power, power, generator)
+        power = np.where(exponents >> b & 1, _times_x(power, generator), power)
+    return power
+
+
+def blocks_independent(columns: NDArray[np.uint64], count: int, limit: int = 100_000) -> bool:
+    """Tell whether the columns of any ``count`` items are linearly independent over GF(2).
+
+    Args:
+        columns: uint64, shape (items, r, words), from :func:`item_columns`.
+        count: number of items taken at a time.
+        limit: sets of items to try; all of them where there are no more than that.
+    """
+    vectors = [[int.from_bytes(column.astype("<u8").tobytes(), "little") for column in item] for item in columns]
+    for tried, chosen in enumerate(combinations(range(len(vectors)), min(count, len(vectors)))):
+        if tried >= limit:
+            break
+        if not _independent([vector for item in chosen for vector in vectors[item]]):
+            return False
+    return True
+
+
+def _independent(vectors: list[int]) -> bool:
+    basis: list[int] = []
+    for vector in vectors:
+        reduced = vector
+        for other in basis:
+            reduced = min(reduced, reduced ^ other)
+        if reduced == 0:
+            return False
+        basis.append(reduced)
+    return True

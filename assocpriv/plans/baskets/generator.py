@@ -1,0 +1,131 @@
+"""Which generator makes a report's bits of its seed: a description; plans/baskets/codes.py builds its matrix."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.plans.fields import check_fields, check_integer
+
+MAX_FIELD_BITS = 24
+MAX_SEED_BITS = 4096
+GENERATORS = ("none", "bch", "reed-solomon")
+GENERATOR_NAMES = "none, bch or reed-solomon"
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """How a report's bits follow from its seed: ``none`` (the report is the bits), ``bch`` or ``reed-solomon``.
+
+    ``field_polynomial`` is a primitive polynomial over GF(2) of degree ``field_bits``, bit i the coefficient
+    of x^i. BCH stacks α^c, α^3c, … (``blocks`` of them) and, with ``ones_row``, a row of ones; its column c is
+    bit c mod r of item c div r. Reed–Solomon evaluates a polynomial of ``blocks`` coefficients at the item.
+
+    Source: EGS03, section 6.
+    """
+
+    kind: str = "none"
+    field_bits: int = 0
+    field_polynomial: int = 0
+    blocks: int = 0
+    ones_row: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in GENERATORS:
+            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
+        if self.kind == "none":
+            if (self.field_bits, self.field_polynomial, self.blocks, self.ones_row) != (0, 0, 0, False):
+                raise PlanError("generator none takes no other fields")
+            return
+        check_integer(self.field_bits, "field_bits", 2, MAX_FIELD_BITS)
+        low = 1 << self.field_bits
+        check_integer(self.field_polynomial, "field_polynomial", low, 2 * low - 1)
+        check_integer(self.blocks, "blocks", 1, MAX_SEED_BITS)
+        if type(self.ones_row) is not bool or (self.ones_row and self.kind != "bch"):
+            raise PlanError("plan field ones_row must be true or false, and true only for bch")
+        check_integer(self.seed_bits, "seed_bits", 1, MAX_SEED_BITS)
+        if not is_primitive(self.field_polynomial, self.field_bits):
+            raise PlanError("plan field field_polynomial is not a primitive polynomial of degree field_bits")
+
+    @property
+    def seed_bits(self) -> int:
+        """Length of a seed in bits; 0 for ``none``."""
+        return self.field_bits * self.blocks + int(self.ones_row)
+
+    def independent_items(self, bits_per_item: int) -> int:
+        """Return how many items' bits are jointly independent under a uniform seed."""
+        if self.kind == "reed-solomon":
+            return self.blocks
+        return (2 * self.blocks + int(self.ones_row)) // bits_per_item
+
+    def capacity(self, bits_per_item: int) -> int:
+        """Return how many items the generator has bits for."""
+        if self.kind == "reed-solomon":
+            return 1 << self.field_bits if bits_per_item <= self.field_bits else 0
+        return ((1 << self.field_bits) - 1) // bits_per_item
+
+    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
+        """Return how narrow the field of a generator of this kind may be for so many items."""
+        if self.kind == "reed-solomon":
+            return max(2, bits_per_item, (n_items - 1).bit_length())
+        return max(2, (n_items * bits_per_item).bit_length())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the generator as canonical JSON content."""
+        if self.kind == "none":
+            return {"kind": "none"}
+        content: dict[str, Any] = {
+            "kind": self.kind,
+            "field_bits": self.field_bits,
+            "field_polynomial": self.field_polynomial,
+            "blocks": self.blocks,
+        }
+        return content | {"ones_row": self.ones_row} if self.kind == "bch" else content
+
+    @classmethod
+    def from_json(cls, content: object) -> "Generator":
+        """Read what :meth:`to_json` wrote."""
+        kind = content.get("kind") if isinstance(content, dict) else None
+        if kind not in GENERATORS:
+            raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
+        names = {"kind"}
+        if kind != "none":
+            names |= {"field_bits", "field_polynomial", "blocks"}
+        if kind == "bch":
+            names |= {"ones_row"}
+        return cls(**check_fields(content, "generator", names))
+
+
+def is_primitive(polynomial: int, degree: int) -> bool:
+    """Tell whether x has order 2^degree − 1 modulo a polynomial over GF(2), bit i the coefficient of x^i.
+
+    >>> is_primitive(0b10011, 4), is_primitive(0b11111, 4)
+    (True, False)
+    """
+    order = (1 << degree) - 1
+    powers = [_power_of_x(order // p, polynomial, degree) for p in _prime_factors(order)]
+    return _power_of_x(order, polynomial, degree) == 1 and 1 not in powers
+
+
+def _prime_factors(number: int) -> set[int]:
+    factors, p = set(), 2
+    while p * p <= number:
+        if number % p == 0:
+            factors.add(p)
+            number //= p
+        else:
+            p += 1
+    return factors | {number}
+
+
+def _power_of_x(exponent: int, polynomial: int, degree: int) -> int:
+    result = 1
+    for bit in bin(exponent)[2:]:
+        product = 0
+        for place in range(degree):  # the square has every coefficient at twice its place
+            product ^= (result >> place & 1) << 2 * place
+        product <<= int(bit)
+        for place in range(2 * degree, degree - 1, -1):
+            if product >> place & 1:
+                product ^= polynomial << place - degree
+        result = product
+    return result

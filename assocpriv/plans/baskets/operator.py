@@ -1,0 +1,214 @@
+"""The two kinds of operator for transactions of one size, as integers.
+
+Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone. Select-a-size
+adds every other item independently; a fixed-size operator adds as many as make the report hold exactly ℓ items.
+"""
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from math import comb
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.plans.fields import check_fields, check_integer
+
+MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
+MAX_INSERT_BITS = 16
+MAX_WEIGHT_BITS = 1024
+MAX_FIXED_ITEMS = 1 << 12  # of fixed-size reports; long catalogues gain nothing by them
+MAX_FIXED_BITS = 512
+MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of binomials that ranks are made with is 32 MiB
+_WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """Select-a-size for transactions of one size, as integers.
+
+    ``insert_num / 2^insert_bits`` = ρ is the default probability of an item outside the transaction.
+    ``keep_weights[j]`` = v_j is the weight of every single kept subset of j items, Σ C(m,j)·v_j =
+    2^weight_bits, so p[j] = C(m,j)·v_j / 2^weight_bits.
+
+    Source: EGS03, definition 5.
+    """
+
+    size: int
+    insert_num: int
+    insert_bits: int
+    weight_bits: int
+    keep_weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
+        check_integer(self.insert_bits, "insert_bits", 1, MAX_INSERT_BITS)
+        check_integer(self.insert_num, "insert_num", 1, (1 << self.insert_bits) - 1)
+        if self.insert_num % 2 == 0:
+            raise PlanError(f"plan field insert_num must be odd, got {self.insert_num}; lower insert_bits")
+        check_integer(self.weight_bits, "weight_bits", 1, MAX_WEIGHT_BITS)
+        if len(self.keep_weights) != self.size + 1:
+            raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
+        for weight in self.keep_weights:
+            check_integer(weight, "keep_weights", 1, 1 << self.weight_bits)
+        if sum(comb(self.size, j) * v for j, v in enumerate(self.keep_weights)) != 1 << self.weight_bits:
+            raise PlanError("plan field keep_weights must satisfy sum of C(size, j) * weight = 2^weight_bits")
+
+    @property
+    def default_probability(self) -> Fraction:
+        """ρ, the probability that an item outside the transaction appears in the report."""
+        return Fraction(self.insert_num, 1 << self.insert_bits)
+
+    @property
+    def size_distribution(self) -> tuple[Fraction, ...]:
+        """p[j], the probability of keeping j items, j = 0..size."""
+        total = 1 << self.weight_bits
+        return tuple(Fraction(comb(self.size, j) * v, total) for j, v in enumerate(self.keep_weights))
+
+    @property
+    def likelihoods(self) -> tuple[Fraction, ...]:
+        """w_j = v_j / (ρ^j (1−ρ)^(m−j)) up to a common factor: p[t → t'] over its default probability."""
+        a, rest = self.insert_num, (1 << self.insert_bits) - self.insert_num
+        return tuple(Fraction(v, a**j * rest ** (self.size - j)) for j, v in enumerate(self.keep_weights))
+
+    @property
+    def amplification(self) -> Fraction:
+        """γ = max w_j / min w_j, exactly (EGS03, section 5)."""
+        return max(self.likelihoods) / min(self.likelihoods)
+
+    @property
+    def pattern(self) -> str:
+        """Which kept sizes j = 0..m are the likelier ones: ``1`` where w_j is nearer the largest w."""
+        middle = max(self.likelihoods) * min(self.likelihoods)
+        return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
+
+    def insertion(self, _kept: int, given: int, shown: int) -> Fraction:
+        """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
+        rho = self.default_probability
+        return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
+        return {
+            "size": self.size,
+            "insert_num": self.insert_num,
+            "insert_bits": self.insert_bits,
+            "weight_bits": self.weight_bits,
+            "keep_weights": [str(v) for v in self.keep_weights],
+        }
+
+    @classmethod
+    def from_json(cls, content: object) -> "Operator":
+        """Read what :meth:`to_json` wrote."""
+        fields = check_fields(
+            content, "operators", {"size", "insert_num", "insert_bits", "weight_bits", "keep_weights"}
+        )
+        return cls(
+            size=fields["size"],
+            insert_num=fields["insert_num"],
+            insert_bits=fields["insert_bits"],
+            weight_bits=fields["weight_bits"],
+            keep_weights=_read_weights(fields["keep_weights"]),
+        )
+
+
+def _read_weights(weights: object) -> tuple[int, ...]:
+    if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
+        raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
+    return tuple(int(w) for w in weights)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedSizeOperator:
+    """Reports of exactly ℓ of the n items (dummies included), for transactions of m items, as integers.
+
+    A single set t' of ``report_size`` = ℓ items has the probability ``keep_weights[j]`` / total, j = |t ∩ t'|, with
+    total = Σ_j C(m,j)·C(n−m, ℓ−j)·keep_weights[j] the same for every transaction. A j that cannot occur has weight 0.
+    With two levels, this is for ℓ = 1 randomized response over n items, for m = 1 the subset selection of the
+    local-privacy literature (Ye and Barg 2018).
+    """
+
+    size: int
+    items: int
+    report_size: int
+    keep_weights: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
+        check_integer(self.items, "items", self.size + 1, MAX_FIXED_ITEMS)
+        check_integer(self.report_size, "report_size", 1, self.items - 1)
+        if self.report_bits > MAX_FIXED_BITS:
+            raise PlanError(f"reports of a fixed size may take at most {MAX_FIXED_BITS} bits, got {self.report_bits}")
+        if self.items * self.report_size * self.report_bits > MAX_RANKING_BITS:
+            raise PlanError("reports of so many of so many items would need tables of gigabytes; plan smaller ones")
+        if len(self.keep_weights) != self.size + 1:
+            raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
+        for j, weight in enumerate(self.keep_weights):
+            low, high = (1, 1 << MAX_WEIGHT_BITS) if self.sets_keeping(j) else (0, 0)
+            check_integer(weight, "keep_weights", low, high)
+
+    def sets_keeping(self, j: int) -> int:
+        """Return how many sets of ℓ items share exactly j with a transaction."""
+        if self.report_size < j:
+            return 0
+        return comb(self.size, j) * comb(self.items - self.size, self.report_size - j)
+
+    @property
+    def report_bits(self) -> int:
+        """Bits that number all sets of ℓ items."""
+        return max(1, (comb(self.items, self.report_size) - 1).bit_length())
+
+    @property
+    def cumulative(self) -> tuple[int, ...]:
+        """Cumulative weights of keeping j = 0..m items; the last is the total."""
+        weights = (self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
+        return tuple(accumulate(weights))
+
+    @property
+    def size_distribution(self) -> tuple[Fraction, ...]:
+        """p[j], the probability of keeping j items, j = 0..size."""
+        total = self.cumulative[-1]
+        return tuple(Fraction(self.sets_keeping(j) * v, total) for j, v in enumerate(self.keep_weights))
+
+    @property
+    def amplification(self) -> Fraction:
+        """γ = max / min of the weights that occur, exactly."""
+        weights = [v for v in self.keep_weights if v]
+        return Fraction(max(weights), min(weights))
+
+    @property
+    def pattern(self) -> str:
+        """Which kept sizes j = 0..m are the likelier ones: ``1`` where the weight is nearer the largest."""
+        weights = [v for v in self.keep_weights if v]
+        return "".join("1" if v * v > max(weights) * min(weights) else "0" for v in self.keep_weights)
+
+    def insertion(self, kept: int, given: int, shown: int) -> Fraction:
+        """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
+        outside, added = self.items - self.size, self.report_size - kept
+        if not (0 <= added <= outside and shown <= added):
+            return Fraction(0)
+        return Fraction(comb(given, shown) * comb(outside - given, added - shown), comb(outside, added))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
+        return {
+            "size": self.size,
+            "items": self.items,
+            "report_size": self.report_size,
+            "keep_weights": [str(v) for v in self.keep_weights],
+        }
+
+    @classmethod
+    def from_json(cls, content: object) -> "FixedSizeOperator":
+        """Read what :meth:`to_json` wrote."""
+        fields = check_fields(content, "operators", {"size", "items", "report_size", "keep_weights"})
+        return cls(**fields | {"keep_weights": _read_weights(fields["keep_weights"])})
+
+
+AnyOperator = Operator | FixedSizeOperator
+
+
+def operator_from_json(content: object) -> AnyOperator:
+    """Read an operator of either kind: one of fixed size states the size of its reports."""
+    fixed = isinstance(content, dict) and "report_size" in content
+    return FixedSizeOperator.from_json(content) if fixed else Operator.from_json(content)

@@ -1,0 +1,292 @@
+"""Exact probabilities of what an operator does to the k items of one itemset, and the estimator that undoes it.
+
+Symbols: m transaction size, ρ default probability, p[j] probability of keeping j items, A an itemset of k
+items, l the number of items of A in the transaction, l' the number in the report.
+
+    π_i = Σ_j p[j] C(m−i, j−i) / C(m, j)        probability that i given items of the transaction are all kept
+    P[l',l] = Σ_j p[j] Σ_q C(l,q) C(m−l,j−q)/C(m,j) · I_j(k−l, l'−q)
+    I_j(o, x) = C(o,x) ρ^x (1−ρ)^(o−x)          x of o items outside the transaction shown: independent insertion
+              = C(o,x) C(n−m−o, ℓ−j−x) / C(n−m, ℓ−j)           reports of exactly ℓ of n items
+
+The last row q of P⁻¹ makes Z_A = q[l'] the unbiased estimate of [A ⊆ t] from one report: Σ_l' q[l'] P[l',l] = [l = k].
+When P is invertible it is the only one that is a function of l'.
+
+With independent insertion q has a closed form. With x_i ∈ {0,1} telling whether item i is in the report, items
+outside the transaction have E[x_i − ρ] = 0, independently of everything else, so for every transaction t
+
+    E[ Π_{i∈A} (x_i − ρ) ] = μ_k · [A ⊆ t],     μ_k = Σ_i C(k,i) (−ρ)^(k−i) π_i
+
+and Z_A = Π_{i∈A} (x_i − ρ) / μ_k, that is q[l'] = (1−ρ)^l' (−ρ)^(k−l') / μ_k. P is triangular in the basis of these
+products, with diagonal μ_0 … μ_k up to scaling, so P is singular iff one of them is 0.
+
+Source: Evfimievski, Srikant, Agrawal, Gehrke, Privacy Preserving Mining of Association Rules, KDD 2002,
+section 4 (P and its inverse); the closed form of the inverse and reports of a fixed size are ours.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
+from typing import Any
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.operator import AnyOperator, Operator
+
+# below this, even 10^12 reports leave a standard error above 100%, and doubles lose the estimate
+SMALLEST_CONTRAST = Fraction(1, 10**9)
+ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset discoverable
+
+
+def keep_all_probability(size_distribution: Sequence[Fraction], i: int) -> Fraction:
+    """Return π_i, the probability that i given items of the transaction are all kept.
+
+    Args:
+        size_distribution: p[j] for j = 0..m.
+        i: number of given items, 0..m.
+
+    >>> keep_all_probability([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)], 1)
+    Fraction(5, 8)
+    """
+    m = len(size_distribution) - 1
+    terms = (p * Fraction(comb(m - i, j - i), comb(m, j)) for j, p in enumerate(size_distribution) if j >= i)
+    return sum(terms, Fraction(0))
+
+
+def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
+    """Return P, P[l'][l] = probability that a report holds l' of k items of which the transaction holds l.
+
+    Raises:
+        EstimateError: k is not in 1..m.
+    """
+    _check_size(operator, k)
+    return [list(row) for row in _transition_rows(operator, k)]
+
+
+@lru_cache(maxsize=256)
+def _transition_rows(operator: AnyOperator, k: int) -> tuple[tuple[Fraction, ...], ...]:
+    return tuple(tuple(_transition(operator, k, to, held) for held in range(k + 1)) for to in range(k + 1))
+
+
+def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:
+    m, total = operator.size, Fraction(0)
+    for j, p in enumerate(operator.size_distribution):
+        for q in range(max(0, j + held - m, held + to - k), min(j, held, to) + 1):
+            kept = Fraction(comb(held, q) * comb(m - held, j - q), comb(m, j))
+            total += p * kept * operator.insertion(j, k - held, to - q)
+    return total
+
+
+def contrast(operator: Operator, k: int) -> Fraction:
+    """Return μ_k, the mean of Π (x_i − ρ) over k items that the transaction holds.
+
+    Raises:
+        EstimateError: k is not in 1..m, or μ_k is too near 0 for anything to be learned (P is singular or
+            ill-conditioned).
+    """
+    _check_size(operator, k)
+    rho, p = operator.default_probability, operator.size_distribution
+    mu = sum((comb(k, i) * (-rho) ** (k - i) * keep_all_probability(p, i) for i in range(k + 1)), Fraction(0))
+    if abs(mu) < SMALLEST_CONTRAST:
+        raise _uninformative(k)
+    return mu
+
+
+def _uninformative(k: int) -> EstimateError:
+    return EstimateError(
+        f"this plan's operator says nothing about itemsets of {k} items (its transition matrix is singular "
+        "or ill-conditioned); make a plan for that size with --itemset-size or --target"
+    )
+
+
+@lru_cache(maxsize=256)
+def estimator_row(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
+    """Return q, the last row of P⁻¹: the estimated support is Σ q[l'] s'[l'] (see the module's text).
+
+    Raises:
+        EstimateError: k is not in 1..m, or nothing can be learned about itemsets of k items.
+    """
+    if isinstance(operator, Operator):
+        rho, mu = operator.default_probability, contrast(operator, k)
+        return tuple((1 - rho) ** to * (-rho) ** (k - to) / mu for to in range(k + 1))
+    _check_size(operator, k)
+    return _last_row_of_inverse(transition_matrix(operator, k))
+
+
+def _last_row_of_inverse(matrix: list[list[Fraction]]) -> tuple[Fraction, ...]:
+    """Solve Σ_l' q[l'] P[l'][l] = [l = k] by Gauss–Jordan elimination."""
+    k = len(matrix) - 1
+    rows = [[matrix[to][held] for to in range(k + 1)] + [Fraction(int(held == k))] for held in range(k + 1)]
+    for column in range(k + 1):
+        pivot = max(range(column, k + 1), key=lambda i: abs(rows[i][column]))
+        rows[column], rows[pivot] = rows[pivot], rows[column]
+        if not rows[column][column]:
+            raise _uninformative(k)
+        rows[column] = [value / rows[column][column] for value in rows[column]]
+        for other in range(k + 1):
+            factor = rows[other][column]
+            if other != column and factor:
+                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[column], strict=True)]
+    row = tuple(values[-1] for values in rows)
+    if max(abs(value) for value in row) * SMALLEST_CONTRAST > 1:
+        raise _uninformative(k)
+    return row
+
+
+@lru_cache(maxsize=256)
+def _second_moments(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
+    """Return E[Z_A² | l of the k items held] for l = 0..k."""
+    row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
+    squares = [value * value for value in row]
+    return tuple(
+        sum((square * matrix[to][held] for to, square in enumerate(squares)), Fraction(0)) for held in range(k + 1)
+    )
+
+
+def _check_size(operator: AnyOperator, k: int) -> None:
+    if not 1 <= k <= operator.size:
+        raise EstimateError(f"itemset size must be in 1..{operator.size} (the plan's transaction size), got {k}")
+
+
+def lowest_support(outside: Any, inside: Any, n_reports: int, errors: float = ERRORS_OF_ONE) -> Any:
+    """Solve s² = z²/N · ((1−s)·outside + s·inside), z the errors, for the positive root; arrays work elementwise."""
+    scale = errors * errors / n_reports
+    half = scale * (inside - outside) / 2
+    return half + (half * half + scale * outside) ** 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SupportModel:
+    """What estimation needs of an operator: the values q of the estimate Z_A and their moments, for every size.
+
+    Without an operator transactions were not randomized: reports are transactions, supports have no error. An itemset
+    larger than the operator's transactions has support 0 for sure.
+
+    With c_D the number of reports that show all of D, the mean over N reports of a product of estimates Z is a linear
+    combination of superset counts: a function f of the set E of A's items shown has the mean Σ_D w_D c_D / N with
+    w_D = Σ_{E⊆D} (−1)^(|D|−|E|) f(E).
+    """
+
+    operator: AnyOperator | None
+
+    @classmethod
+    def of(cls, operator: AnyOperator) -> "SupportModel":
+        """Return the model of an operator."""
+        return cls(operator)
+
+    @classmethod
+    def plain(cls) -> "SupportModel":
+        """Return the model of transactions that were not randomized: supports are counts over N, without error."""
+        return cls(None)
+
+    def row(self, k: int) -> tuple[Fraction, ...]:
+        """Return q, the values of Z_A by the number l' = 0..k of A's items that a report shows.
+
+        Raises:
+            EstimateError: nothing can be learned about itemsets of k items.
+        """
+        if self.operator is None:
+            return (*[Fraction(0)] * k, Fraction(1))
+        return (Fraction(0),) * (k + 1) if k > self.operator.size else estimator_row(self.operator, k)
+
+    def transition(self, k: int) -> list[list[Fraction]]:
+        """Return P for itemsets of k items (see :func:`transition_matrix`)."""
+        if self.operator is None:
+            return [[Fraction(int(to == held)) for held in range(k + 1)] for to in range(k + 1)]
+        return transition_matrix(self.operator, k)
+
+    def size_weights(self, k: int, power: int = 1) -> list[Fraction]:
+        """Return the weight of C_j = Σ_{D⊆A, |D|=j} c_D, j = 0..k, in N times the mean of Z_A^power.
+
+        >>> SupportModel.plain().size_weights(2)
+        [Fraction(0, 1), Fraction(0, 1), Fraction(1, 1)]
+        """
+        values = [value**power for value in self.row(k)]
+        return [
+            sum(((-1) ** (j - i) * comb(j, i) * values[i] for i in range(j + 1)), Fraction(0)) for j in range(k + 1)
+        ]
+
+    def moment_weights(self, *members: Sequence[int]) -> list[Fraction]:
+        """Return the weight of every c_D, D by mask, in N times the mean over reports of Π_s Z_s.
+
+        Args:
+            members: for each factor Z_s, 0 or 1 for every item: whether it belongs to s; no s is empty.
+
+        >>> SupportModel.plain().moment_weights([1])
+        [Fraction(0, 1), Fraction(1, 1)]
+        """
+        masks = [sum(1 << i for i, inside in enumerate(member) if inside) for member in members]
+        rows = [self.row(mask.bit_count()) for mask in masks]
+        n_items = len(members[0])
+        weights = [
+            math.prod(
+                (row[(mask & shown).bit_count()] for mask, row in zip(masks, rows, strict=True)), start=Fraction(1)
+            )
+            for shown in range(1 << n_items)
+        ]
+        for i in range(n_items):  # differences along each item: the Möbius transform over subsets
+            for shown in range(1 << n_items):
+                if shown >> i & 1:
+                    weights[shown] -= weights[shown ^ 1 << i]
+        return weights
+
+    def second_moment(self, k: int, held: int) -> Fraction:
+        """Return E[Z_A² | l of the k items held].
+
+        Raises:
+            EstimateError: nothing can be learned about itemsets of k items.
+        """
+        if self.operator is None:
+            return Fraction(int(held == k))
+        return Fraction(0) if k > self.operator.size else _second_moments(self.operator, k)[held]
+
+    def least_variance(self, k: int, support: Any) -> Any:
+        """Return a lower bound of N·Var ŝ at support s, whatever else the transactions hold; arrays work elementwise.
+
+        A transaction without A holds some l < k of its items: (1−s)·min_l E[Z²|l] + s·(E[Z²|k] − 1).
+
+        Raises:
+            EstimateError: nothing can be learned about itemsets of k items.
+        """
+        if not self.tells_of(k):
+            return 0.0 * support
+        without = min(self.second_moment(k, held) for held in range(k))
+        return (1 - support) * float(without) + support * float(self.second_moment(k, k) - 1)
+
+    def std_error(self, k: int, support: float, n_reports: int) -> float:
+        """Return σ_k(s), the standard error at support s when no other transaction holds an item of A.
+
+        This is the best case: who holds some of the items adds to it where ρ < 1/2. Infinite where nothing can be
+        learned about itemsets of k items.
+        """
+        outside, inside = self.variances(k)
+        return math.sqrt(((1 - support) * outside + support * inside) / n_reports) if outside < math.inf else math.inf
+
+    def lowest_discoverable_support(self, k: int, n_reports: int) -> float:
+        """Return LDS_k: the support s with s = 4σ_k(s), for one itemset that is named beforehand.
+
+        May exceed 1 or be infinite: then nothing of this size can be discovered from N reports. Among many itemsets
+        some that nobody has exceed it: server/estimates/limits.py has the figure for all of them.
+
+        Source: EGS03, section 5.
+        """
+        outside, inside = self.variances(k)
+        return float(lowest_support(outside, inside, n_reports)) if outside < math.inf else math.inf
+
+    def tells_of(self, k: int) -> bool:
+        """Tell whether reports are needed to know the support of itemsets of k items."""
+        return self.operator is None or k <= self.operator.size
+
+    def counts(self, k: int) -> bool:
+        """Tell whether it matters which k items reports show together: in covariances up to two itemsets' items."""
+        return self.operator is None or k <= 2 * self.operator.size
+
+    def variances(self, k: int) -> tuple[float, float]:
+        """Return Var Z_A where the transaction holds none of A and where it holds all; infinite if P is singular."""
+        if not self.tells_of(k):
+            return 0.0, 0.0
+        try:
+            return float(self.second_moment(k, 0)), float(self.second_moment(k, k) - 1)
+        except EstimateError:
+            return math.inf, math.inf

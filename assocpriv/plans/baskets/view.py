@@ -1,0 +1,234 @@
+"""How a raw basket becomes a transaction over the plan's catalogue: before anything is randomized, on the device.
+
+First the basket's names are rolled up: a name that the catalogue's entries are made of stays, any other becomes its
+nearest ancestor that they are made of (``parents`` is a taxonomy: product → category → department …). A name that
+comes to one of ``left_out`` first is dropped; one that comes to neither is an error, or dropped too. Repeats that arise
+count once. Then a transaction is
+
+    items      the names themselves
+    itemsets   the entries (sets of names) that the basket holds whole: a later round asks for chosen itemsets
+    sizes      one entry, the bucket that the number of names left lies in: from ``bounds[i]`` up to the next bound
+
+Whatever the view, γ holds for what is sent: randomization protects any two transactions, however they were made.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.fields import check_fields
+
+KINDS = ("items", "itemsets", "sizes")
+MAX_SIZE = 1 << 30
+MAX_ANCESTORS = 64
+UNKNOWN, LEFT_OUT = -1, -2  # in place of the number of a name
+
+
+@dataclass(frozen=True)
+class View:
+    """What a transaction is made of.
+
+    Attributes:
+        kind: ``items``, ``itemsets`` or ``sizes``.
+        others: what becomes of names that lead neither to an entry's name nor to one left out: ``error`` or ``drop``.
+        parents: taxonomy, (child, parent) sorted; no child twice, at most 64 ancestors each.
+        left_out: names to drop, with all below them that meet no entry's name first; sorted, none an entry's name.
+        itemsets: for ``itemsets``, the names of each catalogue entry, sorted.
+        bounds: for ``sizes``, the least number of names of each catalogue entry, increasing from 0.
+        counted: for ``sizes``, the names that count, sorted; if there are none given any name counts, as it stands.
+
+    Raises:
+        PlanError: fields that contradict each other, or a taxonomy that goes in circles.
+
+    >>> drinks = View(parents=(("beer", "drinks"), ("tea", "drinks"), ("tea bag", "tea")), left_out=("tea",))
+    >>> [drinks.roll_up(name, {"drinks": 0}) for name in ("beer", "tea bag", "milk")]
+    [0, -2, -1]
+    """
+
+    kind: str = "items"
+    others: str = "error"
+    parents: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[str, ...] = ()
+    itemsets: tuple[tuple[str, ...], ...] = ()
+    bounds: tuple[int, ...] = ()
+    counted: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise PlanError("plan field view must have the kind items, itemsets or sizes; a newer release may know it")
+        if self.others not in ("error", "drop"):
+            raise PlanError("plan field others must be 'error' or 'drop'")
+        if (self.kind == "itemsets") != bool(self.itemsets) or (self.kind == "sizes") != bool(self.bounds):
+            raise PlanError("a view of itemsets needs itemsets, one of sizes bounds, and no other view has them")
+        if self.counted and (self.kind != "sizes" or not _are_names(self.counted) or not _is_rising(self.counted)):
+            raise PlanError("the names that count must be sorted and distinct, and belong to a view of sizes")
+        if self.any_name and self.parents:
+            raise PlanError("where any name counts as it stands there is nothing for a taxonomy to do; say what counts")
+        if not _are_names(self.left_out) or not _is_rising(self.left_out):
+            raise PlanError("the names that are left out must be sorted and distinct")
+        self._check_parents()
+        for names in self.itemsets:
+            if not names or not _are_names(names) or not _is_rising(names):
+                raise PlanError("each itemset of a view must be a sorted list of distinct names")
+        if len(set(self.itemsets)) != len(self.itemsets):
+            raise PlanError("the itemsets of a view must be distinct")
+        if self.bounds and (
+            not all(type(bound) is int and 0 <= bound <= MAX_SIZE for bound in self.bounds)
+            or self.bounds[0] != 0
+            or not _is_rising(self.bounds)
+        ):
+            raise PlanError("the bounds of a view of sizes must be whole numbers that rise from 0")
+
+    @cached_property
+    def parent_of(self) -> dict[str, str]:
+        """The taxonomy as a dictionary."""
+        return dict(self.parents)
+
+    @cached_property
+    def _dropped(self) -> frozenset[str]:
+        return frozenset(self.left_out)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the view does no more than look names up in the catalogue."""
+        return self.kind == "items" and not self.parents and not self.left_out
+
+    @property
+    def any_name(self) -> bool:
+        """Whether any name counts, as it stands."""
+        return self.kind == "sizes" and not self.counted
+
+    def __repr__(self) -> str:
+        return (
+            f"View({self.kind}, {len(self.parents):,} names with a parent, {len(self.left_out):,} left out, "
+            f"others: {self.others})"
+        )
+
+    def _check_parents(self) -> None:
+        if not _are_names(tuple(name for pair in self.parents for name in pair)):
+            raise PlanError("a taxonomy must lead from names to names")
+        if list(self.parents) != sorted(self.parent_of.items()):
+            raise PlanError("a taxonomy must be sorted, and give each name one parent")
+        ancestors: dict[str, int] = {}
+        for start in self.parent_of:
+            path: list[str] = []
+            name = start
+            while name in self.parent_of and name not in ancestors and len(path) <= MAX_ANCESTORS:
+                path.append(name)
+                name = self.parent_of[name]
+            above = ancestors.get(name, 0)
+            ancestors |= {each: above + steps for steps, each in enumerate(reversed(path), 1)}
+            if ancestors[start] > MAX_ANCESTORS:
+                raise PlanError(
+                    f"the taxonomy goes in circles, or above more than {MAX_ANCESTORS} ancestors; every name must lead "
+                    "to a top"
+                )
+
+    def check_catalogue(self, catalogue: Catalogue) -> None:
+        """Refuse a catalogue with another number of entries than the view makes, or one of names that are left out.
+
+        Raises:
+            PlanError: it has, or there are too many names in all.
+        """
+        entries = self.itemsets or self.bounds
+        if entries and len(entries) != len(catalogue):
+            raise PlanError(f"the view makes {len(entries)} entries, the catalogue names {len(catalogue)}")
+        if self.kind != "itemsets" and not self.parents and not self.left_out:
+            return
+        vocabulary = self.vocabulary(catalogue)
+        if len(vocabulary or ()) + len(self.parents) + len(self.left_out) > MAX_ITEMS:
+            raise PlanError(
+                "the names that entries are made of, those with a parent and those left out must be at most "
+                f"{MAX_ITEMS} in all"
+            )
+        if vocabulary is not None and any(name in vocabulary.index_of for name in self.left_out):
+            raise PlanError("a name that is left out must not be one that entries are made of")
+
+    def vocabulary(self, catalogue: Catalogue) -> Catalogue | None:
+        """Return the names that entries are made of; None where any name counts."""
+        if self.kind == "items":
+            return catalogue
+        return self._own_vocabulary
+
+    @cached_property
+    def _own_vocabulary(self) -> Catalogue | None:
+        if self.kind == "itemsets":
+            return Catalogue(sorted({name for names in self.itemsets for name in names}))
+        return Catalogue(self.counted) if self.counted else None
+
+    def roll_up(self, name: str, known: Mapping[str, int]) -> int:
+        """Return the number of a name's nearest ancestor-or-self among the known ones.
+
+        LEFT_OUT where one that is left out comes first, UNKNOWN where neither comes.
+        """
+        while name not in known:
+            if name in self._dropped:
+                return LEFT_OUT
+            if name not in self.parent_of:
+                return UNKNOWN
+            name = self.parent_of[name]
+        return known[name]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the view as canonical JSON content."""
+        content: dict[str, Any] = {
+            "kind": self.kind,
+            "others": self.others,
+            "parents": self.parent_of,
+            "left_out": list(self.left_out),
+        }
+        if self.kind == "itemsets":
+            content["itemsets"] = [list(names) for names in self.itemsets]
+        if self.kind == "sizes":
+            content |= {"bounds": list(self.bounds), "counted": list(self.counted)}
+        return content
+
+    @classmethod
+    def from_json(cls, content: object) -> "View":
+        """Read what :meth:`to_json` wrote."""
+        kind = content.get("kind") if isinstance(content, dict) else None
+        extra = (
+            {"itemsets": {"itemsets"}, "sizes": {"bounds", "counted"}}.get(kind, set())
+            if isinstance(kind, str)
+            else set()
+        )
+        fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *extra})
+        if not isinstance(fields["parents"], dict):
+            raise PlanError("plan field parents must be an object, child to parent")
+        itemsets, bounds, counted = (fields.get(name, []) for name in ("itemsets", "bounds", "counted"))
+        if not isinstance(fields["left_out"], list):
+            raise PlanError("plan field left_out must be a list of names")
+        if not isinstance(itemsets, list) or not all(isinstance(names, list) for names in itemsets):
+            raise PlanError("plan field itemsets must be a list of lists of names")
+        if not isinstance(bounds, list) or not isinstance(counted, list):
+            raise PlanError("plan field bounds must be a list of whole numbers, counted one of names")
+        return cls(
+            kind=fields["kind"],
+            others=fields["others"],
+            parents=tuple(sorted(fields["parents"].items())),
+            left_out=tuple(fields["left_out"]),
+            itemsets=tuple(map(tuple, itemsets)),
+            bounds=tuple(bounds),
+            counted=tuple(counted),
+        )
+
+
+def _is_rising(values: tuple[Any, ...]) -> bool:
+    return all(low < high for low, high in pairwise(values))
+
+
+def _are_names(names: tuple[Any, ...]) -> bool:
+    """Tell whether all are names as a catalogue takes them, and no more than it takes."""
+    if not names:
+        return True
+    if not all(type(name) is str for name in names):
+        return False
+    try:
+        Catalogue(set(names))
+    except PlanError:  # its text counts places in a set
+        return False
+    return True

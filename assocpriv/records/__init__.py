@@ -1,0 +1,1 @@
+"""Raw baskets and tables, read in."""

@@ -1,0 +1,272 @@
+"""Tables of baskets: data frames and Arrow arrays -> cells.
+
+This module sees raw items. Nothing it raises contains one: errors name a row or column by its number, a basket,
+a position in it and a count. pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.cells import BASKETS, Cells, Origin
+
+
+def is_list_type(kind: Any) -> bool:
+    """Return whether an Arrow type is one of its list types."""
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
+
+
+def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
+    """Read an Arrow array of lists, a basket each; a null is an empty basket.
+
+    Raises:
+        BasketError: the lists hold anything but text or integers.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(lists.type):
+        lists = lists.cast(pa.list_(pa.string()))
+    if not is_list_type(lists.type):
+        raise BasketError("the list layout needs a column of lists; choose it with item=, or another layout")
+    sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
+    return Cells(sizes, *_encoded(lists.flatten()), origin)
+
+
+def long_cells(transactions: Any, items: Any) -> Cells:
+    """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
+
+    Raises:
+        BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
+    """
+    import pyarrow as pa
+
+    if len(transactions) != len(items):
+        raise BasketError("the lengths of columns do not fit each other; the data are damaged, write them again")
+    try:
+        indices, distinct = _coded(transactions)
+    except pa.ArrowNotImplementedError:
+        raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
+    if indices.null_count:
+        missing = int(np.argmax(np.asarray(indices.is_null())))
+        raise BasketError(
+            f"row {missing + 1} has no transaction id ({indices.null_count:,} such rows); correct the data"
+        )
+    rows = np.asarray(indices)
+    codes, names = _encoded(items)
+    if (rows[1:] < rows[:-1]).any():
+        # integers of row and place sort several times faster than a stable np.argsort
+        order = rows.astype(np.int64) << 32
+        order |= np.arange(len(order), dtype=np.int64)
+        order.sort()
+        order &= (1 << 32) - 1
+        codes = codes[order]
+    return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
+
+
+def long_columns(columns: Sequence[object], transaction: str | None = None, item: str | None = None) -> tuple[int, int]:
+    """Choose the columns of the long layout.
+
+    Args:
+        columns: the names of all columns.
+        transaction: name of the transaction column; by default "transaction" in any case, else the first.
+        item: name of the item column; by default "item" in any case, else the first of the others.
+
+    Returns:
+        The positions of the transaction and of the item column.
+
+    Raises:
+        BasketError: fewer than two columns, or a named one is missing or used twice.
+
+    >>> long_columns(["day", "Item", "Transaction"])
+    (2, 1)
+    """
+    if len(columns) < 2:
+        raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
+    first, second = _column(columns, "transaction", transaction), _column(columns, "item", item)
+    if first is None:
+        first = next(i for i in range(len(columns)) if i != second)
+    if second is None:
+        second = next(i for i in range(len(columns)) if i != first)
+    if first == second:
+        raise BasketError("transaction and item must be two different columns")
+    return first, second
+
+
+def _column(columns: Sequence[object], role: str, asked: str | None) -> int | None:
+    if asked is not None:
+        return _asked_column(columns, role, asked)
+    lowered = [str(name).strip().lower() for name in columns]
+    return lowered.index(role) if role in lowered else None
+
+
+def _asked_column(columns: Sequence[object], role: str, asked: str) -> int:
+    if asked not in columns:
+        raise BasketError(f"the column that argument {role} names is not among the {len(columns)} columns")
+    return columns.index(asked)
+
+
+def _coded(values: Any) -> tuple[Any, Any]:
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance.
+
+    Raises:
+        BasketError: codes outside the array's dictionary.
+    """
+    import pyarrow as pa
+
+    is_dictionary, chunked = pa.types.is_dictionary(values.type), isinstance(values, pa.ChunkedArray)
+    if is_dictionary:
+        for chunk in values.chunks if chunked else [values]:
+            _check_codes(chunk)
+    if chunked and is_dictionary:
+        values = values.unify_dictionaries()
+    elif not is_dictionary:
+        values = values.dictionary_encode()  # the chunks share one dictionary
+    if chunked:
+        values = values.combine_chunks()
+    if not is_dictionary:
+        return values.indices, values.dictionary
+    distinct = values.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    used = distinct.indices.take(values.indices).dictionary_encode()
+    return used.indices, distinct.dictionary.take(used.dictionary)
+
+
+def _check_codes(values: Any) -> None:
+    """Refuse codes outside a dictionary, as a damaged file has them: Arrow would read whatever lies there in memory."""
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(values.indices).as_py()
+    if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(values.dictionary):
+        raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+
+
+def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
+    """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
+    if pa.types.is_null(kind):
+        return np.full(len(items), -1, dtype=np.int32), []
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+        # the fields of a nested type may be named after items
+        shown = "nested values" if pa.types.is_nested(kind) else str(kind)
+        raise BasketError(f"items must be text or integers, got {shown}; convert them")
+    indices, distinct = _coded(items)
+    try:
+        return np.asarray(pc.fill_null(indices, -1)), [str(name) for name in distinct.to_pylist()]
+    except UnicodeDecodeError:
+        pass  # it holds the name
+    raise BasketError("the item column holds text that is not UTF-8; convert it")
+
+
+def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str | None) -> Cells:
+    """Read a pandas, polars or pyarrow table; the arguments are those of ``Baskets.from_frame``.
+
+    Raises:
+        TypeError: not a table in memory.
+        BasketError: columns or cells that do not fit the layout.
+    """
+    columns = _columns_of(frame)
+    if not columns:
+        raise BasketError("a table of baskets needs columns, got none")
+    if layout == "auto":
+        layout = "long" if transaction is not None else _layout_of(columns)
+    if layout == "onehot":
+        return _onehot_cells(columns)
+    if layout == "list":
+        return list_cells(_arrow(columns, _list_column(columns, item)))
+    first, second = long_columns([column.name for column in columns], transaction, item)
+    return long_cells(_arrow(columns, first), _arrow(columns, second))
+
+
+def _columns_of(frame: Any) -> list[Any]:
+    import narwhals as nw
+
+    try:
+        return list(nw.from_native(frame, eager_only=True).iter_columns())
+    except TypeError:
+        kind: str | None = type(frame).__name__
+    except nw.exceptions.NarwhalsError:
+        kind = None  # its text names columns, which may be items
+    if kind is None:
+        raise BasketError("the columns of a table of baskets must have different names")
+    raise TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
+
+
+def _layout_of(columns: list[Any]) -> str:
+    if all(_is_zero_one(column) for column in columns):
+        return "onehot"
+    if any(_holds_lists(column) for column in columns):
+        return "list"
+    lowered = {str(column.name).strip().lower() for column in columns}
+    if len(columns) == 2 or {"transaction", "item"} <= lowered:
+        return "long"
+    raise BasketError(
+        f"the table's {len(columns)} columns may mean several things; say layout='onehot' (leave out columns that are "
+        "no items, make cells true or false), or name the columns with transaction= and item="
+    )
+
+
+def _list_column(columns: list[Any], asked: str | None) -> int:
+    if asked is not None:
+        return _asked_column([column.name for column in columns], "item", asked)
+    lists = [position for position, column in enumerate(columns) if _holds_lists(column)]
+    if len(lists) != 1:
+        raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item=")
+    return lists[0]
+
+
+def _holds_lists(column: Any) -> bool:
+    import narwhals as nw
+
+    if column.dtype in (nw.List, nw.Array):
+        return True
+    # pandas keeps lists as plain objects, so the first cell that is there decides
+    return column.dtype == nw.Object and isinstance(
+        next(iter(column.drop_nulls().head(1)), None), (list, tuple, set, frozenset, np.ndarray)
+    )
+
+
+def _is_zero_one(column: Any) -> bool:
+    import narwhals as nw
+
+    # sparse pandas columns have a type that narwhals does not know
+    if not (column.dtype in (nw.Boolean, nw.Unknown) or column.dtype.is_numeric()):
+        return False
+    values = np.asarray(column.drop_nulls().to_numpy())
+    return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
+
+
+def _onehot_cells(columns: list[Any]) -> Cells:
+    try:
+        catalogue = Catalogue(str(column.name).strip() for column in columns)
+    except PlanError as error:
+        raise BasketError(f"the columns cannot be items: {error}") from None
+    present: list[NDArray[np.int64]] = []
+    for position, column in enumerate(columns):
+        if column.null_count() or not _is_zero_one(column):
+            raise BasketError(f"column {position + 1} of a onehot table must hold only true and false, or 0 and 1")
+        present.append(np.flatnonzero(column.to_numpy()).astype(np.int64))
+    rows = np.concatenate(present)
+    codes = np.repeat(np.arange(len(columns), dtype=np.int64), [len(part) for part in present])
+    return Cells(np.bincount(rows, minlength=len(columns[0])), codes[np.argsort(rows, kind="stable")], catalogue)
+
+
+def _arrow(columns: list[Any], position: int) -> Any:
+    import pyarrow as pa
+
+    try:
+        values = columns[position].to_arrow()
+        return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass  # their texts quote cells
+    raise BasketError(
+        f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
+    )

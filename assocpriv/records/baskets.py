@@ -1,0 +1,314 @@
+"""Baskets in memory: lists, sets and data frames -> transactions of item ids.
+
+This module sees raw items. Nothing it raises or shows contains one: errors name a basket, a position in it
+and a count.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.basket_frames import cells_of_frame
+from assocpriv.records.cells import BASKETS, Cells, Origin, cells_of_names, check_choices, resolve, without_unknown
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Baskets:
+    """Transactions of item ids, one after the other in one array.
+
+    Attributes:
+        catalogue: the names of the items; an id is a position in it.
+        offsets: int64, shape (n + 1,), not decreasing; basket i is ``items[offsets[i]:offsets[i + 1]]``.
+            A slice shares ``items``, so its first offset need not be 0.
+        items: int64, flat item ids, strictly increasing within each basket.
+
+    Raises:
+        BasketError: arrays of another type or shape, or offsets outside ``items``.
+
+    >>> Baskets.from_sets([{"milk", "bread"}, {"milk"}])
+    Baskets(2 baskets over 2 items)
+    """
+
+    catalogue: Catalogue
+    offsets: NDArray[np.int64]
+    items: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        # constant time, because every slice comes through here; the constructors see to the ids' order
+        for name, values in (("offsets", self.offsets), ("items", self.items)):
+            if values.dtype != np.int64 or values.ndim != 1:
+                raise BasketError(f"{name} must be an int64 array of one dimension, got {values.dtype}")
+        if not len(self.offsets) or self.offsets[0] < 0 or self.offsets[-1] > len(self.items):
+            raise BasketError("offsets must hold one number more than there are baskets, all within items")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: slice) -> "Baskets": ...
+
+    @overload
+    def __getitem__(self, index: int) -> frozenset[int]: ...
+
+    def __getitem__(self, index: slice | int) -> "Baskets | frozenset[int]":
+        if not isinstance(index, slice):
+            row = range(len(self))[index]
+            return frozenset(self.items[self.offsets[row] : self.offsets[row + 1]].tolist())
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise BasketError(f"a slice of baskets must have step 1, got {step}")
+        return Baskets(self.catalogue, self.offsets[start : max(start, stop) + 1], self.items)
+
+    def __iter__(self) -> Iterator[frozenset[int]]:
+        return (self[row] for row in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"Baskets({len(self):,} baskets over {len(self.catalogue):,} items)"
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of items of each basket, int64 of shape (n,)."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def from_sets(
+        cls,
+        baskets: Iterable[Iterable[str | int]],
+        catalogue: Catalogue | None = None,
+        *,
+        unknown: str = "error",
+        repeats: str = "error",
+    ) -> "Baskets":
+        """Make baskets of sets or lists of item names.
+
+        Args:
+            baskets: the items of each basket; the integer 7 means the name "7".
+            catalogue: the items there may be; by default 0 … the largest if all names are numbers that a
+                catalogue has room for, otherwise the distinct names, sorted.
+            unknown: "error", or "drop" to leave out items that are not in the catalogue.
+            repeats: "error", or "merge" to count an item that a basket repeats once.
+
+        Raises:
+            TypeError: one basket instead of several, or items that are neither text nor integers.
+            BasketError: unknown, repeated or unusable names.
+
+        >>> Baskets.from_sets([[2, 0], []]).sizes
+        array([2, 0])
+        """
+        check_choices(unknown=unknown, repeats=repeats)
+        return _baskets_of(_cells_of_sets(baskets), catalogue, unknown, repeats)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        layout: str = "auto",
+        *,
+        transaction: str | None = None,
+        item: str | None = None,
+        catalogue: Catalogue | None = None,
+        unknown: str = "error",
+        repeats: str = "error",
+    ) -> "Baskets":
+        """Make baskets of a pandas, polars or pyarrow table.
+
+        Args:
+            frame: the table, in memory.
+            layout: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
+                transaction; baskets in order of first appearance), "list" (a row a basket, one column of
+                lists, a null being an empty basket), or "auto": onehot if all cells are true/false or 0/1,
+                list if a column holds lists, long with two columns, columns named transaction and item, or
+                ``transaction`` given; anything else must be said.
+            transaction: column of the long layout; by default one of that name, otherwise the first.
+            item: column of the long or list layout; by default one of that name, otherwise the next one.
+            catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.
+            unknown: "error" or "drop", as for :meth:`from_sets`.
+            repeats: "error" or "merge", as for :meth:`from_sets`.
+
+        Raises:
+            TypeError: not a table in memory.
+            BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
+        """
+        check_choices(layout=layout, unknown=unknown, repeats=repeats)
+        cells = cells_of_frame(frame, layout, transaction, item)
+        return _baskets_of(cells, catalogue, unknown, repeats)
+
+    def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
+        """Number the items as another catalogue does.
+
+        Args:
+            catalogue: the catalogue that the result uses.
+            unknown: "error", or "drop" to leave out items that are not in the catalogue.
+
+        Returns:
+            The same baskets over ``catalogue``, and how many items were left out.
+
+        Raises:
+            BasketError: an item is not in the catalogue and ``unknown`` is "error".
+
+        >>> Baskets.from_sets([["a", "b"]]).aligned(Catalogue(["b"]), unknown="drop")
+        (Baskets(1 baskets over 1 items), 1)
+        """
+        check_choices(unknown=unknown)
+        if catalogue == self.catalogue:
+            return Baskets(catalogue, self.offsets, self.items), 0
+        items = self.items[self.offsets[0] : self.offsets[-1]]
+        cells = Cells(self.sizes, items, None if self.catalogue.is_numbered else self.catalogue)
+        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown)
+        return assemble_in_order(known, catalogue, "error"), len(items) - len(known.codes)
+
+
+def to_baskets(data: Any, **options: Any) -> Baskets:
+    """Make baskets of whatever holds them in memory.
+
+    Args:
+        data: Baskets (returned unchanged, whatever the options), a pandas, polars or pyarrow table, or any
+            iterable of iterables of item names.
+        options: passed on to :meth:`Baskets.from_frame` or :meth:`Baskets.from_sets`.
+
+    Raises:
+        TypeError: a path, one basket instead of several, or nothing that holds baskets.
+        BasketError: as the two constructors.
+
+    >>> to_baskets([["milk"], ["milk", "bread"]])
+    Baskets(2 baskets over 2 items)
+    """
+    if isinstance(data, Baskets):
+        return data
+    return Baskets.from_frame(data, **options) if _is_frame(data) else Baskets.from_sets(data, **options)
+
+
+def named_baskets(data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str) -> Baskets:
+    """Make baskets as :func:`to_baskets` does, of the names that somebody asks for.
+
+    Args:
+        data: as for :func:`to_baskets`.
+        catalogue: the names; None for any, and then also where no basket has an item.
+        unknown: "error" or "drop", as for :meth:`Baskets.from_sets`.
+        repeats: "error" or "merge", as for :meth:`Baskets.from_sets`.
+
+    Raises:
+        TypeError: as for :func:`to_baskets`.
+        BasketError: as the two constructors.
+
+    >>> named_baskets([[], []], None, unknown="error", repeats="error")
+    Baskets(2 baskets over 1 items)
+    """
+    check_choices(unknown=unknown, repeats=repeats)
+    if isinstance(data, Baskets):
+        return data
+    cells = cells_of_frame(data, "auto", None, None) if _is_frame(data) else _cells_of_sets(data)
+    if catalogue is None and not len(cells.codes):
+        catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
+    return _baskets_of(cells, catalogue, unknown, repeats)
+
+
+def _is_frame(data: Any) -> bool:
+    """Tell a table from lists; TypeError for what cannot be either."""
+    if isinstance(data, (str, bytes, os.PathLike)):
+        raise TypeError("baskets must be a table or lists of items, got text or a path; use read_baskets for files")
+    return not isinstance(data, Iterable) or hasattr(data, "columns")
+
+
+# ---- cells -> baskets
+
+
+def assemble(
+    rows: NDArray[np.int64],
+    ids: NDArray[Any],
+    n_rows: int,
+    catalogue: Catalogue,
+    repeats: str,
+    origin: Origin = BASKETS,
+) -> Baskets:
+    """Make baskets of cells in any order.
+
+    Args:
+        rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1.
+        ids: integers, shape (n_cells,), the item id of each cell.
+        n_rows: number of baskets; those without a cell are empty.
+        catalogue: what the ids are positions in.
+        repeats: "error", or "merge" to count an item that a basket repeats once.
+        origin: how an error names a basket.
+
+    Raises:
+        BasketError: a basket repeats an item and ``repeats`` is "error".
+    """
+    # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
+    keys = rows * np.int64(len(catalogue))
+    keys += ids
+    keys.sort()
+    repeated = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(repeated):
+        if repeats == "error":
+            _refuse_repeats(keys[repeated] // len(catalogue), origin)
+        keys = np.delete(keys, repeated)
+    rows = keys // len(catalogue)
+    offsets = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
+    rows *= len(catalogue)
+    keys -= rows
+    return Baskets(catalogue, offsets, keys)
+
+
+def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
+    """Make baskets of cells whose codes are item ids.
+
+    Raises:
+        BasketError: a basket repeats an item and ``repeats`` is "error".
+    """
+    ids = cells.codes
+    offsets = np.zeros(len(cells.sizes) + 1, dtype=np.int64)
+    np.cumsum(cells.sizes, out=offsets[1:])
+    rising = np.ones(len(ids) + 1, dtype=np.bool_)  # before each cell: whether another basket or a greater id follows
+    np.greater(ids[1:], ids[:-1], out=rising[1:-1])
+    rising[offsets] = True
+    if rising.all():
+        return Baskets(catalogue, offsets, ids.astype(np.int64, copy=False))
+    return assemble(cells.rows, ids, len(cells.sizes), catalogue, repeats, cells.origin)
+
+
+def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
+    found, ids = resolve(cells, catalogue)
+    return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
+
+
+def _refuse_repeats(rows: NDArray[np.int64], origin: Origin) -> None:
+    told = origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
+    raise BasketError(
+        f"{origin.place(int(rows[0]))} repeats an item{told}; a basket holds an item once; count them once with "
+        "repeats='merge' (--repeats merge)"
+    )
+
+
+# ---- sets and lists
+
+
+def _cells_of_sets(baskets: Iterable[object]) -> Cells:
+    return cells_of_names(_names_of(basket, row) for row, basket in enumerate(baskets))
+
+
+def _names_of(basket: object, row: int) -> list[str]:
+    if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
+        raise TypeError(
+            f"{BASKETS.place(row)} must be a set or list of items, got a {type(basket).__name__}; "
+            "a single basket goes into a list: [basket]"
+        )
+    return [
+        name if type(name) is str else _name_of(name, f"{BASKETS.place(row)}, item {position}")
+        for position, name in enumerate(basket, 1)
+    ]
+
+
+def _name_of(item: object, where: str) -> str:
+    if isinstance(item, str):
+        return str(item)
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        return str(int(item))
+    raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")

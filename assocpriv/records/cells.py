@@ -1,0 +1,256 @@
+"""Items as a source holds them, before a catalogue numbers them: the steps that lists, tables and files share.
+
+This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
+Names lose the blanks around them, because a catalogue has none.
+"""
+
+import re
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
+_CHOICES = {
+    "layout": ("auto", "onehot", "long", "list"),
+    "unknown": ("error", "drop"),
+    "repeats": ("error", "merge"),
+    "empty": ("error", "keep"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """How errors speak of baskets.
+
+    Attributes:
+        word: what the source calls a basket.
+        before: number of baskets before these.
+        whole: whether these are all baskets of the source, so that totals can be told.
+    """
+
+    word: str = "basket"
+    before: int = 0
+    whole: bool = True
+
+    def place(self, row: int) -> str:
+        """Return how an error names a basket."""
+        return f"{self.word} {self.before + row + 1}"
+
+    def tally(self, totals: str) -> str:
+        """Return totals as a remark, if they can be told."""
+        return f" ({totals})" if self.whole else ""
+
+
+BASKETS = Origin()
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Cells:
+    """Items as a source holds them, before a catalogue numbers them, one basket after the other.
+
+    Attributes:
+        sizes: integers, shape (n_baskets,), number of cells of each basket.
+        codes: integers, shape (n_cells,), which of ``names`` each cell holds, −1 where it holds nothing.
+        names: item names, blanks around them allowed; None where the codes are themselves the names.
+        origin: how an error names a basket.
+    """
+
+    sizes: NDArray[Any]
+    codes: NDArray[Any]
+    names: Sequence[str] | None
+    origin: Origin = BASKETS
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The basket of each cell, int64 of shape (n_cells,)."""
+        return np.repeat(np.arange(len(self.sizes), dtype=np.int64), self.sizes)
+
+
+def cells_of_names(baskets: Iterable[Sequence[str]]) -> Cells:
+    """Return the cells of baskets that are given as lists of names.
+
+    >>> cells_of_names([["milk", "bread"], ["milk"]]).codes.tolist()
+    [0, 1, 0]
+    """
+    sizes, codes = array("q"), array("q")
+    index: dict[str, int] = {}
+    for names in baskets:
+        sizes.append(len(names))
+        codes.extend([index.setdefault(name, len(index)) for name in names])
+    return Cells(np.array(sizes), np.array(codes), list(index))
+
+
+def joined(parts: Iterable[Cells]) -> Cells:
+    """Return the cells of parts of one source that follow each other.
+
+    >>> joined([cells_of_names([["milk"]]), cells_of_names([["bread", "milk"]])]).codes.tolist()
+    [0, 1, 0]
+    """
+    index: dict[str, int] = {}
+    sizes: list[NDArray[Any]] = []
+    codes: list[NDArray[Any]] = []
+    numbered, origin = False, BASKETS
+    for part in parts:
+        if not sizes:
+            numbered, origin = part.names is None, replace(part.origin, whole=True)
+        sizes.append(part.sizes)
+        codes.append(part.codes if part.names is None else _renumbered(part.names, index)[part.codes])
+    if not sizes:
+        return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
+    return Cells(np.concatenate(sizes), np.concatenate(codes), None if numbered else list(index), origin)
+
+
+def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:
+    """Return each name's number in an index, which grows, and then −1, so that the code −1 keeps its meaning."""
+    return np.array([*(index.setdefault(name, len(index)) for name in names), -1], dtype=np.int32)
+
+
+def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the sizes of baskets, integers (n,), of which only some cells are kept, shape (n_cells,).
+
+    >>> kept_sizes(np.array([2, 0, 1]), np.array([True, False, True]))
+    array([1, 0, 1])
+    """
+    counted = np.zeros(len(kept) + 1, dtype=np.int64)
+    np.cumsum(kept, out=counted[1:])
+    left: NDArray[np.int64] = np.diff(counted[np.cumsum(sizes)], prepend=0)
+    return left
+
+
+def check_choices(**chosen: str) -> None:
+    """Check arguments that take one of a few words.
+
+    Raises:
+        BasketError: another word.
+    """
+    for name, value in chosen.items():
+        if value not in _CHOICES[name]:
+            raise BasketError(f"{name} must be one of {', '.join(_CHOICES[name])}")
+
+
+def item_place(cells: Cells, cell: int) -> str:
+    """Return how an error names a cell: its basket and its position there."""
+    ends = np.cumsum(cells.sizes)
+    row = int(np.searchsorted(ends, cell, side="right"))
+    return f"{cells.origin.place(row)}, item {cell + 1 - int(ends[row] - cells.sizes[row])}"
+
+
+def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[Any]]:
+    """Look every cell up in a catalogue, by name.
+
+    Args:
+        cells: the items.
+        catalogue: where to look; None derives a catalogue from the cells.
+        numbered: whether a derived catalogue is 0 … the largest where all names are numbers;
+            it always is, if it has room, where the codes are the names.
+
+    Returns:
+        The catalogue and the item ids, integers of shape (n_cells,), −1 for items it does not hold.
+
+    Raises:
+        BasketError: a cell without a name, a name that no catalogue can hold, or no names to derive a catalogue from.
+    """
+    _check_missing(cells)
+    if cells.names is None:
+        return _resolve_numbers(cells.codes, catalogue)
+    names = cells.names
+    if isinstance(names, Catalogue):
+        if catalogue is None:
+            return names, cells.codes
+    else:
+        names = [name.strip() for name in names]
+        _check_names(names, cells)
+    if catalogue is None:
+        catalogue = _derived(names, numbered)
+    return catalogue, _identify(names, catalogue)[cells.codes]
+
+
+def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
+    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them.
+
+    Raises:
+        BasketError: there are such cells and ``unknown`` is "error".
+    """
+    if ids.min(initial=0) >= 0:
+        return Cells(cells.sizes, ids, None, cells.origin)
+    known = ids >= 0
+    if unknown == "error":
+        strangers = np.flatnonzero(~known)
+        spread = len(np.unique(cells.rows[strangers]))
+        told = cells.origin.tally(f"{len(strangers):,} such items in {spread:,} baskets")
+        raise BasketError(
+            f"{item_place(cells, int(strangers[0]))} is not in the catalogue{told}; every item must be; check the "
+            "format, separator and header, or leave such items out with unknown='drop' (--unknown drop)"
+        )
+    return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
+
+
+def _check_missing(cells: Cells) -> None:
+    if cells.codes.min(initial=0) >= 0:
+        return
+    missing = np.flatnonzero(cells.codes < 0)
+    told = cells.origin.tally(f"{len(missing):,} such items")
+    raise BasketError(f"{item_place(cells, int(missing[0]))} is missing{told}; correct the data")
+
+
+def _check_names(names: Sequence[str], cells: Cells) -> None:
+    bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+    if not bad.any():
+        return
+    worst = np.flatnonzero(bad[cells.codes])
+    if len(worst):
+        told = cells.origin.tally(f"{len(worst):,} such items")
+        raise BasketError(
+            f"{item_place(cells, int(worst[0]))} is empty or has control characters{told}; names must be plain text; "
+            "correct the data"
+        )
+
+
+def _decimal(name: str) -> int:
+    """Return the number that a name is the usual decimal of, or −1; MAX_ITEMS and above may give −1."""
+    return int(name) if _DECIMAL.fullmatch(name) else -1
+
+
+def _derived(names: Sequence[str], numbered: bool) -> Catalogue:
+    if not names:
+        raise BasketError(
+            "there is no item to make a catalogue of; at least one basket must have one, unless catalogue= says what "
+            "items there are"
+        )
+    numbers = [_decimal(name) for name in names] if numbered else [-1]
+    if min(numbers) >= 0 and max(numbers) < MAX_ITEMS:
+        return Catalogue.numbered(max(numbers) + 1)
+    distinct = sorted(set(names))
+    if len(distinct) > MAX_ITEMS:
+        raise BasketError(f"a catalogue holds at most {MAX_ITEMS:,} items, got {len(distinct):,}; merge rare ones")
+    return Catalogue(distinct)
+
+
+def _identify(names: Sequence[str], catalogue: Catalogue) -> NDArray[np.int32]:
+    """Return each name's item id, −1 for names that the catalogue does not hold."""
+    if catalogue.is_numbered:
+        numbers = np.fromiter(map(_decimal, names), np.int32, len(names))
+        return np.where(numbers < len(catalogue), numbers, -1)
+    index = catalogue.index_of
+    return np.fromiter((index.get(name, -1) for name in names), np.int32, len(names))
+
+
+def _resolve_numbers(values: NDArray[Any], catalogue: Catalogue | None) -> tuple[Catalogue, NDArray[Any]]:
+    largest = int(values.max(initial=-1))
+    if catalogue is None and 0 <= largest < MAX_ITEMS:
+        return Catalogue.numbered(largest + 1), values
+    if catalogue is not None and catalogue.is_numbered:
+        return catalogue, values if largest < len(catalogue) else np.where(values < len(catalogue), values, -1)
+    distinct, codes = np.unique(values, return_inverse=True)
+    names = [str(value) for value in distinct.tolist()]
+    if catalogue is None:
+        catalogue = _derived(names, numbered=True)
+    return catalogue, _identify(names, catalogue)[codes]

@@ -1,0 +1,1 @@
+"""Supports that some list of transactions can have."""

@@ -1,0 +1,1 @@
+"""Counting itemsets in reports."""

@@ -1,0 +1,179 @@
+"""Counting, and nothing else: how many reports show all the items of an itemset.
+
+A backend returns integers; what they mean for supports is decided in apriori.py and estimate.py, so counts
+split over machines add up to the same result. The local backend here goes over the reports part by part,
+expanding only the items asked for, while the next parts are read.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.machine import cores, default_memory
+from assocpriv.core.parallel import add_up
+from assocpriv.plans.baskets.codes import WORD_BITS
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.server.counting.bitmaps import ItemTables, Rows, SupersetCounter, plane_count, planes_of
+
+Progress = Callable[[str, int, int], None]
+_LEAST_PART = 1 << 12
+_MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
+
+
+class CountingBackend(Protocol):
+    """Counts itemsets over one collection."""
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports N."""
+
+    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports showing all items of each itemset.
+
+        Args:
+            itemsets: item ids, int64 (candidates, k), k ≥ 1, each row increasing, rows in lexicographic order.
+
+        Returns:
+            int64 of shape (candidates,).
+        """
+
+
+class Packed(Protocol):
+    """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan all of them were made with."""
+
+    def __len__(self) -> int: ...
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes)."""
+
+
+class _Part(NamedTuple):
+    """Some reports as bit planes, or as bitmaps of items."""
+
+    n_reports: int
+    rows: Rows
+
+
+class LocalCounter:
+    """Counts on this machine's cores, holding about ``memory_bytes`` of reports and bitmaps at a time.
+
+    Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
+    items that itemsets are made of are kept, if these fit: with Apriori no larger itemset has other items. Otherwise
+    every call reads the reports again.
+
+    Args:
+        reports: the collection.
+        memory_bytes: a quarter of the free memory by default.
+        progress: called with (what is done, reports done, reports).
+    """
+
+    def __init__(self, reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
+        self._reports = reports
+        self._memory_bytes = default_memory() if memory_bytes is None else memory_bytes
+        self._progress = progress
+        self._planes: list[_Part] = []
+        self._rows: list[_Part] = []
+        self._row_items = np.empty(0, dtype=np.int64)
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports N."""
+        return len(self._reports)
+
+    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the number of reports showing all items of each itemset (see :class:`CountingBackend`)."""
+        items = np.unique(itemsets)
+        what = f"counting itemsets of {itemsets.shape[1]}"
+        if self._rows and np.isin(items, self._row_items).all():
+            supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
+            return add_up(
+                lambda part, counts: supersets.count(part.rows, counts), self._rows, len(itemsets), self._teller(what)
+            )
+        if itemsets.shape[1] == 1:
+            return self._count_items(items, what)[np.searchsorted(items, itemsets[:, 0])]
+        return self._count_itemsets(items, itemsets, what)
+
+    def _count_items(self, items: NDArray[np.int64], what: str) -> NDArray[np.int64]:
+        tables = ItemTables(self._reports.plan, items)
+
+        def count(part: _Part, counts: NDArray[np.int64]) -> None:
+            tables.count(part.rows, part.n_reports, counts)
+
+        return self._add_up_planes(count, 0, what, len(items))
+
+    def _count_itemsets(self, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str) -> NDArray[np.int64]:
+        tables = ItemTables(self._reports.plan, items)
+        supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
+        keep, kept = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
+
+        def count(part: _Part, counts: NDArray[np.int64]) -> None:
+            rows = tables.rows(part.rows, part.n_reports)
+            supersets.count(rows, counts)
+            if keep:
+                kept.append(_Part(part.n_reports, rows))
+
+        self._rows = []
+        counts = self._add_up_planes(count, len(items), what, len(itemsets))
+        self._rows, self._row_items = kept, items
+        return counts
+
+    def _fits(self, n_rows: int) -> bool:
+        """Tell whether bitmaps of so many rows over all reports take at most half of the memory."""
+        return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
+
+    def _add_up_planes(
+        self, count: Callable[[_Part, NDArray[np.int64]], None], n_rows: int, what: str, n_counts: int
+    ) -> NDArray[np.int64]:
+        """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
+        size = part_size(self.n_reports, n_rows + plane_count(self._reports.plan), self._memory_bytes)
+        if self._planes:
+            return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
+        keep, kept = self._fits(plane_count(self._reports.plan)), []
+
+        def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
+            part = _Part(read[0], planes_of(read[1], self._reports.plan))
+            count(part, counts)
+            if keep:
+                kept.append(part)
+
+        read = ((len(packed), packed) for packed in self._reports.batches(size))
+        counts = add_up(count_packed, read, n_counts, self._teller(what))
+        self._planes = kept
+        return counts
+
+    def _teller(self, what: str) -> Callable[[tuple[int, Any]], None]:
+        """Return what is called with each part that is done, its number of reports first."""
+        done = 0
+
+        def tell(part: tuple[int, Any]) -> None:
+            nonlocal done
+            done += part[0]
+            if self._progress:
+                self._progress(what, done, self.n_reports)
+
+        return tell
+
+
+def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
+    """Cut planes into parts of about ``size`` reports, whole blocks."""
+    for n_reports, planes in parts:
+        block = planes.shape[2] * WORD_BITS
+        step = max(1, size // block)
+        for first in range(0, len(planes), step):
+            yield _Part(min(step * block, n_reports - first * block), planes[first : first + step])
+
+
+def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
+    """Return how many of ``n_total`` transactions to take at a time.
+
+    Few enough for every core to have some, and for ``n_rows`` bitmaps of those at work to take a quarter of the memory.
+    """
+    fitting = memory_bytes // (8 * cores()) * 8 // max(n_rows, 1)  # a part waits while one is counted
+    wanted = min(_MOST_PART, fitting, n_total // (2 * cores()))
+    return max(1, wanted // _LEAST_PART) * _LEAST_PART

@@ -1,0 +1,210 @@
+"""Bitmaps: who shows which item. Checks and allocates for the kernels.
+
+A bitmap lies in blocks of a few thousand transactions, uint64 (blocks, rows, words): row i of a block holds one item
+over its transactions, so that the rows counted together stand together in cache. Transaction t is bit t mod 64 of
+word t div 64, counted through the blocks; bits beyond the last transaction are 0.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.machine import cache_bytes
+from assocpriv.core.ranking import binomial_words
+from assocpriv.plans.baskets.codes import WORD_BITS, Field, item_columns
+from assocpriv.plans.baskets.plan import Plan
+
+Rows = NDArray[np.uint64]
+_LINE_BITS = 64 * 8  # of a cache
+_COLUMNS_AT_ONCE = 1 << 14
+
+
+def block_words() -> int:
+    """Return the most words of a block's row, a power of two: the eight rows that a tile reads fit the first cache."""
+    return 1 << max(5, (cache_bytes()[0] // (8 * 8)).bit_length() - 1)
+
+
+def empty_rows(n_rows: int, n_bits: int) -> Rows:
+    """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
+    from assocpriv.core.kernels import LANES
+
+    n_lanes = -(-n_bits // (WORD_BITS * LANES))
+    n_blocks = -(-n_lanes * LANES // block_words())
+    # blocks of about the same size, so that little of the last one is empty
+    return _aligned((n_blocks, n_rows, -(-n_lanes // n_blocks) * LANES if n_blocks else 0))
+
+
+def _aligned(shape: tuple[int, int, int]) -> Rows:
+    size = shape[0] * shape[1] * shape[2]
+    room = np.empty(size + _LINE_BITS // WORD_BITS, dtype=np.uint64)
+    start = -room.ctypes.data // 8 % (_LINE_BITS // WORD_BITS)
+    return room[start : start + size].reshape(shape)
+
+
+def report_planes(packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
+    from assocpriv.core.kernels import transpose_reports
+
+    planes = empty_rows(8 * packed.shape[1], len(packed))
+    transpose_reports(np.ascontiguousarray(packed), planes)
+    return planes
+
+
+def plane_count(plan: Plan) -> int:
+    """Return how many planes :func:`planes_of` makes of a plan's reports."""
+    return plan.padded_items if plan.kind == "fixed-size" else 8 * plan.report_bytes
+
+
+def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
+    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones.
+
+    These are the bitmaps of the reports' bits; of reports of a fixed size, which are ranks of sets, those of all items.
+    """
+    if plan.kind != "fixed-size":
+        return report_planes(packed)
+    from assocpriv.core.kernels import unrank_reports
+
+    binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
+    octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
+    octets[:, : packed.shape[1]] = packed
+    planes = empty_rows(plan.padded_items, len(packed))
+    unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, planes)
+    return planes
+
+
+class ItemTables:
+    """Some items' columns in the form that the kernels expand seeds by; made once for any number of batches.
+
+    Args:
+        plan: the plan of the reports.
+        items: item ids, int64 (items,).
+    """
+
+    def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
+        self._items = items
+        self._is_seeded = plan.generator.kind != "none"
+        self._n_planes = plane_count(plan)
+        if self._is_seeded:
+            self._num = plan.independent.insert_num
+            r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
+            self._group_bits = _group_bits(self._n_planes, len(items) * r)
+            parts = [
+                _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)
+                for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
+            ]
+            self._entries = np.concatenate(parts)
+
+    def rows(self, planes: Rows, n_reports: int) -> Rows:
+        """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
+        from assocpriv.core.kernels import expand_items
+
+        assert planes.shape[1] == self._n_planes
+        rows = _aligned((planes.shape[0], len(self._items), planes.shape[2]))
+        if self._is_seeded:
+            expand_items(planes, self._entries, self._num, n_reports, self._group_bits, rows)
+        else:
+            np.take(planes, self._items, axis=1, out=rows, mode="clip")  # another mode would copy them twice
+        return rows
+
+    def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
+        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
+        from assocpriv.core.kernels import count_items
+
+        assert planes.shape[1] == self._n_planes
+        if self._is_seeded:
+            count_items(planes, self._entries, self._num, n_reports, self._group_bits, counts)
+        else:
+            counts += np.bitwise_count(planes).sum(axis=(0, 2), dtype=np.int64)[self._items]
+
+
+def _group_bits(n_bits: int, n_columns: int) -> int:
+    """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
+    from assocpriv.core.kernels import LANES
+
+    room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
+    choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
+    fitting = [(groups * ((1 << bits) + n_columns), bits) for groups, bits in choices if groups << bits <= room]
+    return min(fitting)[1] if fitting else 4
+
+
+def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArray[np.uint16]:
+    """Return the table lines whose XOR is each column's product, uint16 (items, r, groups); columns (items, r, w)."""
+    n_groups = -(-n_bits // group_bits)
+    entries = np.empty((*columns.shape[:2], n_groups), dtype=np.uint16)
+    for group in range(n_groups):
+        word, shift = divmod(group * group_bits, WORD_BITS)
+        masks = columns[:, :, word] >> np.uint64(shift)
+        if shift + group_bits > WORD_BITS and word + 1 < columns.shape[2]:
+            masks |= columns[:, :, word + 1] << np.uint64(WORD_BITS - shift)
+        entries[:, :, group] = (masks & np.uint64((1 << group_bits) - 1)) + np.uint64(group << group_bits)
+    return entries
+
+
+def report_rows(packed: NDArray[np.uint8], plan: Plan, items: NDArray[np.int64]) -> Rows:
+    """Expand some items of packed reports, uint8 (n, report_bytes), into bitmaps (blocks, items, words)."""
+    return ItemTables(plan, items).rows(planes_of(packed, plan), len(packed))
+
+
+def transaction_rows(
+    offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
+) -> Rows:
+    """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
+    from assocpriv.core.kernels import fill_rows
+
+    row_of_item = np.full(n_items, -1, dtype=np.int64)
+    row_of_item[items] = np.arange(len(items))
+    rows = empty_rows(len(items), len(offsets) - 1)
+    rows[:] = 0
+    fill_rows(offsets, flat, row_of_item, rows)
+    return rows
+
+
+class SupersetCounter:
+    """Counts, in bitmaps, the transactions that show all items of each itemset; made once for any number of batches.
+
+    Args:
+        itemsets: row numbers, int64 (candidates, k), k ≥ 1, each row increasing; fastest in lexicographic order.
+        n_rows: number of rows.
+    """
+
+    def __init__(self, itemsets: NDArray[np.int64], n_rows: int) -> None:
+        assert itemsets.size == 0 or (itemsets.min() >= 0 and itemsets.max() < n_rows)
+        self._all_pairs = _are_all_pairs(itemsets, n_rows)
+        if not self._all_pairs:
+            self._itemsets = np.ascontiguousarray(itemsets)
+            self._shared = _shared_with_previous(self._itemsets)
+
+    def count(self, rows: Rows, counts: NDArray[np.int64]) -> None:
+        """Add to counts, int64 (candidates,)."""
+        from assocpriv.core.kernels import count_pairs, count_supersets
+
+        if self._all_pairs:
+            # two panels of rows, as they are counted against each other, take half of the second cache
+            count_pairs(rows, max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4), counts)
+        else:
+            count_supersets(rows, self._itemsets, self._shared, counts)
+
+
+def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Count, for each set of rows of bitmaps, the bits set in all of them, int64 (candidates,)."""
+    counts = np.zeros(len(itemsets), dtype=np.int64)
+    SupersetCounter(itemsets, rows.shape[1]).count(rows, counts)
+    return counts
+
+
+def _are_all_pairs(itemsets: NDArray[np.int64], n_rows: int) -> bool:
+    """Tell whether the itemsets are the pairs 01, 02, … of all rows, as the second level of mining asks for."""
+    if itemsets.shape[1] != 2 or n_rows < 2 or len(itemsets) != n_rows * (n_rows - 1) // 2:
+        return False
+    # as many as there are, each increasing, none twice: there is only one such list in lexicographic order
+    numbers = itemsets[:, 0] * n_rows + itemsets[:, 1]
+    return bool((itemsets[:, 0] < itemsets[:, 1]).all() and (numbers[1:] > numbers[:-1]).all())
+
+
+def _shared_with_previous(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many leading items each itemset shares with the one before, int64 (candidates,)."""
+    shared = np.zeros(len(itemsets), dtype=np.int64)
+    same = np.ones(max(len(itemsets) - 1, 0), dtype=np.bool_)
+    for column in itemsets.T:
+        same &= column[1:] == column[:-1]
+        shared[1:] += same
+    return shared

@@ -1,0 +1,1 @@
+"""Reports that honest people cannot have sent."""

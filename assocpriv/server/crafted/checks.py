@@ -1,0 +1,365 @@
+"""Which collections of reports no honest people could have sent, whatever their baskets.
+
+Sees reports only. How far crafted reports move estimates is in server/crafted/influence.py. What every padded
+transaction has in common: it holds exactly M of the n items (dummies included), and given the transactions reports are
+independent. So for every data set:
+
+1. *Totals.* A transaction holds C(M, k) itemsets of k items, so the estimates of all of them add up to that. A report
+   showing W of n items adds g_k(W) = Σ_x C(W, x) C(n−W, k−x) q[x], and E g_k(W) = C(M, k): k = 1 tests the mean of W,
+   k = 2 its variance. Var g_k is that of independent insertion where any M + 2k items are independent, and otherwise at
+   most (max g_k − E)(E − min g_k) (Bhatia and Davis). Void for reports of a fixed size, where W = ℓ.
+2. *Repeats.* Reports repeat each other no more often than the likeliest one's probability allows
+(server/crafted/repeats.py).
+3. *Partial supports.* s_l, the share of transactions holding exactly l of A's items, is not negative. A report showing
+   l' of them adds Y_l(l') = Σ_b (−1)^(b−l) C(b, l) Σ_x C(l', x) C(k−l', b−x) q_b[x] to N·ŝ_l: row l of P⁻¹, written
+   with the q_b of itemsets of b items. Its variance is at most the largest over what a transaction may hold.
+
+P-values are upper bounds for any N, without approximations (of 1 and 3 by Bernstein's inequality). A test flags below
+its share of one false-alarm rate for all tests together.
+
+**What no test sees.** False baskets that are honestly randomized: they are data. Nor crafted reports that, mixed with
+the honest ones, look like the reports of some baskets: at ρ = 1/2 with the likelier reports keeping all M items,
+reports that always show A look like baskets holding A, of max q times as many people. A clean check proves nothing.
+
+Source: Boucheron, Lugosi, Massart, Concentration Inequalities, 2013, chapter 2 (Bernstein); the rest is ours.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.machine import default_memory
+from assocpriv.core.parallel import add_up
+from assocpriv.files.reports import Reports
+from assocpriv.plans.baskets.operator import AnyOperator
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
+from assocpriv.server.counting.backend import Packed, Progress, part_size
+from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
+from assocpriv.server.crafted.repeats import likeliest_report, log_copies_chance, log_tail, repeated_reports
+from assocpriv.server.estimates.supports import partial_counts
+from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.itemsets.mining import collections_of, names_of
+
+FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's baskets
+_LEAST_P = 1e-300
+MOST_PAIRS = 1_000_000  # above, pairs are tested only where they are named
+_LARGEST_TOTAL = 2
+
+
+def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
+    """Return P⁻¹ for itemsets of k items: [l][l'] is what a report showing l' of them adds to N·ŝ_l.
+
+    Raises:
+        EstimateError: nothing can be learned about itemsets of some size up to k.
+    """
+    model = SupportModel.of(operator)
+    rows = [(Fraction(1),), *(model.row(b) for b in range(1, k + 1))]
+    subsets = [
+        [
+            sum((comb(shown, x) * comb(k - shown, b - x) * rows[b][x] for x in range(b + 1)), Fraction(0))
+            for shown in range(k + 1)
+        ]
+        for b in range(k + 1)
+    ]
+    return [
+        [
+            sum(((-1) ** (b - held) * comb(b, held) * subsets[b][shown] for b in range(held, k + 1)), Fraction(0))
+            for shown in range(k + 1)
+        ]
+        for held in range(k + 1)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class CraftedTest:
+    """One test of whether honest people could have sent these reports.
+
+    Attributes:
+        name: what is tested.
+        said: what was seen, and what it should be.
+        p_value: at most this is the chance of something so extreme from honest people, whatever their baskets.
+        flagged: whether that is below the test's share of the false-alarm rate.
+    """
+
+    name: str
+    said: str
+    p_value: float
+    flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CraftedCheck:
+    """What all tests say.
+
+    Attributes:
+        tests: one by one.
+        level: the chance of any flag, were all people honest, is at most this.
+    """
+
+    tests: tuple[CraftedTest, ...]
+    level: float
+
+    @property
+    def flagged(self) -> bool:
+        """Tell whether any test flags."""
+        return any(test.flagged for test in self.tests)
+
+
+_Seen = tuple[str, str, float]  # name, what was seen, logarithm of the p-value
+
+
+def check_reports(
+    reports: Reports,
+    itemsets: Sequence[NDArray[np.int64]] = (),
+    *,
+    level: float = FALSE_ALARM,
+    memory_bytes: int | None = None,
+    progress: Progress | None = None,
+) -> CraftedCheck:
+    """Test whether honest people could have sent these reports, whatever their baskets.
+
+    Totals, repeats, and the partial supports of all single items (dummies included), of all pairs if there are at most
+    10^6 of them and the plan is made for pairs, and of larger itemsets that are named. All itemsets of a size count as
+    tested, so they may be named after looking at the reports.
+
+    Args:
+        reports: the collection.
+        itemsets: further itemsets by item id, int64 (itemsets, k) each, every row increasing, k ≤ the plan's
+            ``itemset_size``.
+        level: the false-alarm rate of all tests together, in (0, 1).
+        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
+        progress: called with (what is done, reports done, reports).
+
+    Raises:
+        EstimateError: there are no reports, the level is no probability, or an itemset is not one of the plan's.
+    """
+    if not len(reports):
+        raise EstimateError("there are no reports to check; collect some first")
+    if not 0 < level < 1:
+        raise EstimateError(f"level must lie between 0 and 1, got {level:g}; it is a false-alarm rate such as 0.001")
+    _check_itemsets(itemsets, reports.plan)
+    memory = default_memory() if memory_bytes is None else memory_bytes
+    seen: list[_Seen] = []
+    planned = 0
+    for group in reports.groups():
+        if not len(group):
+            continue
+        of = f", baskets of {group.plan.transaction_size}" if reports.plan.sizes == IN_CLEAR else ""
+        found = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
+        seen += [(name + of, said, log_p) for name, said, log_p in found]
+        planned += (
+            _LARGEST_TOTAL + 2 + group.plan.itemset_size
+        )  # also those not made: what is named may follow the data
+    limit = math.log(level / planned)
+    return CraftedCheck(
+        tuple(CraftedTest(name, said, _p_value(log_p), log_p <= limit) for name, said, log_p in seen), level
+    )
+
+
+def _p_value(log_p: float) -> float:
+    """Return a bound of a chance; one that no float can tell from 0 is not called 0."""
+    return max(math.exp(min(0.0, log_p)), _LEAST_P)
+
+
+def _check_itemsets(itemsets: Sequence[NDArray[np.int64]], plan: Plan) -> None:
+    for rows in itemsets:
+        if rows.ndim != 2 or not 1 <= rows.shape[1] <= plan.itemset_size:
+            raise EstimateError(f"itemsets must be arrays of shape (itemsets, k) with k in 1..{plan.itemset_size}")
+        if rows.size and (rows.min() < 0 or rows.max() >= plan.n_items or (np.diff(rows, axis=1) <= 0).any()):
+            raise EstimateError("each itemset must be a row of increasing item ids of the plan's catalogue")
+
+
+def _bernstein(excess: float, variance: float, bound: float, n_reports: int) -> float:
+    """Return the logarithm of a bound of P(the mean of N independent terms is ``excess`` above its own mean).
+
+    Args:
+        excess: of the mean.
+        variance: of a term, at most.
+        bound: how far a term is above its mean, at most.
+        n_reports: N.
+    """
+    return -n_reports * excess**2 / (2 * (variance + bound * excess / 3)) if excess > 0 else 0.0
+
+
+# ---- totals
+
+
+def _totals(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
+    plan = reports.plan
+    sizes = range(1, min(_LARGEST_TOTAL, plan.itemset_size) + 1)
+    if plan.kind == "fixed-size":
+        return
+    weights = weight_counts(reports, memory_bytes)
+    for k in sizes:
+        try:
+            values, variance = total_law(plan, k)
+        except EstimateError:
+            continue
+        expected, mean = comb(plan.transaction_size, k), float(weights @ values) / len(reports)
+        bound = float(np.abs(values - expected).max())
+        log_p = math.log(2) + _bernstein(abs(mean - expected), variance, bound, len(reports))
+        error, what = math.sqrt(variance / len(reports)), "items" if k == 1 else "pairs"
+        said = f"an average basket would hold {mean:,.4g} {what} (± {error:,.2g}), {expected} in truth"
+        yield ("number of items shown", "its variance")[k - 1], said, log_p
+
+
+def weight_counts(reports: Packed, memory_bytes: int) -> NDArray[np.int64]:
+    """Return how many reports show 0 … n items, dummies included, int64 (n + 1,)."""
+    n_items = reports.plan.padded_items
+    tables = ItemTables(reports.plan, np.arange(n_items, dtype=np.int64))
+
+    def count(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
+        shown = items_shown(tables.rows(planes_of(packed, reports.plan), len(packed)), len(packed))
+        counts += np.bincount(shown, minlength=n_items + 1)
+
+    return add_up(count, reports.batches(part_size(len(reports), 3 * n_items, memory_bytes)), n_items + 1)
+
+
+def items_shown(rows: Rows, n_reports: int) -> NDArray[np.int64]:
+    """Return how many items each report shows, int64 (n_reports,), from bitmaps (blocks, items, words).
+
+    Bits of 64 reports are added at once: planes hold the digits of partial sums, which are added two by two.
+    """
+    planes = [rows]
+    while planes[0].shape[1] > 1:
+        half, odd = divmod(planes[0].shape[1], 2)
+        carry, sums = np.zeros_like(planes[0][:, :half]), []
+        for plane in planes:
+            left, right = plane[:, :half], plane[:, half : 2 * half]
+            differ = left ^ right
+            sums.append(differ ^ carry)
+            carry = left & right | differ & carry
+        sums.append(carry)
+        if odd:  # the last waits for the next turn
+            last = [plane[:, -1:] for plane in planes]
+            sums = [np.concatenate(pair, axis=1) for pair in zip(sums, [*last, np.zeros_like(last[0])], strict=True)]
+        planes = sums
+    total = np.zeros(n_reports, dtype=np.int64)
+    for digit, plane in enumerate(planes):
+        octets = np.ascontiguousarray(plane.astype("<u8", copy=False)).view(np.uint8).ravel()
+        total += np.unpackbits(octets, count=n_reports, bitorder="little").astype(np.int64) << digit
+    return total
+
+
+def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
+    """Return g_k(W) for W = 0 … n, float64 (n + 1,), and a bound of its variance, whatever the basket.
+
+    Args:
+        plan: of the kind select-a-size with hidden sizes.
+        k: size of itemsets, at most the plan's ``itemset_size``.
+
+    Raises:
+        EstimateError: nothing can be learned about itemsets of k items.
+    """
+    operator, n, m = plan.independent, plan.padded_items, plan.transaction_size
+    row, expected = SupportModel.of(operator).row(k), comb(m, k)
+    scale = math.lcm(*(value.denominator for value in row))  # whole numbers are faster
+    whole = [int(value * scale) for value in row]
+    values = np.array([sum(comb(w, x) * comb(n - w, k - x) * whole[x] for x in range(k + 1)) / scale
+                       for w in range(n + 1)])  # fmt: skip
+    if plan.generator.kind != "none" and plan.generator.independent_items(operator.insert_bits) < min(m + 2 * k, n):
+        return values, float((values.max() - expected) * (expected - values.min()))
+    from scipy.stats import binom
+
+    kept = np.array([float(p) for p in operator.size_distribution])
+    law = np.convolve(kept, binom.pmf(np.arange(n - m + 1), n - m, float(operator.default_probability)))
+    return values, float(law @ (values - expected) ** 2)
+
+
+# ---- repeats
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
+    n, p = len(reports), float(likeliest_report(reports.plan))
+    repeats, most = repeated_reports(reports, memory_bytes)
+    expected = n * (n - 1) / 2 * p
+    told = _rounded(min(expected, n - 1))
+    yield (
+        "repeated reports",
+        f"{repeats:,} reports repeat an earlier one; of honest ones at most {told} on average",
+        log_tail(repeats, expected),
+    )
+    yield (
+        "copies of one report",
+        f"one report came {most:,} time{'s' * (most != 1)}",
+        log_copies_chance(reports.plan, n, most),
+    )
+
+
+# ---- partial supports
+
+
+def _negatives(
+    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+) -> Iterator[_Seen]:
+    plan = reports.plan
+    for rows, sums in _counted(reports, itemsets, memory_bytes, progress):
+        try:
+            added = partial_support_rows(plan.operator, rows.shape[1])
+        except EstimateError:  # the plan tells nothing of this size
+            continue
+        yield _least_likely(plan, added, rows, sums)
+
+
+def _counted(
+    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
+    plan = reports.plan
+    collection = collections_of([reports], memory_bytes=memory_bytes, progress=progress)
+    counter, done = collection[0][0], 1
+    items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
+    shown = counter.count(items)
+    yield items, np.column_stack([np.full(len(items), len(reports)), shown])
+    if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
+        done, (left, right) = 2, np.triu_indices(plan.n_items, 1)
+        pairs = np.column_stack([left, right])
+        yield (
+            pairs,
+            np.column_stack([np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]),
+        )
+    for k in range(done + 1, plan.itemset_size + 1):
+        named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
+        if named:
+            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums[:, 0]
+
+
+def _least_likely(
+    plan: Plan, added: list[list[Fraction]], itemsets: NDArray[np.int64], sums: NDArray[np.int64]
+) -> _Seen:
+    """Find the partial support that is the least likely to be so negative."""
+    k, n_reports = itemsets.shape[1], int(sums[0, 0])
+    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports
+    least = estimates.min(axis=0).tolist()
+    worst = [_worst_case(plan.operator, added[held], held) for held in range(k + 1)]
+    logs = [_bernstein(-low, *bounds, n_reports) for low, bounds in zip(least, worst, strict=True)]
+    held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
+    place = int(np.argmin(estimates[:, held]))
+    real = [int(item) for item in itemsets[place] if item < plan.n_items]
+    names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
+    holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"
+    said = f"{least[held]:.3%} of the baskets would {holding} {names}"
+    tested = (comb(plan.n_items, k) if k > 1 else plan.padded_items) * (k + 1)
+    return f"shares of baskets holding 0 … {k} of {k} items", said, math.log(tested) + logs[held]
+
+
+def _worst_case(operator: AnyOperator, added: Sequence[Fraction], held: int) -> tuple[float, float]:
+    """Return, over all baskets, the largest variance of a report's part in ŝ_l, and the furthest below its mean."""
+    k = len(added) - 1
+    matrix = transition_matrix(operator, k)
+    variances = [
+        sum((matrix[to][inside] * value**2 for to, value in enumerate(added)), Fraction(0)) - int(inside == held)
+        for inside in range(k + 1)
+    ]
+    return float(max(variances)), float(1 - min(added))

@@ -1,0 +1,73 @@
+"""How far people who lie can move estimates: the price of protection that nobody can look behind.
+
+Sees plans only. A report cannot be checked, and a crafted one weighs more than an honest one. With q the values that a
+report can add to N·ŝ of an itemset of k items (plans/baskets/transition.py):
+
+    one report replaced      moves ŝ by at most (max q − min q) / N
+    one report added         by (q_l − ŝ) / (N + 1)
+    a share f replaced       by f·(q_l − s) on average, s the support among the people replaced
+
+With sizes in clear a liar also chooses the group, so max and min go over all groups' q. Somebody who may send R reports
+moves R times as much. An *honest* liar, who randomizes a false basket as the plan says, moves ŝ by at most 1/N on
+average, so max q is what crafting gains over that.
+
+**How many targets one report hits.** With a code an item is present where r linear functions of the seed, read as a
+number, are below a. Any ``Generator.independent_items(r)`` items can be given any pattern; and as the functions have no
+constant term, the seed 0 shows *all* items. So does a report of ones without a code. A report of a fixed size shows ℓ.
+Items whose functions have rank h are all shown by at least 2^(s−h) of the 2^s seeds, so that crafted reports of some
+targets need not be copies of each other.
+
+What crafted reports can be found by is in server/crafted/checks.py.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """How far crafted reports move the estimate of an itemset of one size.
+
+    Attributes:
+        least: min q, over all groups, exactly.
+        largest: max q.
+    """
+
+    least: Fraction
+    largest: Fraction
+
+    def of_one(self, n_reports: int) -> Fraction:
+        """Return the largest change, up or down, by replacing one of N reports."""
+        return (self.largest - self.least) / n_reports
+
+    def of_share(self, share: Fraction, support: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
+        """Return the average changes, down and up, by crafting a share of the reports.
+
+        Args:
+            share: f, of all reports.
+            support: of the itemset among those whose reports are replaced.
+
+        >>> Influence(Fraction(-1), Fraction(3)).of_share(Fraction(1, 100), Fraction(1, 4))
+        (Fraction(-1, 80), Fraction(11, 400))
+        """
+        return share * (self.least - support), share * (self.largest - support)
+
+
+def influence_of(plan: Plan, k: int) -> Influence | None:
+    """Return how far crafted reports move estimates of itemsets of k items; None if none of this size is estimated."""
+    if k > plan.transaction_size:
+        return None
+    try:
+        values = [value for group in plan.groups for value in SupportModel.of(group.operator).row(k)]
+    except EstimateError:
+        return None
+    return Influence(min(values), max(values))
+
+
+def most_targets(plan: Plan) -> int:
+    """Return how many real items one crafted report can show at once."""
+    return min(plan.n_items, plan.fixed.report_size) if plan.kind == "fixed-size" else plan.n_items

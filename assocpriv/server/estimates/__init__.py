@@ -1,0 +1,1 @@
+"""From counts to supports, their errors, intervals and tests."""

@@ -1,0 +1,106 @@
+"""Intervals of estimated supports: score intervals where few reports decide, normal ones where these agree.
+
+Sees counts of reports only. The interval ŝ ± zσ̂ takes ŝ for normal. T = N·ŝ is a sum of values of q, so one report
+changes it by no more than 2·max|q|, and in standard errors of T that is twice
+
+    J = max|q| / (N·σ̂)
+
+|skewness of T| ≤ 2J, and the ends of score intervals (tails.py) and normal ones differ by about (2z² + 1)/6 times the
+skewness, in standard errors, plus half a step of T, again at most J. At J = 0.01 a 95% interval's ends are off by 0.04
+standard errors at most, usually by half of that, and its two sides miss in 2.5 ± 0.25% of cases. J² is about one over
+the number of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score
+intervals are taken.
+
+Both are cut to what a support can be: from 0 to the share of transactions that are large enough to hold k items. An
+estimate outside lies outside of its interval.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.server.estimates.supports import Group, SupportEstimates, normal_quantile, partial_counts
+from assocpriv.server.estimates.tails import Observed, score_intervals
+
+NORMAL_UP_TO = 0.01  # J
+LONGER_BY = 0.25  # standard errors
+
+
+def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
+    """Return what the reports of each operator show of itemsets of one size, for tails.py.
+
+    Args:
+        sums: C_0 … C_k, int64 (itemsets, groups, k + 1).
+        groups: whose reports they are; those without reports, or of transactions smaller than k, say nothing.
+
+    Raises:
+        EstimateError: an operator says nothing about this size.
+    """
+    k = sums.shape[2] - 1
+    return [
+        Observed(
+            partial_counts(sums[:, column]),
+            np.array([[float(x) for x in row] for row in group.model.transition(k)]),
+            np.array([float(x) for x in group.model.row(k)]),
+        )
+        for column, group in enumerate(groups)
+        if group.n_reports and group.model.tells_of(k)
+    ]
+
+
+def support_intervals(
+    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
+) -> NDArray[np.float64]:
+    """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
+
+    Args:
+        sums: C_0 … C_k, int64 (itemsets, groups, k + 1).
+        estimates: the supports estimated from them; where they are NaN the interval is all that is possible.
+        groups: whose reports they are.
+        level: such as 0.95.
+        population: for the population the transactions were drawn from, else for those at hand.
+    """
+    z = normal_quantile(level)
+    return _ends(sums, estimates, groups, (level, z, NORMAL_UP_TO, 0.0), population=population)
+
+
+def wide_intervals(
+    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
+) -> NDArray[np.float64]:
+    """Return the ends of intervals as :func:`support_intervals`, for the high levels of many intervals together.
+
+    Far out in the tails J = 0.01 is too coarse. Normal intervals are made longer by what score intervals could be
+    longer, ((2z² + 1)/3 + 1)·J standard errors, while that is at most a quarter of one; else score intervals are taken.
+    """
+    z = normal_quantile(level)
+    bend = (2 * z * z + 1) / 3 + 1
+    return _ends(sums, estimates, groups, (level, z, LONGER_BY / bend, bend), population=population)
+
+
+def _ends(
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    reach_of: tuple[float, float, float, float],
+    *,
+    population: bool,
+) -> NDArray[np.float64]:
+    """Return the ends, given the level, its z, the J up to which normal ones are taken, and how much J makes longer."""
+    level, z, normal_up_to, bend = reach_of
+    n_reports, k = estimates.n_reports, sums.shape[2] - 1
+    largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
+    support = estimates.support.astype(np.float64)
+    ends = np.tile([0.0, largest], (len(support), 1))
+    if not len(support) or np.isnan(support).any():
+        return ends
+    error = estimates.std_error(population=population)
+    strata = strata_of(sums, groups)
+    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0) / n_reports
+    reach = z * error + bend * jump
+    ends = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
+    coarse = np.flatnonzero(jump > normal_up_to * error)
+    if len(coarse) and strata:
+        some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
+        ends[coarse] = score_intervals(some, n_reports, level, population=population)
+    return ends

@@ -1,0 +1,1 @@
+"""Frequent itemsets and rules from reports."""

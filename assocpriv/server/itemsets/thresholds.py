@@ -1,0 +1,260 @@
+"""Mining without a given minimum support: the lowest that can be believed, or the itemsets of the largest estimates.
+
+Sees counts only.
+
+**The lowest that can be believed.** A size is decided from the support that its candidates and its measured errors need
+(Level.needed_support), so each size has a minimum of its own: the least at which it is decided, and no less than that
+of the size before, so that what is found has subsets that could be found. A size that would need 100% is left out.
+
+**The largest estimates.** With b the K-th largest estimate of the sizes counted so far, no itemset below b is wanted,
+so a candidate of the next size needs subsets that go on at b. Estimates below 2σ_k(0) are not taken for anything: of a
+size, only what reaches that is listed.
+
+**Ranks.** Intervals that cover the supports of all C candidates at once with probability 1 − α are those of level
+1 − α/C. If A's lies above B's, A stands before B. So A's rank lies between 1 + the number of candidates whose intervals
+lie above A's, and C − the number of those whose lie below it: for all A at once, with probability 1 − α at least, the
+candidates given. They are chosen by the same reports, from their subsets' estimates; the tests simulate it. What was
+not counted has no rank, so the greatest ranks grow with the number of candidates, and with K.
+
+Source of the ranks: Klein, Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R.
+Stat. Soc. C 2020.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.server.estimates.intervals import wide_intervals
+from assocpriv.server.estimates.limits import level_discoverable_support
+from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
+from assocpriv.server.itemsets.apriori import (
+    Collections,
+    Counted,
+    FoundItemsets,
+    Level,
+    account_for,
+    close_under_subsets,
+    count_candidates,
+    count_nothing,
+    find_itemsets,
+    groups_with_reports,
+    join_within,
+    least_told,
+    mine_levels,
+    uncounted_level,
+)
+
+_STEPS = 30  # two or three do, unless errors grow with the support that is looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What to mine: all above a minimum support, the ``top`` largest estimates, or (neither) what can be believed."""
+
+    min_support: float | None
+    top: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """What was found, at which least minimum support, and all candidates counted where their ranks are wanted."""
+
+    found: list[FoundItemsets]
+    levels: list[Level]
+    min_support: float
+    counted: tuple[Counted, ...] = ()
+
+    @property
+    def ranked(self) -> int:
+        """Number of candidates that ranks go over."""
+        return sum(len(level.itemsets) for level in self.counted)
+
+
+def mine_for(aim: Aim, collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
+    """Mine what is aimed at; see :func:`assocpriv.server.itemsets.apriori.mine_levels` for the other arguments.
+
+    Raises:
+        EstimateError: no reports, more candidates than can be counted, or reports that cannot decide anything.
+    """
+    if aim.top is not None:
+        return mine_largest(collections, n_items, aim.top, max_itemset, most_candidates)
+    if aim.min_support is None:
+        return mine_believable(collections, n_items, max_itemset, most_candidates)
+    found, levels = mine_levels(collections, n_items, aim.min_support, max_itemset, most_candidates)
+    return Mined(found, levels, aim.min_support)
+
+
+def mine_believable(collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
+    """Mine each size at the lowest minimum support at which it is decided.
+
+    Raises:
+        EstimateError: as :func:`mine_for`.
+    """
+    groups = groups_with_reports(collections)
+    hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(groups, k, 1) < 1]
+    kept: list[Counted] = []
+    frequent: list[NDArray[np.bool_]] = []
+    levels: list[Level] = []
+    previous, support = count_nothing(groups), 0.0
+    for k in range(1, max_itemset + 1):
+        candidates = join_within(previous.itemsets, n_items, most_candidates, levels) if hopeful[-1:] >= [k] else None
+        if candidates is None:
+            levels.append(uncounted_level(groups, n_items, k, support))
+            continue
+        previous = count_candidates(collections, candidates, previous)
+        estimates, level = _decided_level(previous, groups, support) if k in hopeful else (None, None)
+        if estimates is None or level is None:
+            undecidable = uncounted_level(groups, n_items, k, support)
+            levels.append(replace(undecidable, candidates=len(candidates), kept=len(candidates)))
+            frequent.append(np.zeros(len(candidates), dtype=np.bool_))
+        else:
+            support = level.min_support
+            levels.append(level)
+            going_on = estimates.support >= support - estimates.std_error(population=False)
+            previous = previous.among(going_on)
+            frequent.append(estimates.support[going_on] >= support)
+        kept.append(previous)
+    decided = [level.min_support for level in levels if level.status == "decided"]
+    if not decided:
+        raise _nothing_decidable(groups)
+    return Mined(close_under_subsets(kept, frequent, groups), levels, min(decided))
+
+
+def _decided_level(
+    counted: Counted, groups: Sequence[Group], least: float
+) -> tuple[SupportEstimates, Level] | tuple[None, None]:
+    """Return candidates' estimates, and the account at the lowest support from ``least`` on that decides about them."""
+    estimates, k = estimate_supports(counted.sums, groups), counted.itemsets.shape[1]
+    errors = estimates.std_error(population=False)
+    support = max(least, level_discoverable_support(groups, k, len(counted.itemsets)))
+    for _ in range(_STEPS):
+        if support >= 1:
+            break
+        level = account_for(estimates, estimates.support >= support - errors, groups, k, support)
+        if level.status == "decided":
+            return estimates, level
+        support = level.needed_support
+    return None, None
+
+
+def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
+    n_reports = sum(group.n_reports for group in groups)
+    return EstimateError(
+        f"{n_reports:,} reports of this plan decide about no itemset below a support of 100%; collect more, or make a "
+        "plan with a smaller transaction size or a weaker promise"
+    )
+
+
+def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
+    """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too.
+
+    Raises:
+        EstimateError: as :func:`mine_for`.
+    """
+    groups = groups_with_reports(collections)
+    sizes = range(1, max_itemset + 1)
+    floors = {k: floor for k in sizes if (floor := least_told(groups, k)) < 1}
+    if not floors:
+        raise _nothing_decidable(groups)
+    steps: list[_Step] = []
+    best = np.empty(0)
+    previous = count_nothing(groups)
+    for k in range(1, max(floors) + 1):
+        try:
+            candidates = join_within(previous.itemsets, n_items, most_candidates, [])
+        except EstimateError as error:
+            raise EstimateError(f"{error}, or ask for fewer than {top:,} itemsets (--top)") from None
+        counted = count_candidates(collections, candidates, previous)
+        estimates, kept = None, np.ones(len(candidates), dtype=np.bool_)
+        if k in floors:
+            estimates = estimate_supports(counted.sums, groups)
+            best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
+            last = best[0] if len(best) == top else 0.0
+            later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
+            least = np.minimum(max(last, floors[k]), max(last, later) - estimates.std_error(population=False))
+            kept = estimates.support >= least
+        steps.append(_Step(counted, estimates, kept))
+        previous = counted.among(kept)
+    last = float(best[0]) if len(best) == top else 0.0
+    levels, frequent = _accounts(steps, groups, n_items, max_itemset, last)
+    found = close_under_subsets([step.counted.among(step.kept) for step in steps], frequent, groups)
+    support = float(best[0]) if len(best) else min(floors.values())
+    ranked = tuple(step.counted for step in steps if step.estimates is not None)
+    return Mined(found, levels, min(support, 1.0), ranked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Candidates of one size, their estimates (none if nothing can be decided), and which of them go on."""
+
+    counted: Counted
+    estimates: SupportEstimates | None
+    kept: NDArray[np.bool_]
+
+
+def _accounts(
+    steps: Sequence[_Step], groups: Sequence[Group], n_items: int, max_itemset: int, last: float
+) -> tuple[list[Level], list[NDArray[np.bool_]]]:
+    """Return an account of every size, and which of the candidates that went on are among the largest."""
+    levels, frequent = [], []
+    for k in range(1, max_itemset + 1):
+        step = steps[k - 1] if k <= len(steps) else None
+        if step is None or step.estimates is None:
+            n_counted = 0 if step is None else len(step.kept)
+            level = uncounted_level(groups, n_items, k, last)
+            levels.append(replace(level, candidates=n_counted, kept=n_counted))
+            frequent += [] if step is None else [np.zeros(n_counted, dtype=np.bool_)]
+            continue
+        least = max(last, least_told(groups, k))
+        levels.append(account_for(step.estimates, step.kept, groups, k, least))
+        frequent.append(step.estimates.support[step.kept] >= least)
+    return levels, frequent
+
+
+def rank_sets(
+    mined: Mined, groups: Sequence[Group], confidence_level: float, *, population: bool
+) -> list[NDArray[np.int64]]:
+    """Return the place of each itemset found among all that were counted, and the least and greatest it may have.
+
+    Args:
+        mined: with the candidates counted.
+        groups: whose reports they are.
+        confidence_level: with which all ranks lie between theirs.
+        population: of supports in the population that the transactions were drawn from, else of those at hand.
+
+    Returns:
+        For each size found int64 (itemsets, 3), from 1; equal estimates share the lowest place. 0 of a size that
+        these reports cannot decide.
+    """
+    level = 1 - (1 - confidence_level) / max(mined.ranked, 1)
+    support, ends = [np.empty(0)], [np.empty((0, 2))]
+    for counted in mined.counted:
+        estimates = estimate_supports(counted.sums, groups)
+        support.append(estimates.support)
+        ends.append(wide_intervals(counted.sums, estimates, groups, level, population=population))
+    return _places_of(mined, np.concatenate(support), np.concatenate(ends))
+
+
+def _places_of(mined: Mined, support: NDArray[np.float64], ends: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    ordered, low, high = np.sort(support), np.sort(ends[:, 0]), np.sort(ends[:, 1])
+    starts, total = np.cumsum([0, *(len(level.itemsets) for level in mined.counted)]), len(support)
+    counted = {
+        level.itemsets.shape[1]: (level.itemsets, start) for level, start in zip(mined.counted, starts, strict=False)
+    }
+    ranks = []
+    for found in mined.found:
+        if found.itemsets.shape[1] not in counted:
+            ranks.append(np.zeros((len(found.itemsets), 3), dtype=np.int64))
+            continue
+        itemsets, start = counted[found.itemsets.shape[1]]
+        rows = start + find_itemsets(itemsets, found.itemsets)
+        above = total - np.searchsorted(ordered, support[rows], side="right")
+        surely_above = total - np.searchsorted(low, ends[rows, 1], side="right")
+        surely_below = np.searchsorted(high, ends[rows, 0], side="left")
+        # an estimate beyond what a support can be lies outside of its interval
+        low_rank, high_rank = np.minimum(surely_above, above), np.maximum(total - surely_below, 1 + above)
+        ranks.append(np.column_stack([1 + above, 1 + low_rank, high_rank]))
+    return ranks

@@ -1,0 +1,1 @@
+"""What several rounds of questions say together."""

@@ -1,0 +1,371 @@
+"""Tables of several rounds as one: supports side by side, and averaged where they estimate the same thing.
+
+Sees mined tables only. Reports of other people to the same plan estimate the same support, that within at most M
+sampled entries, and so may be averaged. Reports to different plans do not: M differs, and what it is sampled from. A
+distribution of sizes (of a sizes plan's table, from reports too) allows to correct each table's supports for what
+sampling lost (sampled.py), and to average those:
+
+    x_i   corrected support of table i,  v_i  variance of its error for the population
+    b_i   half of the correction: r_i·m/2, where r_i = 1 − (support as mined)/x_i is the share that sampling lost and m
+          the average by 1/v_i, so that no table weighs more for having come out low
+    support = Σ w_i x_i / Σ w_i,  w_i = 1 / (v_i + b_i²)
+    std_error² = Σ w_i² v_i / (Σ w_i)²,  model_error = Σ w_i b_i / Σ w_i
+
+The correction is a model. Up to about half of it may be wrong, in either direction, and as the same model corrects
+every table no average takes that away: b_i enters the weights, and beside std_error, which counts randomization and the
+drawing of people alone, stands model_error. Without a correction b_i = 0 and w_i = 1 / v_i.
+
+Other people were asked in every round, so what is averaged is the support in the population that all were drawn from:
+v_i contains s(1 − s)/N_i also where the table's own errors are for the people at hand.
+
+An itemset that a table lacks was below its minimum support there, which is not counted: near it supports come out high.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.files.atomic import atomic_output
+from assocpriv.files.tables import COMBINED, itemset_records, join_names, output_format
+from assocpriv.server.estimates.supports import sampling_variance
+from assocpriv.server.itemsets.mining import ATTRIBUTE, mining_facts
+from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, undo_sampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Supports = Mapping[frozenset[str], float]
+KeptShares = Callable[["pd.DataFrame", Supports], Floats]
+LEFT_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong
+_LARGEST_SIZE = 200
+_LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
+_ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
+
+
+def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
+    """Return the distribution of baskets' sizes that a mined table of a sizes plan shows.
+
+    Buckets that are not in the table were below its minimum support: they share what the others leave of 1, each with
+    an error as large as that minimum.
+
+    Raises:
+        EstimateError: not the table of a sizes plan, or an empty one.
+    """
+    facts = mining_facts(frame)
+    buckets = facts.get("buckets")
+    if not _are_buckets(buckets):
+        raise EstimateError(
+            "the histogram must be a mined table of a sizes plan (plan --histogram); this one is of another plan"
+        )
+    assert buckets is not None
+    support = {name: row for (name,), row in zip(frame["itemsets"], frame[["support", "std_error"]].values.tolist(),
+                                                 strict=True)}  # fmt: skip
+    if not support or not support.keys() <= buckets.keys():
+        raise EstimateError(
+            "the histogram shows none of its plan's buckets; mine its reports with a minimum support that they can "
+            "decide (mine tells which), or ask more people"
+        )
+    missing = len(buckets) - len(support)
+    rest = max(0.0, 1 - sum(share for share, _ in support.values()))
+    unseen = (min(rest / missing, facts["min_support"]) if missing else 0.0, facts["min_support"])
+    shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
+    bounds = np.array(list(buckets.values()), dtype=np.int64)
+    return fit_sizes(shares, errors, bounds, max(_LARGEST_SIZE, 5 * int(bounds[-1])))
+
+
+def _are_buckets(buckets: Any) -> bool:
+    if not isinstance(buckets, dict) or not buckets:
+        return False
+    bounds = list(buckets.values())
+    return (
+        all(type(bound) is int for bound in bounds) and bounds[0] == 0 and bounds == sorted(set(bounds))
+    )  # fmt: skip
+
+
+def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
+    """Return the distribution of the sizes of a table's transactions, before they were sampled.
+
+    That of whole baskets; where the plan drops other names, thinned so that the share of single items sampled is what
+    the table shows.
+
+    Args:
+        frame: a mined table of a plan of items.
+        sizes: of whole baskets.
+    """
+    facts = mining_facts(frame)
+    if facts.get("others") != "drop":
+        return sizes
+    m = facts["transaction_size"]
+    support = frame.loc[frame["length"] == 1, "support"].to_numpy(np.float64)
+    return _thinned_to(sizes, float(np.clip(support[np.isfinite(support)], 0.0, 1.0).sum()), m)
+
+
+def _thinned_to(sizes: SizeShares, sampled_mean: float, m: int) -> SizeShares:
+    """Thin sizes until the mean of min(size, m) is this."""
+    from scipy.optimize import brentq
+
+    def excess(mean: float) -> float:
+        left = sizes.thinned(mean)
+        return float(np.minimum(left.sizes, m) @ left.shares) - sampled_mean
+
+    if sizes.mean <= 0 or excess(sizes.mean) <= 0:
+        return sizes
+    return sizes.thinned(float(brentq(excess, 0.0, sizes.mean, xtol=1e-6)))
+
+
+def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
+    """Return a table's supports before its transactions were sampled, and the factors of their standard errors.
+
+    Args:
+        frame: a mined table of a plan of items.
+        sizes: of its transactions before sampling.
+    """
+    m, lengths = mining_facts(frame)["transaction_size"], frame["length"].to_numpy(np.int64)
+    supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
+    for k in np.unique(lengths).tolist():
+        rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
+        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, m, k)
+    return supports, factors
+
+
+def combine_tables(
+    frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None, kept_shares: KeptShares | None = None
+) -> "pd.DataFrame":
+    """Put mined tables of several rounds side by side, and average what estimates the same.
+
+    Args:
+        frames: tables as ``mine`` returned them, of other people each.
+        sizes: of whole baskets, to correct every table for what sampling lost; without it only tables of one plan are
+            averaged.
+        kept_shares: tells of a table whose entries are itemsets which share of each row's support sampling left, given
+            what other tables say of supports; needed with ``sizes`` where there is such a table.
+
+    Returns:
+        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support``, ``std_error`` (for the
+        population; NaN where nothing may be averaged), with ``sizes`` also ``model_error``, and of table i
+        ``support_i`` and ``std_error_i`` as mined and, with ``sizes``, ``corrected_i``. ``attrs["assocpriv"]`` tell of
+        each table, and in ``notes`` what was averaged and why not more.
+
+    Raises:
+        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
+    """
+    if len(frames) < 2:
+        raise EstimateError(f"combining takes two tables or more, got {len(frames)}")
+    all_facts = [mining_facts(frame) for frame in frames]
+    _check_tables(frames, all_facts)
+    told = _side_by_side(frames, all_facts, _corrections(frames, all_facts, sizes, kept_shares))
+    allowed = np.isfinite(told.values) & np.isfinite(told.noise)
+    if sizes is None:
+        allowed &= _of_one_plan(allowed, [facts["plan_id"] for facts in all_facts])[:, None]
+    rough, _, _ = _average(told.values, told.noise, np.zeros(allowed.shape), allowed)
+    bias = LEFT_BIAS * np.abs(told.lost * np.maximum(rough, 0.0)[:, None])
+    averages = _average(told.values, told.noise, bias, allowed)
+    frame = _combined_frame(told, averages, corrected=sizes is not None)
+    frame.attrs[ATTRIBUTE] = {
+        "format": COMBINED,
+        "version": 1,
+        "corrected": sizes is not None,
+        "population": True,
+        "tables": [_table_facts(facts, len(table)) for facts, table in zip(all_facts, frames, strict=True)],
+        "notes": _notes(all_facts, sizes is not None),
+    }
+    return frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What each table says of each itemset, float64 (itemsets, tables), NaN where it does not have it.
+
+    ``support`` and ``errors`` are as mined; ``values`` before sampling, with the variance ``noise`` for the population;
+    ``lost`` is the share of these that sampling lost.
+    """
+
+    names: list[frozenset[str]]
+    support: Floats
+    errors: Floats
+    values: Floats
+    noise: Floats
+    lost: Floats
+
+
+def _side_by_side(
+    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[dict[str, Any]], found: Sequence[tuple[Floats, Floats]]
+) -> _Told:
+    names = list(dict.fromkeys(itemset for frame in frames for itemset in frame["itemsets"]))
+    place = {itemset: row for row, itemset in enumerate(names)}
+    told = _Told(names, *(np.full((len(names), len(frames)), np.nan) for _ in range(5)))
+    for column, (frame, facts, (undone, factors)) in enumerate(zip(frames, all_facts, found, strict=True)):
+        rows = [place[itemset] for itemset in frame["itemsets"]]
+        support = frame["support"].to_numpy(np.float64)
+        told.support[rows, column], told.errors[rows, column] = support, frame["std_error"].to_numpy(np.float64)
+        told.values[rows, column] = undone
+        told.noise[rows, column] = _population_variance(frame, facts) * factors**2
+        # a support of exactly 0 is corrected to 0; the slope there tells the share
+        safe = np.where(undone != 0, undone, 1.0)
+        told.lost[rows, column] = np.where(undone != 0, 1 - support / safe, 1 - 1 / factors)
+    return told
+
+
+def _combined_frame(told: _Told, averages: tuple[Floats, Floats, Floats], *, corrected: bool) -> "pd.DataFrame":
+    """Return the table, larger supports first; rows without an average last, by the largest that a table says."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {
+        "itemsets": pd.Series(told.names, dtype=object),
+        "length": np.array([len(itemset) for itemset in told.names], dtype=np.int64),
+    }
+    columns |= dict(zip(["support", "std_error", *(["model_error"] if corrected else [])], averages, strict=False))
+    for column in range(told.support.shape[1]):
+        columns[f"support_{column + 1}"] = told.support[:, column]
+        columns[f"std_error_{column + 1}"] = told.errors[:, column]
+        columns |= {f"corrected_{column + 1}": told.values[:, column]} if corrected else {}
+    largest = np.nan_to_num(np.fmax.reduce(told.support, axis=1), nan=-np.inf)
+    order = np.lexsort([-largest, -np.nan_to_num(averages[0], nan=-np.inf)])
+    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+
+
+def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[dict[str, Any]]) -> None:
+    for number, facts in enumerate(all_facts, 1):
+        if facts.get("view") == "sizes":
+            raise EstimateError(
+                f"table {number} tells how many items baskets hold, not which; give it as the histogram (--histogram)"
+            )
+    for right in range(len(frames)):
+        for left in range(right):
+            if _same_reports(frames[left], frames[right], all_facts[left], all_facts[right]):
+                raise EstimateError(
+                    f"tables {left + 1} and {right + 1} were mined from the same reports; each report counts once, so "
+                    "give one of them"
+                )
+
+
+def _same_reports(
+    left: "pd.DataFrame", right: "pd.DataFrame", left_facts: dict[str, Any], right_facts: dict[str, Any]
+) -> bool:
+    """Tell whether two tables count equally much of everything that both count."""
+    plans = {facts["plan_id"] for facts in (left_facts, right_facts)}
+    if len(plans) > 1 or _reports_in_all(left_facts) != _reports_in_all(right_facts):
+        return False
+    if left_facts["reports"] != right_facts["reports"]:
+        return True  # one of them was split into reports that chose and reports that tested
+    counts = dict(zip(left["itemsets"], left["count"], strict=True))
+    both = [(counts[a], count) for a, count in zip(right["itemsets"], right["count"], strict=True) if a in counts]
+    return len(both) >= min(_ALIKE, max(len(left), len(right))) > 0 and all(one == other for one, other in both)
+
+
+def _reports_in_all(facts: dict[str, Any]) -> int:
+    return int(facts["reports"]) + int((facts.get("certain") or {}).get("selecting_reports") or 0)
+
+
+def _corrections(
+    frames: "Sequence[pd.DataFrame]",
+    all_facts: Sequence[dict[str, Any]],
+    sizes: SizeShares | None,
+    kept_shares: KeptShares | None,
+) -> list[tuple[Floats, Floats]]:
+    """Return each table's supports before sampling and the factors of their errors; as they stand without sizes."""
+    if sizes is None:
+        return [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
+    entries = [facts.get("view") == "itemsets" for facts in all_facts]
+    found = {
+        number: undo_table(frame, sizes_held(frame, sizes))
+        for number, frame in enumerate(frames)
+        if not entries[number]
+    }
+    # of several tables the latest counts: its catalogue is the shortest, so that sampling lost least of it
+    known: dict[frozenset[str], float] = {}
+    for number, (undone, _) in found.items():
+        known |= {a: s for a, s in zip(frames[number]["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
+    for number, frame in enumerate(frames):
+        if entries[number]:
+            if kept_shares is None:
+                raise EstimateError("a table whose entries are itemsets needs to be told what sampling left of them")
+            kept = kept_shares(frame, known)
+            found[number] = frame["support"].to_numpy(np.float64) / kept, 1 / kept
+    return [found[number] for number in range(len(frames))]
+
+
+def _population_variance(frame: "pd.DataFrame", facts: dict[str, Any]) -> Floats:
+    variance = frame["std_error"].to_numpy(np.float64) ** 2
+    if not facts["population"]:
+        variance = variance + sampling_variance(frame["support"].to_numpy(np.float64), facts["reports"])
+    result: Floats = np.maximum(variance, _LEAST_VARIANCE)
+    return result
+
+
+def _of_one_plan(held: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell of each row whether all tables that hold it are of one plan."""
+    numbers = np.unique(plans, return_inverse=True)[1]
+    low = np.where(held, numbers, len(plans)).min(axis=1)
+    high = np.where(held, numbers, -1).max(axis=1)
+    result: NDArray[np.bool_] = low == high
+    return result
+
+
+def _average(values: Floats, noise: Floats, bias: Floats, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """Return the average of each row, its standard error and what bias may be in it; NaN where nothing is allowed."""
+    weights = np.where(allowed, 1 / np.where(allowed, noise + bias**2, 1.0), 0.0)
+    total = weights.sum(axis=1)
+    shares = weights / np.where(total > 0, total, 1.0)[:, None]
+    mean, left = ((shares * np.where(allowed, part, 0.0)).sum(axis=1) for part in (values, bias))
+    error = np.sqrt((shares**2 * np.where(allowed, noise, 0.0)).sum(axis=1))
+    return tuple(np.where(total > 0, part, np.nan) for part in (mean, error, left))  # type: ignore[return-value]
+
+
+def _table_facts(facts: dict[str, Any], rows: int) -> dict[str, Any]:
+    told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support", "population")}
+    return told | {"entries": facts.get("view", "items"), "itemsets": rows}
+
+
+def _notes(all_facts: Sequence[dict[str, Any]], corrected: bool) -> list[str]:
+    plans = list(dict.fromkeys(facts["plan_id"] for facts in all_facts))
+    lines = []
+    if corrected:
+        lines.append(
+            "supports are corrected for what sampling to M entries lost, by a model: up to about half of the "
+            "correction may remain as bias, in either direction; the standard error does not cover it, the model error "
+            "says how much it may be"
+        )
+    elif len(plans) > 1:
+        sizes = ", ".join(f"{number}: M={facts['transaction_size']}" for number, facts in enumerate(all_facts, 1))
+        lines.append(
+            f"tables of different plans are not averaged ({sizes}): their supports are those within at most M sampled "
+            "entries, of different catalogues; with a histogram of sizes (--histogram) they can be corrected "
+            "and averaged"
+        )
+    if len(plans) < len(all_facts):
+        lines.append("tables of the same plan: mining their reports together loses nothing that one table left out")
+    return lines
+
+
+def combined_records(frame: "pd.DataFrame") -> dict[str, Any]:
+    """Return a combined table as JSON content."""
+    facts: dict[str, Any] = frame.attrs[ATTRIBUTE]
+    return facts | {"itemsets": itemset_records(frame)}
+
+
+def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
+    """Write a combined table as Parquet, CSV or JSON by extension, a plain table that other programs read.
+
+    Raises:
+        FileError: unknown extension, existing file without ``force``, or the disk refuses.
+    """
+    kind = output_format(path)
+    plain = frame.copy()
+    lists = [sorted(names) for names in frame["itemsets"]]
+    plain["itemsets"] = [join_names(names) for names in lists] if kind == "csv" else lists
+    plain.attrs = {}
+    with atomic_output(path, force=force) as stream:
+        if kind == "json":
+            stream.write(json.dumps(combined_records(frame), indent=1, allow_nan=False).encode("utf-8"))
+        elif kind == "csv":
+            stream.write(plain.to_csv(index=False).encode("utf-8"))
+        else:
+            plain.to_parquet(stream, index=False)

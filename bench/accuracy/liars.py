@@ -1,0 +1,166 @@
+"""What crafted reports do to estimates, and how often the tests for them see it.
+
+Every attack aims at one pair that few people hold. Beside them one that nobody can see: people who honestly randomize a
+false basket, which holds the pair.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.core.privacy import Breach
+from assocpriv.files.reports import Reports
+from assocpriv.lab.attacks import crafted_reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.crafted.checks import FALSE_ALARM, check_reports
+from assocpriv.server.crafted.influence import influence_of
+from assocpriv.server.itemsets.ask import count_subsets
+from assocpriv.server.itemsets.mining import collections_of
+from bench.speed.mining import tell
+from bench.tables import table
+
+SHARES = (0.001, 0.003, 0.01, 0.03)
+RUNS = 3
+HONEST, FALSE_BASKETS = "nobody lies", "false baskets, honestly randomized"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """Reports that all show some items, the pair first; ``copies`` of one such report, or each drawn for itself."""
+
+    name: str
+    shown: tuple[int, ...] | None
+    copies: bool = False
+
+
+def cases() -> dict[str, tuple[Plan, list[Attack]]]:
+    """Return the plans and, for each, the attacks on the pair of its last two items."""
+    promise = Breach("5%", "50%")
+    seeds, sets = make_plan(1_000, 5, promise), make_plan(27, 5, promise)
+    pair, few = (998, 999), (25, 26)
+    return {
+        "1,000 items, 40-bit seeds": (
+            seeds,
+            [
+                Attack("shows the pair, else random", pair),
+                Attack("shows 10 items, else random", (*pair, *range(8))),
+                Attack("shows 20 items, else random", (*pair, *range(18))),
+                Attack("copies of one report", pair, copies=True),
+                Attack("shows all items: the seed 0", tuple(range(1_000))),
+                Attack(FALSE_BASKETS, None),
+            ],
+        ),
+        f"27 items, sets of {sets.fixed.report_size}": (
+            sets,
+            [
+                Attack("shows the pair, else random", few),
+                Attack("copies of one report", few, copies=True),
+                Attack(FALSE_BASKETS, None),
+            ],
+        ),
+    }
+
+
+def run(n_reports: int, n_runs: int = RUNS) -> dict[str, Any]:
+    """Return a row a plan, attack and share: how far the estimate moved, and in how many runs each test flags."""
+    rows = []
+    for name, (plan, attacks) in cases().items():
+        baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=plan.n_items))
+        people = Baskets(plan.catalogue, baskets.offsets, baskets.items)
+        found: dict[tuple[str, float], list[dict[str, Any]]] = {}
+        for seed in range(n_runs):
+            tell(f"liars: {name}, run {seed + 1} of {n_runs}")
+            for attack, share, seen in _one_run(plan, attacks, people, seed):
+                found.setdefault((attack, share), []).append(seen)
+        rows += [_row(name, plan, attack, share, seen) for (attack, share), seen in found.items()]
+    return {"reports": n_reports, "runs": n_runs, "false_alarm": FALSE_ALARM, "rows": rows}
+
+
+def _one_run(
+    plan: Plan, attacks: list[Attack], people: Baskets, seed: int
+) -> Iterator[tuple[str, float, dict[str, Any]]]:
+    """Yield what is seen of honest reports, and of the same reports with some replaced."""
+    entropy = SeededEntropy(seed)
+    honest = _randomized(people, plan, entropy)
+    pair = (plan.n_items - 2, plan.n_items - 1)
+    before = _support(Reports(plan, honest), pair)
+    yield HONEST, 0.0, _seen(Reports(plan, honest), 0.0)
+    places = np.random.default_rng(seed).permutation(len(honest))
+    for attack in attacks:
+        for share in SHARES:
+            count = round(share * len(honest))
+            packed = honest.copy()
+            packed[places[:count]] = _lies(plan, attack, pair, count, entropy)
+            reports = Reports(plan, packed)
+            yield attack.name, share, _seen(reports, _support(reports, pair) - before)
+
+
+def _lies(plan: Plan, attack: Attack, pair: tuple[int, int], count: int, entropy: SeededEntropy) -> NDArray[np.uint8]:
+    if attack.shown is not None:
+        return crafted_reports(plan, attack.shown, 1 if attack.copies else count, entropy=entropy)
+    false = Baskets(plan.catalogue, np.arange(count + 1, dtype=np.int64) * 2, np.tile(np.array(pair, np.int64), count))
+    return _randomized(false, plan, entropy)
+
+
+def _randomized(people: Baskets, plan: Plan, entropy: SeededEntropy) -> NDArray[np.uint8]:
+    return np.concatenate([chunk.packed for chunk in randomize_chunks(people, plan, entropy=entropy)])
+
+
+def _support(reports: Reports, pair: tuple[int, int]) -> float:
+    counted = count_subsets(collections_of([reports], memory_bytes=None, progress=None), np.array([pair]))
+    return float(counted.estimates().support[0])
+
+
+def _seen(reports: Reports, moved: float) -> dict[str, Any]:
+    return {"moved": moved, "flags": {test.name: test.flagged for test in check_reports(reports).tests}}
+
+
+def _row(name: str, plan: Plan, attack: str, share: float, seen: list[dict[str, Any]]) -> dict[str, Any]:
+    influence = influence_of(plan, 2)
+    assert influence is not None
+    gain = 0.0 if attack == HONEST else 1.0 if attack == FALSE_BASKETS else float(influence.largest)
+    moved = float(np.mean([one["moved"] for one in seen]))
+    flags = {test: sum(one["flags"][test] for one in seen) for test in seen[0]["flags"]}
+    return {
+        "plan": name,
+        "attack": attack,
+        "share": share,
+        "formula": share * gain,
+        "moved": moved,
+        "flagged": sum(any(one["flags"].values()) for one in seen),
+        "flags": flags,
+    }
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the figures as a table a plan."""
+    lines = [
+        f"{result['reports']:,} reports, of which a share is crafted to raise the support of one rare pair; means of "
+        f"{result['runs']} runs. *formula*: the share times max q, or for a false basket times 1. *found in*: how many "
+        "runs some test flags, and how many each one. All tests of a run together flag honest people's reports with a "
+        f"chance of at most {result['false_alarm']:.1%}.\n"
+    ]
+    for name in dict.fromkeys(row["plan"] for row in result["rows"]):
+        rows = [_shown(row) for row in result["rows"] if row["plan"] == name]
+        lines.append(f"## {name}\n\n" + table({head: head for head in rows[0]}, rows))
+    return "\n".join(lines)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    by = [f"{test} {times}" for test, times in row["flags"].items() if times]
+    return {
+        "reports": row["attack"],
+        "share": f"{row['share']:.1%}",
+        "formula": f"{row['formula']:+.2%}",
+        "moved": f"{row['moved']:+.2%}",
+        "found in": row["flagged"],
+        "by": "; ".join(by),
+    }

@@ -1,0 +1,116 @@
+"""Makes what is mined: report files and, beside them, the plain baskets as a FIMI file. To be run as tasks."""
+
+import gzip
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.speed.child import ROOT
+
+SHARED = ROOT.parent / "shared" / "data"
+POOL = 10**7  # distinct baskets at most; more reports are made of them again, with fresh entropy
+_BASKETS, _REPORTS, _PLAN = "baskets.dat", "reports.parquet", "plan.json"
+
+
+def shared_file(name: str) -> Path | None:
+    """Return a public data set in the folder beside the clone, None where it is missing."""
+    path = SHARED / name
+    return path if path.is_file() else None
+
+
+def quest(
+    folder: str,
+    reports: int,
+    items: int,
+    *,
+    transaction_size: int = 5,
+    itemset_size: int = 3,
+    posterior: str = "50%",
+    plain: bool = True,
+) -> dict[str, Any]:
+    """Make reports of generated baskets; the plain ones are written on demand."""
+    from assocpriv.lab.synthetic import QuestSettings, generate_quest, write_baskets
+    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.records.baskets import Baskets
+
+    named = generate_quest(QuestSettings(n_baskets=min(reports, POOL), n_items=items))
+    pool = Baskets(Catalogue.numbered(items), named.offsets, named.items)
+    if plain:
+        with (Path(folder) / _BASKETS).open("wb") as stream:
+            write_baskets(pool, stream, "dat")
+    return _write_reports(folder, pool, reports, transaction_size, itemset_size, posterior)
+
+
+def from_file(folder: str, source: str, *, posterior: str = "50%") -> dict[str, Any]:
+    """Make reports of the baskets of a public file, M = 5 and K = 3."""
+    from assocpriv.records.basket_files import read_baskets
+
+    target = Path(folder) / _BASKETS
+    with (gzip.open if source.endswith(".gz") else open)(source, "rb") as packed, target.open("wb") as stream:
+        shutil.copyfileobj(packed, stream)
+    baskets = read_baskets(target)
+    return _write_reports(folder, baskets, len(baskets), 5, 3, posterior)
+
+
+def _write_reports(
+    folder: str, pool: Any, reports: int, transaction_size: int, itemset_size: int, posterior: str
+) -> dict[str, Any]:
+    from assocpriv.core.privacy import Breach
+    from assocpriv.files.plans import write_plan
+    from assocpriv.files.reports import write_reports
+    from assocpriv.planning.planner import make_plan
+
+    plan = make_plan(
+        pool.catalogue, transaction_size, Breach("5%", posterior), itemset_size=itemset_size, reports=reports
+    )
+    places = {name: str(Path(folder) / name) for name in (_BASKETS, _REPORTS, _PLAN)}
+    write_plan(plan, places[_PLAN], force=True)
+    start = perf_counter()
+    write_reports(_packed(pool, plan, reports), plan, places[_REPORTS], force=True)
+    return {
+        "baskets_path": places[_BASKETS],
+        "reports_path": places[_REPORTS],
+        "plan_path": places[_PLAN],
+        "reports": reports,
+        "items": plan.n_items,
+        "transaction_size": transaction_size,
+        "itemset_size": itemset_size,
+        "code": plan.generator.kind,
+        "insert_bits": plan.independent.insert_bits,
+        "report_bits": plan.report_bits,
+        "randomize_and_write_s": perf_counter() - start,
+    }
+
+
+def _packed(pool: Any, plan: Any, reports: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield that many reports, going through the baskets as often as it takes."""
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.core.entropy import SystemEntropy
+
+    for done in range(0, reports, len(pool)):
+        for chunk in randomize_chunks(pool[: reports - done], plan, entropy=SystemEntropy()):
+            yield chunk.packed
+
+
+def flat_rows(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Turn the package's bitmaps (blocks, rows, words) into (rows, words), which others take."""
+    return np.ascontiguousarray(rows.transpose(1, 0, 2)).reshape(rows.shape[1], -1)
+
+
+def shown_items(reports_path: str) -> NDArray[np.bool_]:
+    """Return which items each report shows, bool (reports, items): all that other miners are told of reports."""
+    from assocpriv.files.reports import read_reports
+    from assocpriv.server.counting.bitmaps import report_rows
+
+    reports = read_reports(reports_path)
+    plan = reports.plan
+    items = np.arange(plan.n_items, dtype=np.int64)
+    packed = np.concatenate(list(reports.batches(1 << 20)))
+    rows = flat_rows(report_rows(packed, plan, items))
+    bits = np.unpackbits(rows.view(np.uint8), axis=1, count=len(packed), bitorder="little")
+    return np.ascontiguousarray(bits.T).view(np.bool_)

@@ -1,0 +1,285 @@
+"""The main job end to end, from report file to itemset file, beside what mines plain baskets today."""
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from bench.machine import memory_bytes
+from bench.speed.child import measure
+from bench.speed.datasets import shared_file
+from bench.speed.peers import PEERS
+from bench.speed.timing import take_turns
+from bench.tables import table
+
+LARGEST = 3  # items of an itemset
+ADDRESS_SPACE = min(16 << 30, memory_bytes() * 3 // 4)
+OURS, EXACT = "assocpriv", "assocpriv on baskets"
+BROKEN_DOWN_FROM = 10**7  # reports from which counting is compared with its ideal time
+
+
+@dataclass(frozen=True)
+class Case:
+    """A collection and the supports to mine it at, the highest first.
+
+    ``source`` names a public file; otherwise ``reports`` baskets over ``items`` items are generated. ``memory``
+    bounds our bitmaps, by default as mining does. ``peers``: the other miners that get the plain baskets.
+    """
+
+    name: str
+    supports: tuple[str, ...]
+    reports: int = 10**6
+    items: int = 1_000
+    posterior: str = "50%"
+    source: str = ""
+    memory: int | None = None
+    peers: Sequence[str] = tuple(PEERS)
+
+
+CASES = (
+    Case("quest-1e6", ("2%",)),
+    Case("quest-1e7", ("2%", "0.5%"), reports=10**7, peers=("pyfim fpgrowth",)),  # the fastest of 10^6 by far
+    Case("quest-1e6x16470", ("1.2%",), items=16_470),
+    Case("quest-1e6x100000", ("1.2%",), items=100_000),
+    Case("T5N1D1800", ("1%",), source="T5N1D1800.dat.gz"),
+    Case("retail", ("3%",), posterior="90%", source="retail.dat"),
+)
+LARGE = Case("quest-1e8", ("2%", "0.5%", "0.2%"), reports=10**8, memory=1 << 30, peers=())
+QUICK = (
+    Case("quest-1e5", ("4%",), reports=10**5),
+    Case("quest-1e5x16470", ("4%",), reports=10**5, items=16_470),
+    replace(CASES[-1]),
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line chose: sizes, which cases and peers (all if none is named), a peer's time limit."""
+
+    quick: bool = False
+    large: bool = False
+    cases: Sequence[str] = ()
+    peers: Sequence[str] = tuple(PEERS)
+    limit_s: float = 300.0
+
+    def chosen(self) -> list[Case]:
+        """Return the cases to run."""
+        offered = QUICK if self.quick else CASES + (LARGE,) * self.large
+        return [case for case in offered if not self.cases or case.name in self.cases]
+
+    def on_peer(self, task: str, **arguments: Any) -> dict[str, Any]:
+        """Run a peer's task within the limits; Spark's virtual machine limits its memory itself."""
+        space = 0 if arguments["peer"] == "Spark" else ADDRESS_SPACE
+        return measure(task, limit_s=self.limit_s, address_space=space, **arguments)
+
+
+def tell(text: str) -> None:
+    """Say on the error stream what is going on."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def run(settings: Settings) -> dict[str, Any]:
+    """Return the figures of all cases, and of counting pairs of randomized baskets."""
+    cases = [figures for case in settings.chosen() if (figures := run_case(case, settings))]
+    result: dict[str, Any] = {"limit_s": settings.limit_s, "address_space": ADDRESS_SPACE, "cases": cases}
+    if not settings.cases or "randomized" in settings.cases:
+        result["randomized"] = run_randomized(settings)
+    return result
+
+
+def run_case(case: Case, settings: Settings) -> dict[str, Any] | None:
+    """Mine one collection at its supports, every miner in turn; None where its data is missing."""
+    with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
+        made = _make(case, folder)
+        if made is None:
+            tell(f"{case.name}: skipped, {case.source} is not in the folder shared/data beside the clone")
+            return None
+        if "failure" in made:
+            tell(f"{case.name}: {made['failure']}")
+            return {"case": case.name} | made
+        able = [peer for peer in case.peers if peer in settings.peers]
+        minings = []
+        for support in case.supports:
+            tell(f"{case.name} at {support}")
+            outcomes = take_turns(_miners(case, support, made, able, settings))
+            minings.append({"support": support} | _compared(outcomes))
+            able = [peer for peer in able if "failure" not in outcomes[peer]]  # more itemsets take no less
+        figures = {"case": case.name, "data": _described(made), "minings": minings}
+        if case.reports >= BROKEN_DOWN_FROM:
+            _break_down(figures, made)
+        return figures
+
+
+def _make(case: Case, folder: str) -> dict[str, Any] | None:
+    tell(f"{case.name}: making the reports")
+    if not case.source:
+        return measure(
+            "bench.speed.datasets:quest", folder=folder, reports=case.reports, items=case.items, plain=bool(case.peers)
+        )
+    source = shared_file(case.source)
+    return source and measure(
+        "bench.speed.datasets:from_file", folder=folder, source=str(source), posterior=case.posterior
+    )
+
+
+def _described(made: dict[str, Any]) -> dict[str, Any]:
+    """Return what is worth keeping of a collection: no paths."""
+    return {name: value for name, value in made.items() if not name.endswith("_path")}
+
+
+def _miners(
+    case: Case, support: str, made: dict[str, Any], able: list[str], settings: Settings
+) -> dict[str, Callable[[], dict[str, Any]]]:
+    ours = {"reports_path": made["reports_path"], "support": support, "memory_bytes": case.memory}
+    miners = {OURS: partial(measure, "bench.speed.ours:mine_file", **ours)}
+    plain = {"baskets_path": made["baskets_path"], "support": support, "max_itemset": LARGEST}
+    if case.peers:
+        miners[EXACT] = partial(measure, "bench.speed.ours:mine_baskets", **plain)
+    return miners | {
+        peer: partial(settings.on_peer, "bench.speed.peers:mine_file", peer=peer, **plain) for peer in able
+    }
+
+
+def _compared(outcomes: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the outcomes with our ratio to the fastest peer, and whether all exact miners agree."""
+    exact = {name: figures for name, figures in outcomes.items() if name != OURS and "failure" not in figures}
+    result: dict[str, Any] = {"miners": outcomes}
+    if exact:
+        result["exact_miners_agree"] = len({figures["itemsets"] for figures in exact.values()}) == 1
+    peers = {name: figures for name, figures in exact.items() if name in PEERS}
+    if peers and "failure" not in outcomes[OURS]:
+        fastest = min(peers, key=lambda name: peers[name]["seconds"])
+        result["fastest_peer"] = fastest
+        result["ours_to_fastest_peer"] = outcomes[OURS]["seconds"] / peers[fastest]["seconds"]
+        result["ours_to_fastest_peer_process"] = outcomes[OURS]["process_s"] / peers[fastest]["process_s"]
+    return result
+
+
+def _break_down(figures: dict[str, Any], made: dict[str, Any]) -> None:
+    """Add the time of reading alone, and that of counting at the rate that all cores reach on pairs."""
+    reading = measure("bench.speed.ours:read_only", reports_path=made["reports_path"])
+    rate = measure("bench.speed.kernels:pairs_on_all_cores")
+    if "failure" in reading | rate:
+        tell(f"no breakdown: {(reading | rate)['failure']}")
+        return
+    figures["reading_s"] = reading["seconds"]
+    figures["pairs_tbit_per_s_all_cores"] = rate["tbit_per_s"]
+    for mining in figures["minings"]:
+        ours = mining["miners"][OURS]
+        if "failure" not in ours:
+            counted = sum(ours["candidates"][1:])
+            mining["counting_ideal_s"] = counted * made["reports"] / (rate["tbit_per_s"] * 1e12)
+            mining["ours_to_counting_ideal"] = ours["seconds"] / mining["counting_ideal_s"]
+
+
+def run_randomized(settings: Settings) -> dict[str, Any]:
+    """Count all items and pairs that reports at ρ = 1/2 show; others get the reports expanded."""
+    reports, items = (10_000, 200) if settings.quick else (100_000, 1_000)
+    tell(f"randomized: all pairs of {items:,} items in {reports:,} reports")
+    with tempfile.TemporaryDirectory(prefix="assocpriv-bench-") as folder:
+        made = measure("bench.speed.datasets:quest", folder=folder, reports=reports, items=items, plain=False)
+        if "failure" in made:
+            return made
+        shared = {"reports_path": made["reports_path"], "support": "20%"}  # items show in half of all reports
+        miners: dict[str, Callable[[], dict[str, Any]]] = {
+            OURS: partial(measure, "bench.speed.ours:count_pairs", **shared)
+        }
+        for name, peer in PEERS.items():
+            if name in settings.peers and peer.from_matrix:
+                miners[name] = partial(settings.on_peer, "bench.speed.peers:mine_reports", peer=name, **shared)
+        outcomes = take_turns(miners)
+    result = {"data": _described(made)} | _compared(outcomes)
+    ours = outcomes[OURS].get("seconds")
+    if ours:
+        done = {name: figures for name, figures in outcomes.items() if name in PEERS and "failure" not in figures}
+        result["times_ours"] = {name: figures["mining_s"] / ours for name, figures in done.items()}
+        result["agrees_with_peers"] = {outcomes[OURS]["itemsets"]} >= {each["itemsets"] for each in done.values()}
+    return result
+
+
+# ---- as Markdown
+
+_COLUMNS = {
+    "case": "case",
+    "reports": "reports",
+    "items": "items",
+    "min. support": "support",
+    "miner": "miner",
+    "data": "data",
+    "file → result s": "seconds",
+    "of it mining s": "mining_s",
+    "a second time s": "again_s",
+    "process s": "process_s",
+    "peak MB": "peak_mb",
+    "itemsets": "itemsets",
+    "ours ÷ this": "ratio",
+    "": "failure",
+}
+_RANDOMIZED = {
+    "miner": "miner",
+    "s": "seconds",
+    "mining s": "mining_s",
+    "peak MB": "peak_mb",
+    "itemsets": "itemsets",
+    "this ÷ ours": "ratio",
+    "": "failure",
+}
+_BREAKDOWN = {
+    "case": "case",
+    "min. support": "support",
+    "itemsets counted, by size": "candidates",
+    "file → result s": "seconds",
+    "reading alone s": "reading_s",
+    "counting's ideal s": "counting_ideal_s",
+    "ours ÷ ideal": "ours_to_counting_ideal",
+    "peak MB": "peak_mb",
+}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """Return the figures as tables."""
+    rows = [row for case in result["cases"] for row in _case_rows(case)]
+    text = table(_COLUMNS, rows) if rows else ""
+    broken_down = [row for case in result["cases"] if "reading_s" in case for row in _breakdown_rows(case)]
+    if broken_down:
+        text += "\nOurs alone:\n\n" + table(_BREAKDOWN, broken_down)
+    if "miners" in result.get("randomized", {}):
+        text += _randomized_text(result["randomized"])
+    return text
+
+
+def _case_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
+    if "failure" in case:
+        return [case]
+    rows = []
+    for mining in case["minings"]:
+        ours = mining["miners"][OURS]
+        for miner, figures in mining["miners"].items():
+            row = {"case": case["case"], "support": mining["support"], "miner": miner}
+            row |= {"data": "reports" if miner == OURS else "plain baskets"} | figures
+            row |= {name: case["data"][name] for name in ("reports", "items")}
+            if miner != OURS and "failure" not in ours | figures:
+                row["ratio"] = ours["seconds"] / figures["seconds"]
+            rows.append(row)
+    return rows
+
+
+def _breakdown_rows(case: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = []
+    for mining in case["minings"]:
+        row = mining | mining["miners"][OURS] | {"case": case["case"], "reading_s": case["reading_s"]}
+        row["candidates"] = ", ".join(f"{number:,}" for number in row.get("candidates", []))
+        rows.append(row)
+    return rows
+
+
+def _randomized_text(part: dict[str, Any]) -> str:
+    times = part.get("times_ours", {})
+    rows = [figures | {"miner": name, "ratio": times.get(name)} for name, figures in part["miners"].items()]
+    data = part["data"]
+    return (
+        f"\nAll items and pairs shown by at least 20% of {data['reports']:,} randomized baskets over "
+        f"{data['items']:,} items:\n\n"
+    ) + table(_RANDOMIZED, rows)

@@ -1,0 +1,189 @@
+"""What people mine plain baskets with today, as tasks; a peer is imported only where it runs.
+
+A peer has two steps: to bring transactions into the form it takes, and to mine them. It is told the same least
+count and the same largest size as we are, and is asked for itemsets only, never for rules.
+"""
+
+import gc
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import compress
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.speed.ours import least_count
+
+DENSE_CELLS = 2 << 30  # a table of more cells than this is made sparse
+Matrix = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One miner.
+
+    ``imports``: modules to load before the clock starts. ``from_file`` and ``from_matrix``: make its input of a
+    FIMI file, or of a bool matrix (transactions, items). ``mine``: called with the input, the number of
+    transactions, the least count and the largest size; returns the number of itemsets.
+    """
+
+    imports: tuple[str, ...]
+    from_file: Callable[[str], tuple[Any, int]]
+    mine: Callable[[Any, int, int, int], int]
+    from_matrix: Callable[[Matrix], Any] | None = None
+    end: Callable[[], None] = lambda: None
+
+
+def mine_file(peer: str, baskets_path: str, support: str, max_itemset: int) -> dict[str, Any]:
+    """Mine a file of plain baskets."""
+    miner = _ready(peer)
+    start = perf_counter()
+    transactions, n_transactions = miner.from_file(baskets_path)
+    loaded = perf_counter()
+    itemsets = miner.mine(transactions, n_transactions, least_count(support, n_transactions), max_itemset)
+    done = perf_counter()
+    miner.end()
+    return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}
+
+
+def mine_reports(peer: str, reports_path: str, support: str) -> dict[str, Any]:
+    """Count items and pairs that reports show; expanding them into the peer's input is not in ``mining_s``."""
+    from bench.speed.datasets import shown_items
+
+    miner = _ready(peer)
+    assert miner.from_matrix
+    start = perf_counter()
+    matrix = shown_items(reports_path)
+    transactions = miner.from_matrix(matrix)
+    loaded = perf_counter()
+    itemsets = miner.mine(transactions, len(matrix), least_count(support, len(matrix)), 2)
+    done = perf_counter()
+    return {"seconds": done - start, "mining_s": done - loaded, "itemsets": itemsets}
+
+
+def _ready(peer: str) -> Peer:
+    miner = PEERS[peer]
+    for name in miner.imports:
+        import_module(name)
+    if peer == "Spark":
+        _spark()
+    return miner
+
+
+# ---- lists of items: pyfim, efficient-apriori
+
+
+def _lists_of_file(path: str) -> tuple[list[list[int]], int]:
+    gc.disable()  # otherwise reading takes three times as long
+    with open(path, encoding="ascii") as lines:
+        transactions = [list(map(int, line.split())) for line in lines]
+    gc.enable()
+    return transactions, len(transactions)
+
+
+def _lists_of_matrix(matrix: Matrix) -> list[list[int]]:
+    items = list(range(matrix.shape[1]))  # shared by all lists
+    return [list(compress(items, row)) for row in matrix]
+
+
+def _pyfim(name: str) -> Peer:
+    def mine(transactions: Any, _n: int, least: int, largest: int) -> int:
+        import fim
+
+        # a negative support is a count
+        return len(getattr(fim, name)(transactions, target="s", supp=-least, zmin=1, zmax=largest, report="a"))
+
+    return Peer(("fim",), _lists_of_file, mine, _lists_of_matrix)
+
+
+def _mine_efficient(transactions: Any, n: int, least: int, largest: int) -> int:
+    from efficient_apriori import itemsets_from_transactions
+
+    found, _ = itemsets_from_transactions(transactions, min_support=(least - 0.5) / n, max_length=largest)
+    return sum(map(len, found.values()))
+
+
+# ---- frames: mlxtend
+
+
+def _frame_of_file(path: str) -> tuple[Any, int]:
+    import pandas as pd
+    from mlxtend.preprocessing import TransactionEncoder
+
+    transactions, n = _lists_of_file(path)
+    encoder = TransactionEncoder().fit(transactions)
+    if n * len(encoder.columns_) <= DENSE_CELLS:
+        return pd.DataFrame(encoder.transform(transactions), columns=encoder.columns_), n
+    sparse = encoder.transform(transactions, sparse=True)
+    return pd.DataFrame.sparse.from_spmatrix(sparse, columns=encoder.columns_), n
+
+
+def _frame_of_matrix(matrix: Matrix) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(matrix)
+
+
+def _mlxtend(name: str, **options: Any) -> Peer:
+    def mine(frame: Any, n: int, least: int, largest: int) -> int:
+        from mlxtend import frequent_patterns
+
+        return len(getattr(frequent_patterns, name)(frame, (least - 0.5) / n, max_len=largest, **options))
+
+    imports = ("pandas", "mlxtend.frequent_patterns", "mlxtend.preprocessing")
+    return Peer(imports, _frame_of_file, mine, _frame_of_matrix)
+
+
+# ---- Spark
+
+
+def _spark() -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", "8g")
+    return builder.config("spark.ui.enabled", "false").getOrCreate()
+
+
+def _spark_of_file(path: str) -> tuple[Any, int]:
+    from pyspark.sql.functions import col, split, trim
+
+    rows = _spark().read.text(path).select(split(trim(col("value")), " +").alias("items")).cache()
+    return rows, rows.count()
+
+
+def _mine_spark(rows: Any, n: int, least: int, largest: int) -> int:
+    from pyspark.ml.fpm import FPGrowth
+    from pyspark.sql.functions import col, size
+
+    model = FPGrowth(itemsCol="items", minSupport=(least - 0.5) / n).fit(rows)
+    # it has no largest size; rules are only made when they are asked for
+    return len(model.freqItemsets.where(size(col("items")) <= largest).collect())
+
+
+def _end_spark() -> None:
+    """Stop Spark and wait for its virtual machine, so that its memory is known."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    _spark().stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait()
+
+
+PEERS = {
+    "pyfim apriori": _pyfim("apriori"),
+    "pyfim eclat": _pyfim("eclat"),
+    "pyfim fpgrowth": _pyfim("fpgrowth"),
+    "mlxtend apriori": _mlxtend("apriori", low_memory=True),
+    "mlxtend fpgrowth": _mlxtend("fpgrowth"),
+    "efficient-apriori": Peer(("efficient_apriori",), _lists_of_file, _mine_efficient, _lists_of_matrix),
+    "Spark": Peer(("pyspark.sql", "pyspark.ml.fpm"), _spark_of_file, _mine_spark, end=_end_spark),
+}

@@ -1,0 +1,269 @@
+"""The compiled bulk path: the one-report client's reports for equal words, and the operator's law on fresh ones."""
+
+import itertools
+import os
+from collections import Counter
+from itertools import combinations, product
+
+import fit
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.errors import BasketError
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.bitmaps import report_rows
+
+N_ITEMS = 12
+GENERATORS = ("none", "bch", "reed-solomon")
+
+
+def make_baskets(rows, n_items=N_ITEMS):
+    """Return baskets of item ids over a numbered catalogue."""
+    return Baskets.from_sets(rows, Catalogue.numbered(n_items))
+
+
+def random_baskets(rng, count):
+    """Return baskets of all sizes, empty and full ones among them."""
+    sizes = [0, N_ITEMS, *rng.integers(0, N_ITEMS + 1, count - 2)]
+    return make_baskets([rng.choice(N_ITEMS, size, replace=False).tolist() for size in sizes])
+
+
+def random_words(rng, count, zeros=0.0):
+    """Return uniform words, some of them 0: every draw below an n that is no power of 2 rejects 0."""
+    words = rng.integers(0, 1 << 64, size=count, dtype=np.uint64)
+    words[rng.random(count) < zeros] = 0
+    return words
+
+
+def one_by_one(plan, baskets, words):
+    """Return what the one-report client makes of the words, and how many it used."""
+    entropy, randomizer = naive.ReplayEntropy(words), Randomizer(plan)
+    return [randomizer.randomize(basket, entropy=entropy) for basket in baskets], entropy.used
+
+
+def reports_of(chunk):
+    """Return a chunk's reports as bytes."""
+    return [row.tobytes() for row in chunk.packed]
+
+
+@pytest.mark.parametrize("weight_bits", [10, 64, 100, 128])
+@pytest.mark.parametrize("insert", [(1, 1), (1, 3), (5, 3), (77, 8), (255, 8)])
+@pytest.mark.parametrize("code", GENERATORS)
+def test_randomize_equals_the_client(rng, code, insert, weight_bits):
+    """For equal words the bulk reports are the one-report client's, one after the other, rejections included."""
+    for m, k in [(1, 1), (4, 2)]:
+        plan = naive.small_plan(code, N_ITEMS, m, k, insert=insert, weight_bits=weight_bits)
+        baskets, words = random_baskets(rng, 40), random_words(rng, 3000, zeros=0.2)
+        wanted, used = one_by_one(plan, baskets, words)
+        rest = naive.ReplayEntropy(words[used:])
+        chunk = BulkRandomizer(plan).randomize(baskets, words[:used], rest)
+        assert reports_of(chunk) == wanted
+        assert chunk.packed.shape == (40, plan.report_bytes)
+        assert rest.used == 0  # the client's words suffice: the kernel uses no more of them
+
+
+@pytest.mark.parametrize("code", GENERATORS)
+def test_words_in_pieces_give_the_same_reports(rng, code):
+    """When the words run out, wherever that is, more are taken and no transaction is drawn otherwise."""
+    plan = naive.small_plan(code, N_ITEMS, 3, 2, insert=(3, 3))
+    baskets, words = random_baskets(rng, 60), random_words(rng, 4000, zeros=0.2)
+    wanted, used = one_by_one(plan, baskets, words)
+    fitted = BulkRandomizer(plan).randomize(baskets, words, naive.ReplayEntropy([])).raw_fitted
+    for given in [*range(20), used // 2, used - 1, used]:
+        chunk = BulkRandomizer(plan).randomize(baskets, words[:given], naive.ReplayEntropy(words[given:]))
+        assert reports_of(chunk) == wanted
+        assert np.array_equal(chunk.raw_fitted, fitted)
+
+
+def test_a_slice_of_baskets_is_randomized_alone(rng):
+    """Baskets that share their items with others, from the middle on, give their own reports."""
+    plan = naive.small_plan("bch", N_ITEMS, 3, 1)
+    baskets, words = random_baskets(rng, 20)[7:15], random_words(rng, 300)
+    wanted, used = one_by_one(plan, baskets, words)
+    chunk = BulkRandomizer(plan).randomize(baskets, words[:used], naive.ReplayEntropy([]))
+    assert reports_of(chunk) == wanted
+
+
+def test_no_baskets():
+    """No baskets give no reports, and no words are drawn."""
+    plan = naive.small_plan("reed-solomon", N_ITEMS, 3, 1)
+    chunk = BulkRandomizer(plan).randomize(make_baskets([]), np.zeros(0, np.uint64), naive.ReplayEntropy([]))
+    assert chunk.packed.shape == (0, plan.report_bytes)
+    assert chunk.raw_fitted.shape == (0, 3)
+    assert list(randomize_chunks(make_baskets([]), plan, entropy=naive.ReplayEntropy([]))) == []
+
+
+@pytest.mark.parametrize("insert", [(1, 1), (3, 3), (77, 8)])
+@pytest.mark.parametrize("code", GENERATORS)
+def test_words_needed_is_exact_when_nothing_is_rejected(rng, code, insert):
+    """The one-report client uses just as many words where, as is all but sure, none of them is rejected."""
+    plan = naive.small_plan(code, N_ITEMS, 4, 2, insert=insert, weight_bits=100)
+    baskets, words = random_baskets(rng, 50), random_words(rng, 4000)
+    assert BulkRandomizer(plan).words_needed(baskets) == one_by_one(plan, baskets, words)[1]
+
+
+@pytest.mark.parametrize("code", ["none", "reed-solomon"])
+def test_raw_fitted(rng, code):
+    """Short baskets are padded with dummies n, n + 1, …; of long ones M distinct items of their own are left."""
+    plan = naive.small_plan(code, N_ITEMS, 5, 2)
+    baskets = random_baskets(rng, 200)
+    words = random_words(rng, BulkRandomizer(plan).words_needed(baskets))
+    fitted = BulkRandomizer(plan).randomize(baskets, words, SeededEntropy(0)).raw_fitted.tolist()
+    for basket, row in zip(baskets, fitted, strict=True):
+        if len(basket) <= 5:
+            assert row == sorted(basket) + list(range(N_ITEMS, N_ITEMS + 5 - len(basket)))
+        else:
+            assert len(set(row)) == 5
+            assert set(row) <= basket
+
+
+def all_chunks(baskets, plan, **options):
+    """Run randomize_chunks on seed 5; return the chunks' lengths, reports and fitted items."""
+    chunks = list(randomize_chunks(baskets, plan, entropy=SeededEntropy(5), **options))
+    packed = np.concatenate([chunk.packed for chunk in chunks])
+    return [len(chunk.packed) for chunk in chunks], packed, np.concatenate([chunk.raw_fitted for chunk in chunks])
+
+
+@pytest.mark.parametrize("code", ["none", "bch"])
+def test_randomize_chunks_keeps_order_on_any_number_of_cores(rng, monkeypatch, code):
+    """A seeded source gives the same reports, in the order of the baskets, on 1, 2 and 7 cores."""
+    plan = naive.small_plan(code, N_ITEMS, N_ITEMS, 1)  # nothing is sampled: the fitted items tell the basket
+    baskets = random_baskets(rng, 503)
+    runs = []
+    for cores in (1, 2, 7):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        lengths, packed, fitted = all_chunks(baskets, plan, chunk=50)
+        assert lengths == [50] * 10 + [3]
+        assert [frozenset(row) - {*range(N_ITEMS, 2 * N_ITEMS)} for row in fitted.tolist()] == list(baskets)
+        runs.append(packed)
+    assert np.array_equal(runs[0], runs[1])
+    assert np.array_equal(runs[0], runs[2])
+
+
+def test_randomize_chunks_never_uses_words_twice(rng):
+    """Chunks of equal baskets get different reports: each has words of its own."""
+    plan = naive.small_plan("reed-solomon", N_ITEMS, 5, 5, insert=(77, 8))
+    _, packed, _ = all_chunks(make_baskets([[1, 2]] * 400), plan, chunk=20)
+    assert len({row.tobytes() for row in packed}) == 400  # 80 random bits a report at least
+
+
+@pytest.mark.parametrize("size", [3, 6, 40])
+def test_batches_are_randomized_as_the_whole(rng, size):
+    """Baskets that come batch by batch, cut where chunks end, give the reports that they give together."""
+    plan = naive.small_plan("bch", N_ITEMS, 3, 2, insert=(3, 3))
+    baskets = random_baskets(rng, 40)
+    told = []
+    batches = (baskets[start : start + size] for start in range(0, 40, size))
+    wanted, got = (
+        [
+            report
+            for chunk in randomize_chunks(each, plan, entropy=SeededEntropy(7), chunk=3, progress=progress)
+            for report in reports_of(chunk)
+        ]
+        for each, progress in (
+            (baskets[:39], None),
+            (itertools.chain(batches, [baskets[:0]]), lambda *n: told.append(n)),
+        )
+    )
+    assert got[:39] == wanted
+    assert len(got) == 40
+    assert told[-1] == (40, 40)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_another_catalogue_is_refused():
+    """Baskets over another catalogue are refused before anything is drawn."""
+    plan = naive.small_plan("none", N_ITEMS, 2, 1)
+    other = make_baskets([[0]], N_ITEMS + 1)
+    with pytest.raises(BasketError, match="do not use the plan's catalogue"):
+        next(randomize_chunks(other, plan, entropy=naive.ReplayEntropy([])))
+
+
+def test_a_chunk_does_not_show_raw_items():
+    """The repr of a chunk, which may end in a log, leaves out the fitted items."""
+    plan = naive.small_plan("none", N_ITEMS, 2, 1)
+    [chunk] = randomize_chunks(make_baskets([[3, 7]]), plan, entropy=SeededEntropy(0))
+    assert "fitted" not in repr(chunk)
+
+
+def law(plan, share_of_size, rho):
+    """Return the probability of each pattern of items 0 … m + k − 1 in a report of the basket {0 … m − 1}."""
+    m, k = plan.transaction_size, plan.itemset_size
+    cells = []
+    for bits in product((0, 1), repeat=m + k):
+        kept, inserted = sum(bits[:m]), sum(bits[m:])
+        subsets = sum(sum(other) == kept for other in product((0, 1), repeat=m))
+        cells.append(share_of_size[kept] / subsets * rho**inserted * (1 - rho) ** (k - inserted))
+    return np.array(cells)
+
+
+@pytest.mark.parametrize("code", GENERATORS)
+def test_reports_follow_the_law(rng, code):
+    """Kept subset and k other items follow the operator jointly; sizes 5 % and ρ 2 % off, both ways, are rejected."""
+    plan = naive.small_plan(code, 6, 2, 2, insert=(3, 3), shares=(2, 1, 4))
+    count = 600_000
+    baskets = Baskets(
+        plan.catalogue, np.arange(count + 1, dtype=np.int64) * 2, np.tile(np.arange(2, dtype=np.int64), count)
+    )
+    seed = int(rng.integers(1 << 60))
+    packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))])
+    items = np.arange(4, dtype=np.int64)
+    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))[:, :count]
+    observed = np.bincount(np.array([8, 4, 2, 1]) @ shown, minlength=16)
+    shares, rho = np.array([float(p) for p in plan.operator.size_distribution]), 3 / 8
+    assert not fit.rejects(observed, law(plan, shares, rho))
+    for change in (0.95, 1.05):
+        for size in range(3):
+            wrong = np.where(np.arange(3) == size, change, 1.0) * shares
+            assert fit.rejects(observed, law(plan, wrong / wrong.sum(), rho))
+    for change in (0.98, 1.02):
+        assert fit.rejects(observed, law(plan, shares, rho * change))
+
+
+def careless_shuffle_law():
+    """Return the law of 3 of 6 items by swapping each place with any other place, which is not uniform."""
+    cells = Counter()
+    for others in product(range(6), repeat=3):
+        places = list(range(6))
+        for place, other in enumerate(others):
+            places[place], places[other] = places[other], places[place]
+        cells[frozenset(places[:3])] += 1 / 6**3
+    return [cells[frozenset(chosen)] for chosen in combinations(range(6), 3)]
+
+
+def test_long_baskets_are_sampled_uniformly(rng):
+    """All 20 triples of 6 items are equally likely; a careless shuffle and taking the first 3 are rejected."""
+    plan = naive.small_plan("none", 6, 3, 1)
+    baskets = Baskets(
+        plan.catalogue, np.arange(200_001, dtype=np.int64) * 6, np.tile(np.arange(6, dtype=np.int64), 200_000)
+    )
+    seed = int(rng.integers(1 << 60))
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
+    triples = np.sort(np.concatenate([chunk.raw_fitted for chunk in chunks]), axis=1)
+    counted = Counter(map(tuple, triples.tolist()))
+    observed = [counted[chosen] for chosen in combinations(range(6), 3)]
+    uniform = np.full(20, 1 / 20)
+    assert not fit.rejects(observed, uniform)
+    assert fit.rejects(observed, careless_shuffle_law())
+    first = np.zeros(20)
+    first[0] = 1.0
+    assert fit.rejects(observed, first)
+    assert fit.rejects(200_000 * first, uniform)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "items"),
+    [([0, 1], [11]), ([0, 1], [-1]), ([0, 2], [3, 3]), ([0, 2], [4, 3]), ([0, 2, 1, 3], [1, 2, 3])],
+    ids=["beyond the catalogue", "negative", "repeated", "falling", "offsets falling"],
+)
+def test_arrays_that_are_no_baskets_are_refused(offsets, items):
+    """Ids that compiled code would use as places beyond its tables never reach it, whoever made the arrays."""
+    plan = naive.small_plan("none", 11, 3, 1)
+    arrays = (np.array(offsets, dtype=np.int64), np.array(items, dtype=np.int64))
+    with pytest.raises(BasketError, match="must lie in the catalogue and rise"):
+        list(randomize_chunks(Baskets(plan.catalogue, *arrays), plan, entropy=SeededEntropy(1)))

@@ -1,0 +1,657 @@
+"""Tests of compiling: declared types, code on disk that is never stale, places it may be kept in, warming up."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assocpriv.apps.cli import main
+from assocpriv.apps.commands import warm_up
+from assocpriv.core import compiling, kernels
+from assocpriv.core.compiling import Entry, Kept, compile_kernels
+
+NOBODY = 65534
+IS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
+CORE = Path(compiling.__file__).parent
+
+pytestmark = pytest.mark.skipif(not isinstance(kernels.count_pairs, Entry), reason="compilation is switched off")
+
+KERNELS = """
+from numba import int64
+from assocpriv.core.compiling import entry, kernel
+
+TEN = 10
+
+@kernel
+def _inner(n):
+    return n + 1  # a remark
+
+@entry(int64)
+def answer(n):
+    return _inner(n) * TEN
+"""
+
+# Each run is a child of one process that has loaded numba already: a fraction of the time of a Python of its own, and
+# what numba loads late is there also for a user who may not read Python's own files.
+RUNNER = """
+import json, os, sys, traceback
+import numba
+
+numba.njit(numba.int64(numba.int64))(lambda n: n + 1)
+
+def run(folder, environment, user, size, umask, config):
+    os.environ.update(environment)
+    numba.config.reload_config()
+    vars(numba.config).update(config)
+    os.umask(umask)
+    sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in environment
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    if user is not None:
+        os.setuid(user)
+    from assocpriv.core import kernels
+    from assocpriv.core.compiling import compile_kernels
+    if size is not None:
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    answer = kernels.answer(2)
+    kept = compile_kernels()["answer"]
+    loaded = bool(kernels.answer._compiled.stats.cache_hits)
+    return [answer, loaded, str(kept.folder), kept.trouble or kept.passed_over]
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        try:
+            result = run(*json.loads(line))
+        except BaseException:
+            result = traceback.format_exc()
+        print(json.dumps(result), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+"""
+
+
+class Install:
+    """The compiler and a small kernel, installed in a folder of their own that everybody can read."""
+
+    def __init__(self, folder: Path, runner: subprocess.Popen[str]) -> None:
+        folder.chmod(0o755)
+        self._runner = runner
+        self.core = folder / "assocpriv" / "core"
+        self.cache = self.core / "__pycache__"
+        self.home = folder / "home"
+        self.core.mkdir(parents=True)
+        self.home.mkdir()
+        for package in (self.core.parent, self.core):
+            (package / "__init__.py").touch()
+        for name in ("numba_settings.py", "compiling.py"):
+            shutil.copyfile(CORE / name, self.core / name)
+        (self.core / "kernels.py").write_text(KERNELS)
+
+    def run(
+        self,
+        *,
+        user: int | None = None,
+        size: int | None = None,
+        bytecode: bool = False,
+        umask: int = 0o022,
+        config: dict[str, str] | None = None,
+        **environment: str,
+    ) -> list[Any]:
+        """Call the kernel in a new process; return its answer, whether it was loaded, its folder, what troubled."""
+        settings = {"HOME": str(self.home)} | ({} if bytecode else {"PYTHONDONTWRITEBYTECODE": "1"}) | environment
+        assert self._runner.stdin is not None
+        assert self._runner.stdout is not None
+        order = [str(self.core.parents[1]), settings, user, size, umask, config or {}]
+        self._runner.stdin.write(json.dumps(order) + "\n")
+        self._runner.stdin.flush()
+        result = json.loads(self._runner.stdout.readline())
+        assert isinstance(result, list), result
+        return result
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Change a source without changing its size or its times."""
+        path = self.core / name
+        source, status = path.read_text(encoding="utf-8"), path.stat()
+        assert source.count(old) == 1
+        assert len(old) == len(new)
+        path.write_text(source.replace(old, new), encoding="utf-8")
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        assert path.stat().st_mtime_ns == status.st_mtime_ns
+
+    def make_read_only(self) -> int | None:
+        """Take away the right to write; return the user to run as, None for this one."""
+        self.cache.mkdir(exist_ok=True)
+        for folder in (self.core, self.cache, self.home):
+            folder.chmod(0o555)
+        return NOBODY if IS_ROOT else None
+
+    def make_home(self) -> Path:
+        """Let the user without rights have his home; return where the code will be kept."""
+        self.home.chmod(0o755)
+        if IS_ROOT:
+            os.chown(self.home, NOBODY, NOBODY)
+        return self.home / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "assocpriv"
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[subprocess.Popen[str]]:
+    """The process whose children call kernels; without our settings of numba and of cache folders."""
+    if not hasattr(os, "fork"):
+        pytest.skip("this system cannot fork")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    command = [sys.executable, "-c", RUNNER]
+    with subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as made:
+        yield made
+        assert made.stdin is not None
+        made.stdin.close()
+
+
+@pytest.fixture
+def install(runner: subprocess.Popen[str]) -> Iterator[Install]:
+    """A small install; not in pytest's folder, into which only its owner may go."""
+    folder = Path(tempfile.mkdtemp(prefix="assocpriv-test-"))
+    made = Install(folder, runner)
+    yield made
+    for each in (made.core, made.cache, made.home):
+        if each.exists():
+            each.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+# ---- never stale
+
+
+def test_changed_code_is_compiled_anew(install: Install) -> None:
+    """A change of a constant, an inner kernel, an entry or the compiler is seen, with sizes and times as they were."""
+    cache = str(install.cache)
+    assert install.run() == [30, False, cache, ""]
+    assert install.run() == [30, True, cache, ""]
+    install.edit("kernels.py", "TEN = 10", "TEN = 20")
+    assert install.run() == [60, False, cache, ""]
+    install.edit("kernels.py", "n + 1", "n + 3")
+    assert install.run() == [100, False, cache, ""]
+    install.edit("kernels.py", "* TEN", "- TEN")
+    assert install.run() == [-15, False, cache, ""]
+    install.edit("compiling.py", '("BOUNDSCHECK", "OPT"', '("OPT", "BOUNDSCHECK"')
+    assert install.run() == [-15, False, cache, ""]
+    install.edit("kernels.py", "a remark", "A REMARK")
+    assert install.run() == [-15, True, cache, ""]
+
+
+def test_old_bytecode_does_not_pass_for_new_source(install: Install) -> None:
+    """Where Python itself runs outdated bytecode, its code is not kept as that of the new source."""
+    assert install.run(bytecode=True)[:2] == [30, False]
+    install.edit("kernels.py", "TEN = 10", "TEN = 20")
+    assert install.run(bytecode=True)[:2] == [30, True]
+    for bytecode in install.cache.glob("*.pyc"):
+        bytecode.unlink()
+    assert install.run()[:2] == [60, False]
+
+
+def test_settings_that_change_code_are_told_apart(install: Install) -> None:
+    """Code compiled with bounds checks is not found without them, nor the other way round."""
+    assert install.run()[1] is False
+    assert install.run(NUMBA_BOUNDSCHECK="1")[1] is False
+    assert install.run(NUMBA_BOUNDSCHECK="1")[1] is True
+    assert install.run()[1] is True
+
+
+def test_processors_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code for one processor is not found on another, and is found on one of the same kind."""
+    from numba.core.registry import cpu_target
+
+    codegen = cpu_target.target_context.codegen()
+    ours = compiling._digest(compiling._THIS_MODULE, {})
+    assert compiling._digest(compiling._THIS_MODULE, {}) == ours
+    monkeypatch.setattr(codegen, "magic_tuple", lambda: ("x86_64-unknown-linux-gnu", "another", "+avx"))
+    assert compiling._digest(compiling._THIS_MODULE, {}) != ours
+
+
+def test_numbers_a_module_computes_count() -> None:
+    """A global integer that a kernel has frozen is part of what its code depends on."""
+    one, other = (compiling._digest(compiling._THIS_MODULE, {"BLOCK": number}) for number in (1, 2))
+    assert one != other
+
+
+def test_a_damaged_file_is_replaced(install: Install) -> None:
+    """Files that were cut off or overwritten cost a compilation, not a crash, and are mended."""
+    install.run()
+    for pattern, content in (("*answer*.nbc", b""), ("*answer*.nbi", b"no pickle"), ("*answer*.nbc", b"\x80\x05")):
+        (file,) = install.cache.glob(pattern)
+        file.write_bytes(content)
+        assert install.run()[:2] == [30, False]
+        assert install.run()[:2] == [30, True]
+
+
+# ---- places
+
+
+def test_a_read_only_install_is_read(install: Install) -> None:
+    """What was compiled when the install could be written is loaded when it cannot, without any other place."""
+    install.run()
+    assert install.run(user=install.make_read_only()) == [30, True, str(install.cache), ""]
+
+
+def test_without_any_place_each_process_compiles(install: Install) -> None:
+    """A read-only install and a read-only home end in a result, and in a reason that names both."""
+    answer, loaded, folder, trouble = install.run(user=install.make_read_only())
+    assert [answer, loaded, folder] == [30, False, "None"]
+    assert f"{install.cache}: Permission denied" in trouble
+    assert f"{install.home}" in trouble
+
+
+def test_a_home_serves_a_read_only_install(install: Install) -> None:
+    """Code goes to the user's own cache folder where the install cannot be written, and is found there."""
+    user, cache = install.make_read_only(), install.make_home()
+    assert install.run(user=user) == [30, False, str(cache), ""]
+    assert cache.stat().st_mode & 0o777 == 0o700
+    assert install.run(user=user) == [30, True, str(cache), ""]
+
+
+@pytest.mark.parametrize("level", ["folder", "parent"])
+def test_a_place_that_others_can_write_is_not_used(install: Install, level: str) -> None:
+    """Compiled code is not read from a user's folder that somebody else could have filled."""
+    user, cache = install.make_read_only(), install.make_home()
+    assert install.run(user=user)[2] == str(cache)
+    (cache if level == "folder" else cache.parent).chmod(0o777)
+    answer, loaded, folder, trouble = install.run(user=user)
+    assert [answer, loaded, folder] == [30, False, "None"]
+    assert f"{cache}: another user can write there" in trouble
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777], ids=oct)
+def test_an_install_that_others_can_write_is_not_used(install: Install, mode: int) -> None:
+    """Code in the package's own folder counts only while nobody else can write there; else it is passed over, told."""
+    assert install.run()[2] == str(install.cache)
+    install.cache.chmod(mode)
+    home = install.make_home()
+    answer, loaded, folder, told = install.run(user=NOBODY if IS_ROOT else None)
+    assert [answer, loaded, folder] == [30, False, str(home)]
+    assert told == f"{install.cache}: another user can write there"
+
+
+@pytest.mark.skipif(not IS_ROOT, reason="only root can give a folder away")
+def test_an_install_of_another_user_is_not_used(install: Install) -> None:
+    """A folder that belongs to another user than us and root is one that this user can write."""
+    install.run()
+    os.chown(install.cache, NOBODY, NOBODY)
+    answer, loaded, folder, told = install.run()
+    assert [answer, loaded] == [30, False]
+    assert folder != str(install.cache)
+    assert told == f"{install.cache}: another user can write there"
+
+
+@pytest.mark.parametrize("level", ["folder", "parent"])
+def test_a_named_place_that_others_can_write_is_not_used(install: Install, level: str) -> None:
+    """NUMBA_CACHE_DIR does not make a folder safe that another user can write; nothing is read or written there."""
+    named = install.core.parents[1] / "named"
+    own = named / "assocpriv"
+    assert install.run(NUMBA_CACHE_DIR=str(named))[2] == str(own)
+    (own if level == "folder" else named).chmod(0o777)
+    before = sorted(file.name for file in own.iterdir())
+    answer, loaded, folder, told = install.run(NUMBA_CACHE_DIR=str(named))
+    assert [answer, loaded, folder] == [30, False, str(install.cache)]
+    assert told == f"{own}: another user can write there"
+    assert sorted(file.name for file in own.iterdir()) == before
+
+
+def test_nothing_is_made_where_others_can_write(install: Install) -> None:
+    """Not even an empty folder is made in a place that another user can write."""
+    named = install.core.parents[1] / "named"
+    named.mkdir()
+    named.chmod(0o777)
+    assert install.run(NUMBA_CACHE_DIR=str(named))[2] == str(install.cache)
+    assert not any(named.iterdir())
+
+
+@pytest.mark.parametrize("pattern", ["*answer*.nbi", "*answer*.nbc"])
+def test_a_file_that_others_can_write_is_not_read(install: Install, pattern: str) -> None:
+    """A file that another user can write, or wrote while the folder was open, spoils the folder."""
+    install.run()
+    (file,) = install.cache.glob(pattern)
+    file.chmod(0o666)
+    answer, loaded, folder, told = install.run()
+    assert [answer, loaded, folder == str(install.cache)] == [30, False, False]
+    assert told == f"{install.cache}: another user can write {file.name}"
+    file.chmod(0o644)
+    assert install.run() == [30, True, str(install.cache), ""]
+
+
+@pytest.mark.parametrize("mask", [0, 0o002, 0o077], ids=oct)
+def test_what_is_written_can_be_used_again(install: Install, mask: int) -> None:
+    """Whatever the umask, folders and files made here are such that they are not refused the next time."""
+    install.core.parents[1].chmod(0o755)
+    named = install.core.parents[1] / "named"
+    named.mkdir()
+    for loaded in (False, True):
+        told = install.run(umask=mask, NUMBA_CACHE_DIR=str(named))
+        assert told == [30, loaded, str(named / "assocpriv"), ""]
+    modes = {file.stat().st_mode & 0o777 for file in (named / "assocpriv").iterdir()}
+    assert modes == {0o644 & ~mask}
+
+
+def test_numba_does_not_choose_the_place(install: Install) -> None:
+    """Neither numba's own folder nor its own list of places counts: both can come from a file that lies about."""
+    elsewhere = install.core.parents[1] / "elsewhere"
+    told = install.run(config={"CACHE_DIR": str(elsewhere), "CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator"})
+    assert told == [30, False, str(install.cache), ""]
+    assert not elsewhere.exists()
+
+
+def test_without_a_home_nothing_is_kept_where_we_are(install: Install) -> None:
+    """A home that is no full path does not make the current folder a place for code."""
+    assert install.run(user=install.make_read_only(), HOME="", XDG_CACHE_HOME=".")[2] == "None"
+
+
+def test_the_environment_names_the_place(install: Install) -> None:
+    """NUMBA_CACHE_DIR comes first, and serves users who may only read it."""
+    named = install.core.parents[1] / "named"
+    for loaded in (False, True):
+        assert install.run(NUMBA_CACHE_DIR=str(named)) == [30, loaded, str(named / "assocpriv"), ""]
+    (named / "assocpriv").chmod(0o555)
+    user = install.make_read_only()
+    assert install.run(user=user, NUMBA_CACHE_DIR=str(named)) == [30, True, str(named / "assocpriv"), ""]
+    (named / "assocpriv").chmod(0o755)
+
+
+def test_a_full_disk_does_not_stop_a_kernel(install: Install) -> None:
+    """Code that cannot be written is run all the same, and what was left half-written is not found later."""
+    answer, loaded, folder, trouble = install.run(size=0)
+    assert [answer, loaded, folder] == [30, False, "None"]
+    assert trouble.startswith(f"{install.cache}: ")
+    assert install.run()[:2] == [30, False]
+
+
+def test_a_numba_with_other_internals_keeps_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the classes we build on kernels are compiled all the same, and kept nowhere."""
+    from numba.core import caching
+
+    monkeypatch.delattr(caching, "_CacheLocator")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    def double(n: Any) -> Any:
+        return n * 2
+
+    compiled, kept = compiling._compile(double, (compiling.numba.int64,), double.__code__)
+    assert compiled(2) == 4
+    assert kept.folder is None
+    assert "numba" in kept.trouble
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
+def test_other_caches_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions of other packages are kept where numba keeps them, before and after ours are loaded."""
+    from numba.core import caching
+
+    before = list(caching.CacheImpl._locator_classes)
+    compile_kernels(["fill_rows"])
+    assert list(caching.CacheImpl._locator_classes) == before
+    (tmp_path / "foreign.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef f(n):\n    return n + 1\n")
+    monkeypatch.setattr("numba.config.CACHE_DIR", "")
+    monkeypatch.syspath_prepend(tmp_path)
+    import foreign
+
+    assert foreign.f(1) == 2
+    (file,) = (tmp_path / "__pycache__").glob("*.nbi")
+    assert file.name.startswith("foreign.f-3.py")
+
+
+# ---- code and settings lying about
+
+PAYLOAD = """
+import pickle
+from pathlib import Path
+
+class Hostile:
+    def __reduce__(self):
+        return exec, ("open({marker!r}, 'w').close()",)
+
+for file in Path({folder!r}).rglob("*.nb[ic]"):
+    file.write_bytes(pickle.dumps(Hostile()))
+"""
+VICTIMS = {
+    "kernels": "from assocpriv.core import kernels, compiling\nprint(compiling.compile_kernels(['fill_rows']))",
+    "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(5))",
+}
+
+
+def run_python(code: str, folder: Path, **environment: str) -> str:
+    """Run Python code in a new process, in a folder; return what it prints."""
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    paths = {"PYTHONPATH": str(CORE.parents[1]), "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=folder, env=settings | paths | environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_file_beside_the_data_does_not_say_where_code_is(victim: str, tmp_path: Path) -> None:
+    """Where numba's settings file lies in the current folder, code is neither read from nor kept where it says."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    evil, data, marker = tmp_path / "evil", tmp_path / "data", tmp_path / "ran"
+    data.mkdir()
+    run_python(VICTIMS[victim], data, NUMBA_CACHE_DIR=str(evil))  # names its files as the real thing does
+    (data / ".numba_config.yaml").write_text(f"cache_dir: {evil}\n")
+    plant = PAYLOAD.format(marker=str(marker), folder=str(evil))
+    if victim == "galois":
+        run_python(plant, data)
+        run_python("import contextlib\nwith contextlib.suppress(Exception):\n    import yaml, galois", data)
+        assert marker.exists(), "where numba's own rules hold, the payload runs"
+        marker.unlink()
+    run_python(plant, data)
+    planted = {file: file.read_bytes() for file in evil.rglob("*.nb[ic]")}
+    assert planted
+    said = run_python(f"import yaml\n{VICTIMS[victim]}", data)
+    assert not marker.exists()
+    assert str(evil) not in said
+    assert {file: file.read_bytes() for file in evil.rglob("*.nb[ic]")} == planted
+
+
+def test_a_file_beside_the_data_sets_nothing(tmp_path: Path) -> None:
+    """No setting of numba comes from a file in the current folder, at first or later; the environment's do."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    settings = {
+        "boundscheck": 1,
+        "disable_jit": 1,
+        "chrome_trace": str(tmp_path / "trace"),
+        "opt": "0",
+        "num_threads": 1,
+    }
+    (tmp_path / ".numba_config.yaml").write_text(json.dumps(settings))
+    names = "config.BOUNDSCHECK, config.DISABLE_JIT, config.CHROME_TRACE, int(config.OPT), config.DEBUG_CACHE"
+    code = (
+        "import assocpriv.core.compiling, sys, json\nfrom numba import config, njit\n"
+        f"before = [{names}]\nnjit(lambda n: n + 1)(1)\nprint(json.dumps([before, [{names}]]))"
+    )
+    before, after = json.loads(run_python(code, tmp_path, NUMBA_DEBUG_CACHE="0", NUMBA_OPT="2"))
+    assert before == after == [None, 0, "", 2, 0]
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_broken_file_beside_the_data_stops_nothing(tmp_path: Path) -> None:
+    """What numba could not read as settings does not keep it from being loaded."""
+    pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
+    (tmp_path / ".numba_config.yaml").write_text("- not\n- settings\n")
+    assert run_python("import assocpriv.core.kernels\nprint('loaded')", tmp_path) == "loaded\n"
+
+
+# ---- declared types
+
+
+@pytest.fixture
+def add_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An entry that adds a row of a table, and a number, to sums."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+
+    def add(table: Any, sums: Any, number: Any) -> None:
+        for i in range(sums.shape[0]):
+            sums[i] += table[1, i] + number
+
+    from numba import int64, uint64
+
+    declared = (compiling.const(uint64[:, ::1]), uint64[::1], int64)
+    return Entry(add, declared, compiling._THIS_MODULE)
+
+
+def test_other_types_are_refused(add_row: Any) -> None:
+    """Another dtype, layout, order or number of arguments is a TypeError, not a second compilation."""
+    table, sums = np.ones((2, 3), np.uint64), np.zeros(3, np.uint64)
+    frozen = sums.copy()
+    frozen.flags.writeable = False
+    wrong: list[tuple[Any, ...]] = [
+        (table.astype(np.int64), sums, 1),
+        (np.asfortranarray(table), sums, 1),
+        (table[0], sums, 1),
+        (table, np.zeros(6, np.uint64)[::2], 1),
+        (table, frozen, 1),
+        (table, sums, "1"),
+        (table, sums),
+    ]
+    for arguments in wrong:
+        with pytest.raises(TypeError):
+            add_row(*arguments)
+    add_row(table, sums, np.int32(1))
+    assert sums.tolist() == [2, 2, 2]
+    assert len(add_row._compiled.signatures) == 1
+
+
+def test_inputs_may_be_read_only(add_row: Any) -> None:
+    """Arrays that a kernel only reads may be read-only, as those over bytes are; others give the same."""
+    table = np.frombuffer(bytes([3, *[0] * 7, 5, *[0] * 7]), dtype="<u8").reshape(2, 1).astype(np.uint64, copy=False)
+    for given in (table, table.copy()):
+        sums = np.zeros(1, np.uint64)
+        add_row(given, sums, 2)
+        assert sums.tolist() == [7]
+
+
+def test_an_entry_shows_its_function() -> None:
+    """An entry has its function's name and docstring, and the function."""
+    made: Any = kernels.count_pairs
+    assert (made.__name__, made.__doc__) == ("count_pairs", made.py_func.__doc__)
+
+
+def test_public_kernels_are_entries_and_others_are_not() -> None:
+    """Every function of kernels.py without an underscore is declared for Python, and only these can be compiled."""
+    functions = ast.parse((CORE / "kernels.py").read_text(encoding="utf-8")).body
+    names = {node.name for node in functions if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    assert names == {name for name, made in vars(kernels).items() if isinstance(made, Entry)}
+    assert names == set(compiling._ENTRIES)
+
+
+def test_kernels_stand_alone() -> None:
+    """kernels.py takes nothing of this package but the compiler, so that the digest of the two files covers all."""
+    tree = ast.parse((CORE / "kernels.py").read_text(encoding="utf-8"))
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    assert {name for name in modules if name and name.startswith("assocpriv")} == {"assocpriv.core.compiling"}
+
+
+def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that call a kernel at the same moment wait for one compilation."""
+    compiled = []
+
+    def slowly(function: Callable[..., Any], *_: Any) -> tuple[Any, Kept]:
+        compiled.append(function)
+        time.sleep(0.1)
+        return function, Kept(None)
+
+    monkeypatch.setattr(compiling, "_compile", slowly)
+    made, results = Entry(lambda n: n + 1, (), compiling._THIS_MODULE), []
+    threads = [threading.Thread(target=lambda n=n: results.append(made(n))) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(compiled), sorted(results)) == (1, list(range(1, 9)))
+
+
+# ---- warming up
+
+
+def test_warm_up_compiles_all() -> None:
+    """The command tells how many kernels there are and where their code is kept, as text and as JSON."""
+    said = CliRunner().invoke(main, ["warm-up"])
+    assert said.exit_code == 0
+    assert f"{len(compiling._ENTRIES)} kernels ready after " in said.stdout
+    record = json.loads(CliRunner().invoke(main, ["warm-up", "--json"]).stdout)
+    assert record["kernels"] == sorted(compiling._ENTRIES)
+    assert all(Path(folder).is_dir() and folder in said.stdout for folder in record["folders"])
+    assert record["seconds"] >= 0
+
+
+def test_warm_up_tells_which_folders_it_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that another user can write is told, with why, though the code is kept elsewhere."""
+    reason = "/shared/assocpriv: another user can write there"
+    monkeypatch.setattr(Entry, "load", lambda self: Kept(Path("/mine"), passed_over=reason))
+    said = CliRunner().invoke(main, ["warm-up"])
+    assert (said.exit_code, f"not used: {reason}" in said.stdout) == (0, True)
+    assert json.loads(CliRunner().invoke(main, ["warm-up", "--json"]).stdout)["passed_over"] == [reason]
+
+
+@pytest.mark.parametrize("arguments", [["warm-up"], ["warm-up", "--json"]], ids=" ".join)
+def test_warm_up_tells_why_code_cannot_be_kept(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the code cannot be kept the command fails with one line that says why and what helps."""
+    monkeypatch.setattr(Entry, "load", lambda self: Kept(None, "/there: Permission denied"))
+    said = CliRunner().invoke(main, arguments)
+    assert (said.exit_code, said.stdout) == (1, "")
+    assert "(/there: Permission denied)" in said.stderr
+    assert "NUMBA_CACHE_DIR" in said.stderr
+
+
+def test_warm_up_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where compilation is switched off the command says so and fails."""
+    monkeypatch.setattr("numba.config.DISABLE_JIT", True)
+    said = CliRunner().invoke(main, ["warm-up"])
+    assert said.exit_code == 1
+    assert "NUMBA_DISABLE_JIT" in said.stderr
+
+
+def test_compile_told_is_silent_when_quick(capsys: pytest.CaptureFixture[str]) -> None:
+    """Kernels that are there already are loaded without a word."""
+    compile_kernels(["fill_rows"])
+    warm_up.compile_told(["fill_rows"])
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("folder", [Path("/there"), None])
+def test_compile_told_tells_when_slow(
+    folder: Path | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A compilation that takes long is told in one line on standard error, and whether it will be so again."""
+
+    def slowly(_: Entry) -> Kept:
+        time.sleep(0.2)
+        return Kept(folder)
+
+    monkeypatch.setattr(warm_up, "_PATIENCE_SECONDS", 0.02)
+    monkeypatch.setattr(Entry, "load", slowly)
+    warm_up.compile_told(["fill_rows"])
+    told = capsys.readouterr()
+    lines = ["making or loading code for this processor; the first time it takes some seconds …"]
+    if folder is None:
+        lines.append("warning: the compiled code cannot be kept; assocpriv warm-up tells why")
+    assert (told.out, told.err.splitlines()) == ("", lines)
+
+
+def test_progress_counts_kernels() -> None:
+    """Progress is told after each kernel."""
+    steps: list[tuple[int, int]] = []
+    compile_kernels(["fill_rows", "fill_rows"], lambda done, total: steps.append((done, total)))
+    assert steps == [(1, 2), (2, 2)]

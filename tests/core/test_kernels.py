@@ -1,0 +1,265 @@
+"""Every compiled kernel against its naive twin; passes compiled, with bounds checks and without compilation."""
+
+from itertools import combinations, takewhile
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.client.baskets import bulk
+from assocpriv.client.baskets.bulk import BulkRandomizer
+from assocpriv.core.kernels import (
+    LANES,
+    OUT_OF_WORDS,
+    count_items,
+    count_pairs,
+    count_supersets,
+    expand_items,
+    fill_rows,
+    parse_numbers,
+    randomize_transactions,
+    transpose_reports,
+)
+
+LENGTHS = (0, 1, 63, 64, 65, 130)
+
+
+@pytest.fixture(autouse=True)
+def _wrap_around():
+    """Without compilation numpy warns where unsigned integers wrap around, as they are meant to."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+def random_words(rng, *shape):
+    """Return uniform words."""
+    return rng.integers(0, 1 << 64, size=shape, dtype=np.uint64)
+
+
+def entries_of(columns, group_bits):
+    """Return the lines of the tables that make up columns of bits, (items, r, p)."""
+    groups = range(0, columns.shape[2], group_bits)
+    return np.array(
+        [
+            [
+                [sum(int(bit) << i for i, bit in enumerate(row[at : at + group_bits])) for at in groups]
+                for row in item_columns
+            ]
+            for item_columns in columns
+        ],
+        dtype=np.uint16,
+    ) + (np.arange(len(groups), dtype=np.uint16) << np.uint16(group_bits))
+
+
+@pytest.mark.parametrize("n_bytes", [1, 5, 17])
+@pytest.mark.parametrize("n_reports", LENGTHS)
+def test_transpose_reports(rng, n_reports, n_bytes):
+    """Plane b of reports holds bit b of every report, and zeros beyond the last."""
+    packed = rng.integers(0, 256, size=(n_reports, n_bytes), dtype=np.uint8)
+    planes = random_words(rng, 1 + n_reports // 128, 8 * n_bytes, 2)
+    transpose_reports(packed, planes)
+    assert np.array_equal(planes, naive.transpose_reports(packed, planes.shape))
+
+
+@pytest.mark.parametrize("r", range(1, 9))
+@pytest.mark.parametrize(("n_blocks", "n_words"), [(0, LANES), (1, LANES), (2, LANES), (2, 2 * LANES)])
+def test_expand_items_and_count_items(rng, n_blocks, n_words, r):
+    """An item shows where the r inner products are below a, for the least, greatest and some other a; tails are 0."""
+    n_planes = 8 * (1 + r % 3)
+    columns = rng.integers(0, 2, size=(3, r, n_planes))
+    columns[1, 0] = 0
+    planes = random_words(rng, n_blocks, n_planes, n_words)
+    n_bits = 64 * n_blocks * n_words
+    for n_reports in {n_bits, max(0, n_bits - 5), n_bits // 2 + 64 * n_blocks}:
+        for num in {1, int(rng.integers(1, 1 << r)), (1 << r) - 1}:
+            for group_bits in (1, 3, 8):
+                rows, counts = random_words(rng, n_blocks, 3, n_words), np.arange(3)
+                entries = entries_of(columns, group_bits)
+                expand_items(planes, entries, num, n_reports, group_bits, rows)
+                count_items(planes, entries, num, n_reports, group_bits, counts)
+                wanted = naive.expand_items(planes, columns, num, n_reports)
+                assert np.array_equal(rows, wanted)
+                assert np.array_equal(counts, np.arange(3) + naive.bits_of(naive.lines_of(wanted)).sum(axis=1))
+
+
+@pytest.mark.parametrize("n_transactions", LENGTHS)
+def test_fill_rows(rng, n_transactions):
+    """Rows show who holds which item; items without a row are left out, offsets need not start at 0."""
+    row_of_item = np.array([2, -1, 0, 1, -1], dtype=np.int64)
+    chosen = rng.random((n_transactions + 1, 5)) < 0.5
+    flat = np.concatenate([np.flatnonzero(row) for row in chosen]).astype(np.int64)
+    offsets = np.cumsum([0, *chosen.sum(axis=1)], dtype=np.int64)[1:]  # a slice without the first basket
+    rows = np.zeros((3, 3, 1), dtype=np.uint64)
+    fill_rows(offsets, flat, row_of_item, rows)
+    transactions = [np.flatnonzero(row) for row in chosen[1:]]
+    assert np.array_equal(rows, naive.fill_rows(transactions, row_of_item, rows.shape))
+
+
+def shared_of(itemsets):
+    """Return how many leading items each itemset shares with the one before."""
+    listed = [[-1] * itemsets.shape[1], *itemsets.tolist()]
+    pairs = zip(listed[1:], listed, strict=False)
+    return np.array([len(list(takewhile(lambda ab: ab[0] == ab[1], zip(*pair, strict=True)))) for pair in pairs])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("share", [0.1, 0.6, 1])
+def test_count_supersets(rng, share, k):
+    """Counts are added to what is there, for many and few candidates, in lexicographic and in any other order."""
+    rows = random_words(rng, 2, 8, LANES) | random_words(rng, 2, 8, LANES) | random_words(rng, 2, 8, LANES)
+    itemsets = np.array([itemset for itemset in combinations(range(8), k) if rng.random() < share or itemset[0] == 3])
+    for ordered in (itemsets.reshape(-1, k), rng.permutation(itemsets.reshape(-1, k))):
+        counts = np.arange(len(ordered), dtype=np.int64)
+        count_supersets(rows, ordered, shared_of(ordered), counts)
+        assert np.array_equal(counts, np.arange(len(ordered)) + naive.count_supersets(rows, ordered))
+
+
+def test_count_supersets_without_itemsets_or_reports(rng):
+    """No itemsets, no counts; no reports, counts of 0."""
+    counts = np.zeros(0, dtype=np.int64)
+    count_supersets(random_words(rng, 1, 2, LANES), np.zeros((0, 2), np.int64), np.zeros(0, np.int64), counts)
+    assert not counts.size
+    counts = np.zeros(1, dtype=np.int64)
+    count_supersets(np.zeros((0, 2, 0), np.uint64), np.array([[0, 1]]), np.zeros(1, np.int64), counts)
+    assert counts.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 4, 5, 8, 13, 30])
+@pytest.mark.parametrize("panel", [4, 8, 64])
+def test_count_pairs(rng, n_rows, panel):
+    """Every pair's count is added to what is there, within and across panels of rows and over several blocks."""
+    rows = random_words(rng, 2, n_rows, LANES)
+    pairs = np.column_stack(np.triu_indices(n_rows, 1))
+    counts = np.arange(len(pairs), dtype=np.int64)
+    count_pairs(rows, panel, counts)
+    assert np.array_equal(counts, np.arange(len(pairs)) + naive.count_supersets(rows, pairs))
+
+
+def run_kernel(plan, transactions, words):
+    """Call the kernel with a plan's tables; return what the twin returns, and the status."""
+    randomizer, n = BulkRandomizer(plan), len(transactions)
+    offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
+    items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
+    fitted = np.zeros((n, plan.transaction_size), dtype=np.int64)
+    reports = np.zeros((n, -(-plan.report_bits // 64)), dtype=np.uint64)
+    done, used, status = randomize_transactions(
+        offsets, items, words, randomizer._subsets, randomizer._columns, randomizer._shape, fitted, reports
+    )
+    octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
+    return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
+
+
+@pytest.mark.parametrize("n_transactions", LENGTHS)
+@pytest.mark.parametrize(("code", "m", "k"), [("none", 4, 2), ("bch", 3, 2), ("reed-solomon", 2, 1)])
+def test_randomize_transactions(rng, code, m, k, n_transactions):
+    """Reports, fitted items and words used are the one-report client's, rejected words included."""
+    plan = naive.small_plan(code, 9, m, k, insert=(3, 3))
+    words = random_words(rng, 14 * n_transactions)
+    words[rng.random(len(words)) < 0.2] = 0  # every draw below an n that is no power of 2 rejects 0
+    transactions = [set(np.flatnonzero(rng.random(9) < 0.4).tolist()) for _ in range(n_transactions)]
+    wanted = naive.randomize_transactions(transactions, plan, words)
+    got, status = run_kernel(plan, transactions, words)
+    assert got == wanted
+    assert (status == OUT_OF_WORDS) == (len(wanted[0]) < n_transactions)
+
+
+@pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
+@pytest.mark.parametrize("r", [1, 2, 4, 5, 6, 7, 8])
+def test_randomize_transactions_for_every_insert_bits(rng, code, r):
+    """Seeds of one word and of several, and coins of every r, are the one-report client's."""
+    plan = naive.small_plan(code, 7, 2, 2, insert=((1 << r) - 1, r), weight_bits=(10, 64, 100, 128)[r % 4])
+    transactions = [set(range(size)) for size in (0, 1, 2, 3, 7)]
+    words = random_words(rng, 200)
+    wanted = naive.randomize_transactions(transactions, plan, words)
+    assert len(wanted[0]) == 5
+    assert run_kernel(plan, transactions, words) == (wanted, 0)
+
+
+def test_randomize_transactions_with_more_equations_than_a_word_has_bits(rng):
+    """Which equations were added to which takes two words for more than 64 of them."""
+    plan = naive.small_plan("reed-solomon", 20, 9, 1, insert=(77, 8))
+    transactions = [set(rng.choice(20, size, replace=False).tolist()) for size in (9, 3, 9, 12, 0)]
+    words = random_words(rng, 300)
+    wanted = naive.randomize_transactions(transactions, plan, words)
+    assert len(wanted[0]) == 5
+    assert run_kernel(plan, transactions, words) == (wanted, 0)
+
+
+@pytest.mark.parametrize("slots", [1, 2, 1024])
+def test_randomize_transactions_that_repeat(rng, monkeypatch, slots):
+    """Solved equations are used again for the same items and for no others."""
+    monkeypatch.setattr(bulk, "SOLVED_WORDS", slots * 12)
+    plan = naive.small_plan("bch", 5, 2, 1, insert=(1, 2))
+    transactions = [set(rng.choice(5, rng.integers(4), replace=False).tolist()) for _ in range(120)]
+    words = random_words(rng, 1000)
+    wanted = naive.randomize_transactions(transactions, plan, words)
+    assert len(wanted[0]) == 120
+    assert run_kernel(plan, transactions, words) == (wanted, 0)
+
+
+@pytest.mark.parametrize("weight_bits", [8, 64, 100, 128])
+def test_randomize_transactions_at_the_boundaries_of_weights(rng, weight_bits):
+    """Draws just below and at every cumulative weight pick the one-report client's subset."""
+    plan = naive.small_plan("none", 6, 3, 1, weight_bits=weight_bits)
+    cumulative, picked = BulkRandomizer(plan)._subsets[0].tolist(), []
+    for total in [sum(word << 64 * i for i, word in enumerate(row)) for row in cumulative[:-1]]:
+        for drawn in (total - 1, total):
+            words = [drawn >> 64 * i & (1 << 64) - 1 for i in range(len(cumulative[0]))] + [0]
+            wanted = naive.randomize_transactions([{0, 1, 2}], plan, words)
+            assert run_kernel(plan, [{0, 1, 2}], np.array(words, dtype=np.uint64)) == (wanted, 0)
+            picked += wanted[0]
+    assert len(set(picked)) == 8
+
+
+def test_randomize_transactions_stops_before_what_words_do_not_suffice_for(rng):
+    """With any number of words the kernel does exactly the transactions that the one-report client could do."""
+    plan = naive.small_plan("bch", 6, 3, 1, insert=(3, 2))
+    transactions = [{0, 1, 2, 4}, {3}, {0, 1, 2, 3, 4, 5}]
+    words = random_words(rng, 30)
+    for count in range(31):
+        wanted = naive.randomize_transactions(transactions, plan, words[:count])
+        got, status = run_kernel(plan, transactions, words[:count])
+        assert got == wanted
+        assert status == (0 if len(wanted[0]) == 3 else OUT_OF_WORDS)
+
+
+def test_randomize_transactions_tells_dependent_columns(rng):
+    """Columns that are not independent end in a status, not in a report."""
+    plan = naive.small_plan("bch", 6, 2, 1)
+    randomizer = BulkRandomizer(plan)
+    columns = randomizer._columns.copy()
+    columns[1] = columns[0]
+    _, _, status = randomize_transactions(
+        np.array([0, 2], dtype=np.int64),
+        np.array([0, 1], dtype=np.int64),
+        random_words(rng, 9),
+        randomizer._subsets,
+        columns,
+        randomizer._shape,
+        np.zeros((1, 2), dtype=np.int64),
+        np.zeros((1, 1), dtype=np.uint64),
+    )
+    assert status == 2
+
+
+NUMBERS = st.integers(0, 99_999).map(str) | st.sampled_from(["7", "00007", "00000", "100000"])
+PIECES = st.sampled_from(["\n", "\r\n", " ", "\t", "\n", " "]) | NUMBERS
+WRONG = st.sampled_from(["\r", "\r\r\n", "-", "-3", "x", "\0", ",", "\x0b", "é"])
+
+
+@given(st.lists(PIECES, max_size=30), st.lists(WRONG | PIECES, max_size=4))
+def test_parse_numbers(good, rest):
+    """Numbers, sizes and the place of the first bad byte are those of splitting lines, read-only text or not."""
+    text = ("".join([*good, *rest]) + "\n").encode()
+    ids = np.full((len(text) + 1) // 2, -1, dtype=np.int32)
+    sizes = np.full(text.count(b"\n"), -1, dtype=np.int32)
+    count, wrong = parse_numbers(np.frombuffer(text, dtype=np.uint8), 5, ids, sizes)
+    lines, wanted = naive.parse_numbers(text, 5)
+    assert wrong == wanted
+    flat = [number for line in lines for number in line]
+    assert sizes[: len(lines)].tolist() == [len(line) for line in lines]
+    assert ids[: len(flat)].tolist() == flat
+    assert (sizes[len(lines) :] == -1).all()
+    assert wrong >= 0 or count == len(flat)

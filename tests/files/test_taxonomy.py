@@ -1,0 +1,77 @@
+"""Tests of taxonomy files."""
+
+from pathlib import Path
+
+import pytest
+
+from assocpriv.core.errors import PlanError
+from assocpriv.files.taxonomy import Taxonomy, read_taxonomy
+from assocpriv.plans.baskets.catalogue import Catalogue
+
+
+def read(folder: Path, content: str | bytes) -> Taxonomy:
+    """Write a file and read it."""
+    path = folder / "tree.csv"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return read_taxonomy(path)
+
+
+def test_columns_are_levels(tmp_path: Path) -> None:
+    """Each column is the parent of the one before; lines repeat, end early, are blank and quote as CSV does."""
+    text = (
+        '\ufeffpils, beer ,drinks\r\n"red, dry",wine,drinks\n\npils,beer,drinks,\nmilk,dairy,,\n bread \nwine,drinks\n'
+    )
+    tree = read(tmp_path, text)
+    assert tree.parents == (
+        ("beer", "drinks"),
+        ("milk", "dairy"),
+        ("pils", "beer"),
+        ("red, dry", "wine"),
+        ("wine", "drinks"),
+    )
+    assert tree.levels == (
+        ("bread", "milk", "pils", "red, dry", "wine"),
+        ("beer", "dairy", "drinks", "wine"),
+        ("drinks",),
+    )
+    assert tree.level(3) == Catalogue(["drinks"])
+    for level in (0, -1, 4):
+        with pytest.raises(PlanError, match=r"in 1\.\.3, the columns"):
+            tree.level(level)
+
+
+def test_pairs_of_child_and_parent(tmp_path: Path) -> None:
+    """Lines of a child and its parent, of several levels and in any order, are the same taxonomy."""
+    pairs = read(tmp_path, "beer,drinks\npils,beer\nstout,beer\n")
+    assert pairs.parents == read(tmp_path, "stout,beer,drinks\npils,beer,drinks").parents
+
+
+BAD: list[tuple[str | bytes, str]] = [
+    ("", "taxonomy is empty"),
+    ("\n\n", "taxonomy is empty"),
+    ("milk\nbread\n", "taxonomy is empty"),
+    ("milk,dairy\n,dairy\n", "line 2, column 1 must be a name"),
+    ("milk,dairy\nmilk,,food\n", "line 2, column 2 must be a name"),
+    ("milk,dairy\nmilk,da\tiry\n", "line 2, column 2 must be a name"),
+    ("milk,dairy\nbeer,drinks\nmilk,drinks\n", "line 3 gives a name another parent than line 1"),
+    ("milk,milk\n", "line 1 closes a circle"),
+    ("x,a\na,b\nb,c\nc,a\n", "line [234] closes a circle"),
+    ('milk,"dairy\nbeer,drinks\n', "is not CSV; check its quotes"),
+    ('milk,dairy\nbeer,"drinks"x\n', "line 2 is not CSV"),
+    (b"milk,caf\xe9\n", "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD)))
+def test_bad_taxonomies_are_refused(tmp_path: Path, position: int) -> None:
+    """What is no taxonomy is refused by a message that names the file and the line."""
+    content, message = BAD[position]
+    with pytest.raises(PlanError, match=message) as caught:
+        read(tmp_path, content)
+    assert "tree.csv" in str(caught.value)
+
+
+def test_a_missing_taxonomy_is_refused(tmp_path: Path) -> None:
+    """A file that cannot be read is a PlanError."""
+    with pytest.raises(PlanError, match="cannot read the taxonomy"):
+        read_taxonomy(tmp_path / "none.csv")

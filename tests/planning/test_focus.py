@@ -1,0 +1,100 @@
+"""Tests of planning for expected supports: the fast search says what the operators' own moments say."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from assocpriv.core.errors import PlanError
+from assocpriv.planning.designs import Design, independent_moments, patterns_of, round_design
+from assocpriv.planning.fixed_size_designs import FixedDesign, fixed_moments, round_fixed_design
+from assocpriv.planning.focus import Focus, focused_operator, single_focus
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+
+LIMIT = Fraction(19)
+MIXED = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.75, 0.2, 0.05))))
+
+
+def test_error_is_the_variance_of_the_estimate() -> None:
+    """The error of a focus is Σ weight (Σ_l s_l Σ_l' P[l',l] q_l'² − s_k), from P itself."""
+    operator = round_design(Design(1, 2, "0011", 0.0), 3, LIMIT)
+    expected = 0.0
+    for k, weight, shares in MIXED.sizes:
+        row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
+        squares = [sum(matrix[to][held] * row[to] ** 2 for to in range(k + 1)) for held in range(k + 1)]
+        expected += weight * (sum(s * float(square) for s, square in zip(shares, squares, strict=True)) - shares[-1])
+    assert MIXED.error(operator) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 4), Fraction(1, 2), Fraction(3, 128)])
+def test_moments_of_independent_insertion(rho: Fraction) -> None:
+    """For every pattern the vectorized moments are those of the rounded operator."""
+    m, bits = 3, rho.denominator.bit_length() - 1
+    patterns = patterns_of(m)
+    moments = independent_moments(patterns, float(rho), float(LIMIT), m, 3)
+    for row, pattern in enumerate(patterns):
+        name = "".join("01"[int(h)] for h in pattern)
+        model = SupportModel.of(round_design(Design(rho.numerator, bits, name, 0.0), m, LIMIT))
+        for k in (1, 2, 3):
+            told = [float(model.second_moment(k, held)) if np.isfinite(moments[k - 1][row]).all() else np.inf
+                    for held in range(k + 1)]  # fmt: skip
+            assert moments[k - 1][row] == pytest.approx(told, rel=1e-3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 6])
+def test_moments_of_fixed_size(size: int) -> None:
+    """For every pattern the vectorized moments are those of the rounded operator."""
+    m, items, largest = 3, 12, min(size, 2)
+    for numbers, patterns, moments in fixed_moments(m, items, size, float(LIMIT), largest):
+        for row, pattern in enumerate(patterns):
+            likelier = dict(zip(numbers, pattern, strict=True))
+            name = "".join("01"[int(likelier.get(j, 0))] for j in range(m + 1))
+            model = SupportModel.of(round_fixed_design(FixedDesign(items, size, name, 0.0), m, LIMIT))
+            for k in range(1, largest + 1):
+                if np.isfinite(moments[k - 1][row]).all():
+                    told = [float(model.second_moment(k, held)) for held in range(k + 1)]
+                    assert moments[k - 1][row] == pytest.approx(told, rel=1e-3)
+
+
+def test_the_search_finds_the_least_error() -> None:
+    """No operator of either kind, tried one by one, errs less; the promise is kept strictly."""
+    m, items = 2, 9
+    found = focused_operator(m, items, LIMIT, MIXED)
+    assert found.amplification < LIMIT
+    others: list[float] = []
+    for name in ("001", "010", "011", "100", "101", "110"):
+        for bits in (1, 2, 3, 5):
+            for num in range(1, (1 << bits), 2):
+                others.append(_error_or_inf(round_design(Design(num, bits, name, 0.0), m, LIMIT)))
+        others += [
+            _error_or_inf(round_fixed_design(FixedDesign(items, size, name, 0.0), m, LIMIT)) for size in range(2, 8)
+        ]
+    assert MIXED.error(found) <= min(others) * (1 + 1e-4)
+
+
+def _error_or_inf(operator: Operator | FixedSizeOperator) -> float:
+    try:
+        return MIXED.error(operator)
+    except ValueError:
+        return np.inf
+
+
+def test_popular_items_want_another_operator() -> None:
+    """An operator planned for supports near 0 errs more on popular items than one planned for them."""
+    rare, popular = (focused_operator(4, 100, Fraction(54), single_focus(s)) for s in (0.001, 0.4))
+    assert rare != popular
+    assert single_focus(0.4).error(popular) < single_focus(0.4).error(rare)
+    assert single_focus(0.001).error(rare) < single_focus(0.001).error(popular)
+
+
+def test_short_catalogues_take_reports_of_fixed_size() -> None:
+    """With few items a report of fixed size errs least; with very many, independent insertion is planned."""
+    assert isinstance(focused_operator(3, 40, LIMIT, single_focus(0.02)), FixedSizeOperator)
+    assert isinstance(focused_operator(3, 5_000, LIMIT, single_focus(0.02)), Operator)
+
+
+def test_nothing_can_be_planned_without_amplification() -> None:
+    """At γ = 1 reports say nothing, and the search says so."""
+    with pytest.raises(PlanError, match="no operator"):
+        focused_operator(2, 5_000, Fraction(1), MIXED)

@@ -1,0 +1,170 @@
+"""Tests of rounds: the plans keep the promise, and a schedule on baskets finds what is there."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.rounds import run_rounds
+from assocpriv.planning.rounds import (
+    Schedule,
+    expected_focus,
+    items_share,
+    plan_items,
+    plan_itemsets,
+    plan_shortlist,
+    plan_sizes,
+)
+from assocpriv.planning.shortlist import held_entries, shortlist
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.rounds.knowledge import Knowledge, measured, ranked
+from assocpriv.server.rounds.sampling_model import SizeShares
+
+PROMISE = Breach("5%", "50%")
+STRONG = Breach(Fraction(1, 10**6), Fraction(1, 2))
+SIZES = SizeShares(np.array([1, 2, 4, 8]), np.array([0.3, 0.3, 0.3, 0.1]))
+
+
+def baskets_of(n: int, rng: np.random.Generator) -> tuple[Baskets, dict[tuple[int, ...], float]]:
+    """Make baskets over 60 items, some popular, with a pattern of three; and the true supports of its itemsets."""
+    chances = np.concatenate([[0.4, 0.3, 0.2], np.full(57, 0.01)])
+    held = rng.random((n, 60)) < chances
+    held[rng.random(n) < 0.15, 10:13] = True
+    baskets = Baskets.from_sets([np.flatnonzero(row).tolist() for row in held], Catalogue.numbered(60))
+    wanted = [(0,), (1,), (2,), (0, 1), (10,), (11,), (12,), (10, 11), (10, 12), (11, 12), (10, 11, 12)]
+    return baskets, {itemset: float(held[:, list(itemset)].all(axis=1).mean()) for itemset in wanted}
+
+
+def test_plans_of_all_rounds_keep_the_promise() -> None:
+    """Every round's plan is strictly within the promise; catalogues and views are what the round asks for."""
+    names = [f"item {i}" for i in range(30)]
+    plans = [
+        plan_sizes(PROMISE),
+        plan_items(Catalogue(names), PROMISE, SIZES, 10_000),
+        plan_items(Catalogue(names), PROMISE, SIZES, 10_000, pairs=True),
+        plan_shortlist(names[:12], np.linspace(0.3, 0.02, 12), PROMISE, SIZES, 10_000, 20)[0],
+        plan_itemsets([names[:1], names[:2], names[1:3]], np.array([0.2, 0.1, 0.1]), PROMISE, SIZES, 10_000),
+    ]
+    for plan in plans:
+        assert plan.amplification < PROMISE.amplification_limit
+    assert [plan.view.kind for plan in plans] == ["sizes", "items", "items", "items", "itemsets"]
+    assert plans[0].transaction_size == plans[0].itemset_size == 1
+    assert plans[2].itemset_size == 3
+    assert plans[3].view.others == "drop"
+    assert plans[4].view.itemsets == tuple(tuple(sorted(names[a:b])) for a, b in ((0, 1), (0, 2), (1, 3)))
+
+
+def test_longer_baskets_get_a_larger_m() -> None:
+    """M grows with what baskets hold, and shrinks with γ: noise then costs more than sampling."""
+    catalogue = Catalogue.numbered(200)
+    long = SizeShares(np.array([10]), np.ones(1))
+    short = SizeShares(np.array([1, 2]), np.array([0.8, 0.2]))
+    sizes = [plan_items(catalogue, PROMISE, shares, 100_000).transaction_size for shares in (short, long)]
+    assert sizes[0] <= 2 < sizes[1]
+
+
+def test_focus_foresees_which_sizes_are_wanted() -> None:
+    """With a few very popular items pairs and triples are among the wanted; with many rare ones single items are."""
+    weights = {k: weight for k, weight, _ in expected_focus(np.array([0.6, 0.5, 0.4, 0.05, 0.02]), 8).sizes}
+    assert weights[2] >= weights[1] * 0.5
+    rare = {k: weight for k, weight, _ in expected_focus(np.full(100, 0.02), 64).sizes}
+    assert rare[1] > 1 > rare[2] > rare[3]
+    for _, _, shares in expected_focus(np.array([0.6, 0.5, 0.4]), 5).sizes:
+        assert sum(shares) == pytest.approx(1)
+        assert min(shares) >= 0
+
+
+def test_shortlist_takes_more_where_noise_is_larger() -> None:
+    """The wanted items and those within some standard errors of them, between two bounds."""
+
+    def known(sigma: float) -> Knowledge:
+        return {(i,): measured(0.5 / (i + 1), sigma**2) for i in range(100)}
+
+    schedule = Schedule(shortlist=1.2, most=4.0, within=1.0)
+    assert len(shortlist(known(1e-6), 10, schedule)) == 12
+    assert len(shortlist(known(0.03), 10, schedule)) > 20
+    assert len(shortlist(known(1.0), 10, schedule)) == 40
+    assert shortlist(known(1e-6), 10, schedule) == list(range(12))
+
+
+def test_synthetic_baskets_have_the_known_supports() -> None:
+    """Entries held by baskets along the tree of pairs have about the supports of items and of the tree's pairs."""
+    known: Knowledge = {(0,): measured(0.4, 1e-6), (1,): measured(0.3, 1e-6), (2,): measured(0.1, 1e-6)}
+    known |= {(0, 1): measured(0.25, 1e-6), (0, 2): measured(0.04, 1e-6), (1, 2): measured(0.09, 1e-6)}
+    by_size = np.array([0.542, 0.191, 0.192, 0.075])  # of the tree 0 – 1 – 2
+    held = held_entries([(0,), (1,), (0, 1), (1, 2)], known, SizeShares(np.arange(4), by_size / by_size.sum()))
+    assert held.holds.mean(axis=0) == pytest.approx([0.4, 0.3, 0.25, 0.09], abs=0.03)
+    assert (held.holds[:, 2] == held.holds[:, 0] & held.holds[:, 1]).all()
+    assert held.kept(4, np.cumsum(held.sizes.shares)[:4]) == pytest.approx(np.ones(4))
+    assert (held.kept(1, np.cumsum(held.sizes.shares)[:1]) < 1).all()
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_rounds_find_what_is_there(rounds: int, rng: np.random.Generator) -> None:
+    """At γ = 10^6 − 1 the eleven itemsets lead the ranking with about their true supports."""
+    baskets, truth = baskets_of(20_000, rng)
+    last = run_rounds(baskets, STRONG, 11, Schedule(rounds=rounds), seed=1)[-1]
+    assert set(ranked(last.knowledge, 11)) == set(truth)
+    for itemset, support in truth.items():
+        assert last.knowledge[itemset].support == pytest.approx(support, abs=0.03)
+
+
+def test_later_rounds_err_less(rng: np.random.Generator) -> None:
+    """At γ = 19 two rounds have a lower error on the true itemsets than one, and three not a higher than two."""
+    baskets, truth = baskets_of(120_000, rng)
+    errors = []
+    for rounds in (1, 3):
+        squares = []
+        for seed in range(5):
+            last = run_rounds(baskets, PROMISE, 11, Schedule(rounds=rounds), seed=seed)[-1].knowledge
+            squares += [(last[a].support - s) ** 2 if a in last else s**2 for a, s in truth.items()]
+        errors.append(np.sqrt(np.mean(squares)))
+    assert errors[1] < 0.85 * errors[0]  # about 0.66; of three seeds 0.5 to 0.8
+
+
+def test_nothing_is_found_where_nothing_is_told(rng: np.random.Generator) -> None:
+    """Just above γ = 1 supports shown are shrunk to what is expected: no pattern is made of noise."""
+    baskets, _ = baskets_of(5_000, rng)
+    last = run_rounds(baskets, Breach("50%", "51%"), 5, Schedule(rounds=2), seed=3)[-1]
+    assert all(len(itemset) == 1 for itemset in ranked(last.knowledge, 5))
+    assert max(last.knowledge[a].spread for a in ranked(last.knowledge, 5)) > 0
+
+
+def test_people_are_asked_once(rng: np.random.Generator) -> None:
+    """The groups of a schedule are disjoint and together all people; equal seeds give equal knowledge."""
+    baskets, _ = baskets_of(3_000, rng)
+    schedule = Schedule(rounds=3)
+    first, again = (run_rounds(baskets, STRONG, 5, schedule, seed=5) for _ in range(2))
+    assert sum(done.people for done in first) == round((1 - schedule.sizes) * 3_000)
+    assert first[-1].knowledge == again[-1].knowledge
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("items", [0.0, 0.5, 1.0])
+def test_shares_add_up(rounds: int, items: float) -> None:
+    """Nobody is left out, nobody asked twice; rounds that there are not ask nobody."""
+    shares = Schedule(rounds=rounds).shares(items)
+    assert sum(shares) == pytest.approx(1)
+    assert min(shares) >= 0
+    assert all(share == 0 for share in shares[rounds + 1 :])
+
+
+def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
+    """Fewer people, a weaker plan and longer baskets at equal supports ask for more of them, within bounds."""
+    short, long = SizeShares(np.array([4]), np.ones(1)), SizeShares(np.array([2, 30]), np.array([0.93, 0.07]))
+    at = [items_share(1_000, PROMISE, short, people, 64) for people in (10**3, 10**5, 10**6, 10**8)]
+    assert at[0] == 0.6 > at[1] > at[2] > at[3] == 0.3
+    assert items_share(1_000, Breach("5%", "20%"), short, 10**6, 64) > at[2]
+    # so weak a promise has no noise that a float could show
+    assert items_share(10, Breach("1e-24", f"0.{'9' * 24}"), short, 1_000, 64) == 0.3
+    assert short.mean == pytest.approx(long.mean, abs=0.05)
+    assert items_share(1_000, PROMISE, long, 10**6, 64) > at[2]
+
+
+def test_too_few_baskets_are_refused() -> None:
+    """A schedule needs people in every round."""
+    with pytest.raises(EstimateError, match="too few"):
+        run_rounds(Baskets.from_sets([["a"], ["b"]]), PROMISE, 2)

@@ -1,0 +1,440 @@
+"""The central guarantee of shuffled reports against exact multisets, and its numerics against exact arithmetic."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import combinations, combinations_with_replacement, product
+from math import comb, exp, lcm, log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.privacy import Breach, epsilon
+from assocpriv.lab.enumeration import distribution
+from assocpriv.planning import shuffling
+from assocpriv.planning.shuffling import blanket_mass, central_guarantee, closed_form, shuffled_delta
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.codes import bch_generator
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
+from assocpriv.plans.baskets.plan import Plan
+
+Row = Sequence[Fraction]  # the law of one report, by output
+GAMMAS = [Fraction(3, 2), Fraction(3), Fraction(9), Fraction(19)]
+EPSILON_SHARES = [0.0, 0.1, 0.3, 0.6, 0.9]  # of ln γ
+
+
+def shuffled(rows: Iterable[Sequence[Any]]) -> dict[tuple[int, ...], Any]:
+    """Return the law of the multiset of one report of each row, exactly: counts of each output → probability."""
+    law: dict[tuple[int, ...], Any] = {}
+    for row in rows:
+        law = law or {(0,) * len(row): 1}
+        wider: dict[tuple[int, ...], Any] = {}
+        for counts, probability in law.items():
+            for output, chance in enumerate(row):
+                more = (*counts[:output], counts[output] + 1, *counts[output + 1 :])
+                wider[more] = wider.get(more, 0) + probability * chance
+        law = wider
+    return law
+
+
+def hockey_stick(first: Row, second: Row, others: Sequence[Row], factor: Fraction) -> Fraction:
+    """Return Σ (P − factor · Q)_+ of the multisets when one person's row is ``first`` (P) or ``second`` (Q)."""
+    p, q = shuffled([first, *others]), shuffled([second, *others])
+    return sum((max(p[counts] - factor * q[counts], Fraction(0)) for counts in p), Fraction(0))
+
+
+def exact_delta(factor: Fraction, gamma: Fraction, reports: int, mass: Fraction) -> Fraction:
+    """Return E[(X_1 + … + X_N)_+]/N of the three-point law, by summing over all counts: the bound's naive twin."""
+    corner = (1 - mass) / (gamma - 1)
+    total = Fraction(0)
+    for a, b, c in product(range(reports + 1), repeat=3):
+        if a + b + c <= reports:
+            ways = comb(reports, a) * comb(reports - a, b) * comb(reports - a - b, c)
+            chance = corner ** (a + b) * (mass - 2 * corner) ** c * (1 - mass) ** (reports - a - b - c)
+            excess = a * (gamma - factor) + b * (1 - factor * gamma) + c * (1 - factor)
+            total += ways * chance * max(excess, Fraction(0))
+    return total / reports
+
+
+def response(gamma: Fraction, choices: int) -> list[Row]:
+    """Return the rows of generalized randomized response: the truth is γ times likelier than each other choice."""
+    unit = 1 / (gamma + choices - 1)
+    return [[unit * (gamma if x == y else 1) for y in range(choices)] for x in range(choices)]
+
+
+def factors(gamma: Fraction) -> list[tuple[float, Fraction]]:
+    """Return values of ε' with an exact e^ε' not below the true one, so that the exact δ is not overstated."""
+    shares = [share * epsilon(gamma) for share in EPSILON_SHARES]
+    return [(value, Fraction(exp(value)) * Fraction(10**12 + 1, 10**12)) for value in shares]
+
+
+@pytest.mark.parametrize("gamma", GAMMAS, ids=str)
+@pytest.mark.parametrize("reports", [1, 2, 3, 7])
+def test_the_bound_is_reached_by_a_randomizer_that_tells_who_is_no_clone(gamma: Fraction, reports: int) -> None:
+    """With others who say openly when they are no clones the exact hockey stick equals the bound, in fractions."""
+    unit = 1 / (gamma + 1)
+    rows: list[Row] = [[gamma * unit, unit, Fraction(0)], [unit, gamma * unit, Fraction(0)]]
+    other: Row = [unit, unit, 1 - 2 * unit]
+    for value, factor in factors(gamma):
+        exact = exact_delta(factor, gamma, reports, 2 * unit)
+        assert hockey_stick(rows[0], rows[1], [other] * (reports - 1), factor) == exact
+        # more clones than there are, or one more person, would promise too much
+        wrong = exact_delta(factor, gamma, reports + 1, 2 * unit)
+        assert wrong < exact if reports > 1 or value > 0 else wrong <= exact
+        assert exact_delta(factor, gamma, reports, min(3 * unit, Fraction(1))) <= exact
+
+
+@pytest.mark.parametrize("gamma", GAMMAS, ids=str)
+@pytest.mark.parametrize("reports", [1, 2, 5, 12])
+@pytest.mark.parametrize("share", [Fraction(0), Fraction(1, 10), Fraction(1, 2)], ids=str)
+def test_the_floats_are_the_exact_sum_rounded_up(gamma: Fraction, reports: int, share: Fraction) -> None:
+    """The numerical bound is not below the exact sum; for clones alone it is above it by little."""
+    mass = 2 / (gamma + 1) * (1 - share) + share
+    for value in [share * epsilon(gamma) for share in EPSILON_SHARES]:
+        exact = exact_delta(Fraction(exp(value)), gamma, reports, mass)
+        bound = shuffled_delta(value, gamma, reports, mass)
+        assert exact <= bound
+        if share == 0:
+            assert bound <= float(exact) * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("gamma", GAMMAS, ids=str)
+@pytest.mark.parametrize("reports", [2, 5, 12])
+def test_binary_randomized_response_never_exceeds_the_bound(gamma: Fraction, reports: int) -> None:
+    """Whatever bits the others hold, the exact divergence stays below; halving the bound's δ would not be safe."""
+    rows, largest = response(gamma, 2), 0.0
+    for value, factor in factors(gamma):
+        bound = shuffled_delta(value, gamma, reports, 2 / (gamma + 1))
+        for ones in range(reports):
+            others = [rows[1]] * ones + [rows[0]] * (reports - 1 - ones)
+            exact = float(hockey_stick(rows[0], rows[1], others, factor))
+            assert exact <= bound
+            largest = max(largest, exact / bound)
+    assert largest > 0.5
+
+
+@pytest.mark.parametrize("choices", [3, 4])
+def test_a_known_blanket_is_a_bound_and_a_larger_one_is_none(choices: int) -> None:
+    """Of generalized randomized response λ = k/(γ+k−1) holds, and a λ half as large again is refuted."""
+    gamma, reports, refuted = Fraction(9), 5, False
+    rows, mass = response(gamma, choices), choices / (gamma + choices - 1)
+    for value, factor in factors(gamma):
+        exact = max(
+            float(hockey_stick(rows[0], rows[1], others, factor))
+            for others in combinations_with_replacement(rows, reports - 1)
+        )
+        assert exact <= shuffled_delta(value, gamma, reports, mass)
+        assert exact <= shuffled_delta(value, gamma, reports, 2 / (gamma + 1))
+        refuted |= exact > shuffled_delta(value, gamma, reports, min(mass * Fraction(3, 2), Fraction(1)))
+    assert refuted
+
+
+def random_rows(rng: np.random.Generator) -> list[Row]:
+    """Return three rows over 4 outputs; γ and λ are whatever they come to."""
+    ratios = [[Fraction(int(v), 4) for v in rng.integers(4, 37, size=4)] for _ in range(3)]
+    weights = [Fraction(int(v)) for v in rng.integers(1, 6, size=4)]
+    powers = [[r * w for r, w in zip(row, weights, strict=True)] for row in ratios]
+    return [[power / sum(row) for power in row] for row in powers]
+
+
+def lies(gamma: Fraction, choices: int) -> list[Row]:
+    """Return the rows of a response whose own choice is γ times rarer than each other one: a thin blanket."""
+    unit = 1 / (1 + gamma * (choices - 1))
+    return [[unit * (1 if x == y else gamma) for y in range(choices)] for x in range(choices)]
+
+
+def test_no_law_on_the_square_is_worse_than_the_clones() -> None:
+    """Blankets of any mass, also below 2/(γ+1), and any law of the two ratios stay below the bound (convexity)."""
+    rng, reports, sides = np.random.default_rng(1), 3, set()
+    for rows in [random_rows(rng) for _ in range(30)] + [lies(Fraction(9), 4), lies(Fraction(2), 5)]:
+        gamma = max(x[y] / z[y] for x, z in product(rows, repeat=2) for y in range(len(x)))
+        mass = sum(map(min, zip(*rows, strict=True)))
+        sides.add(mass > 2 / (gamma + 1))
+        for value, factor in factors(gamma):
+            for other in rows[2:]:
+                exact = hockey_stick(rows[0], rows[1], [other] * (reports - 1), factor)
+                assert exact <= shuffled_delta(value, gamma, reports, 2 / (gamma + 1))
+                if mass > 2 / (gamma + 1):
+                    assert exact <= shuffled_delta(value, gamma, reports, mass)
+    assert sides == {True, False}
+
+
+M1, M2 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19))
+CASES: dict[str, tuple[int, AnyOperator, str, int]] = {  # real items, operator, generator, most people
+    "one item of two": (2, M1, "none", 4),
+    "two items of two": (2, M2, "none", 3),
+    "seeds": (3, M1, "bch", 2),
+    "fixed size": (3, FixedSizeOperator(2, 5, 2, (1, 3, 5)), "none", 4),
+}
+
+
+def plan_of(name: str) -> tuple[Plan, int]:
+    """Return a tiny plan, with a promise just beyond its amplification, and how many people to shuffle."""
+    items, operator, kind, people = CASES[name]
+    generator = Generator()
+    if kind == "bch":
+        assert isinstance(operator, Operator)
+        generator = bch_generator(items + operator.size, operator.insert_bits, operator.size + 1)
+    prior = 1 / (1 + operator.amplification * Fraction(1001, 1000))
+    promise = Breach(prior.limit_denominator(10**6) * Fraction(999, 1000), Fraction(1, 2))
+    return Plan(Catalogue.numbered(items), operator.size, 1, (operator,), generator, promise), people
+
+
+def laws_of(plan: Plan) -> list[Row]:
+    """Return the exact law of every basket's report, from the shipping client, over a common list of outputs."""
+    randomizer, laws = Randomizer(plan), []
+    for size in range(plan.n_items + 1):
+        for basket in combinations(range(plan.n_items), size):
+            laws.append(distribution(lambda entropy, t=basket: randomizer.randomize(t, entropy=entropy)))  # type: ignore[misc]
+    outputs = sorted(set().union(*laws))
+    return [[law.get(output, Fraction(0)) for output in outputs] for law in laws]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_shuffled_reports_of_plans_never_exceed_the_bound(name: str) -> None:
+    """The client's reports, every pair of baskets and what others hold: exact divergences stay below both bounds."""
+    plan, most = plan_of(name)
+    rows, mass = laws_of(plan), blanket_mass(plan.operator)
+    gamma = plan.amplification
+    masses = [2 / (gamma + 1), *([mass] if mass > 2 / (gamma + 1) else [])]
+    factors = [Fraction(exp(share * epsilon(gamma))) * Fraction(10**12 + 1, 10**12) for share in SHARES]
+    scale, distinct = in_integers(rows)
+    for reports in range(2, most + 1):
+        bounds = [
+            min(shuffled_delta(share * epsilon(gamma), gamma, reports, each) for each in masses) for share in SHARES
+        ]
+        some = distinct if reports == 2 else distinct[-4:]  # the last baskets are the longest
+        for others in combinations_with_replacement(some, reports - 1):
+            laws = [shuffled([row, *others]) for row in some]
+            for p, q in product(laws, repeat=2):
+                for factor, bound in zip(factors, bounds, strict=True):
+                    a, b = factor.as_integer_ratio()
+                    exact = Fraction(sum(max(b * p[counts] - a * q[counts], 0) for counts in p), b * scale**reports)
+                    assert exact <= bound
+
+
+SHARES = [0.1, 0.5]  # of ln γ
+
+
+def in_integers(rows: list[Row]) -> tuple[int, list[list[int]]]:
+    """Return the distinct rows as integers over a common denominator, outputs that all rows like equally as one."""
+    columns = Counter(zip(*rows, strict=True))
+    merged = zip(*([chance * count for chance in column] for column, count in columns.items()), strict=True)
+    distinct = list(dict.fromkeys(merged))
+    scale = lcm(*(chance.denominator for row in distinct for chance in row))
+    return scale, [[int(chance * scale) for chance in row] for row in distinct]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_blanket_lies_below_every_row(name: str) -> None:
+    """Σ min over all baskets, padded and sampled, is at least the blanket's mass, which is at least 1/γ."""
+    plan, _ = plan_of(name)
+    rows = laws_of(plan)
+    true, mass = sum(map(min, zip(*rows, strict=True))), blanket_mass(plan.operator)
+    assert 1 / plan.amplification <= mass <= true
+
+
+@pytest.mark.parametrize("operator", [M1, M2, Operator(2, 3, 2, 6, (20, 14, 16))], ids=["m1", "m2", "rho 3/4"])
+def test_the_blanket_is_exact_where_a_report_has_room_for_every_overlap(operator: Operator) -> None:
+    """Enumerated over a catalogue of 5: min_t p[t → y] is λ times the noise's probability of such a report y."""
+    n, m, rho = 5, operator.size, operator.default_probability
+    mass, sizes = blanket_mass(operator), operator.size_distribution
+    for shown in range(n + 1):
+        noise = rho**shown * (1 - rho) ** (n - shown)
+        overlaps = range(max(0, m - n + shown), min(m, shown) + 1)
+        least = min(sizes[j] / comb(m, j) * rho ** (shown - j) * (1 - rho) ** (n - m - shown + j) for j in overlaps)
+        assert least == mass * noise if len(overlaps) == m + 1 else least >= mass * noise
+
+
+def test_the_blanket_of_fixed_size_reports_is_exact() -> None:
+    """Enumerated: all 10 sets of 2 of 5 items under all 10 transactions of 2 items."""
+    operator = FixedSizeOperator(2, 5, 2, (1, 3, 5))
+    pairs = list(combinations(range(5), 2))
+    weights = {(t, y): operator.keep_weights[len({*t} & {*y})] for t, y in product(pairs, repeat=2)}
+    total = sum(weights[pairs[0], y] for y in pairs)
+    assert blanket_mass(operator) == Fraction(sum(min(weights[t, y] for t in pairs) for y in pairs), total)
+
+
+def log_choose(n: int, k: int) -> Decimal:
+    """Return ln C(n, k) to 30 digits, by Stirling's series (exact enough for n, k, n − k ≥ 1000)."""
+
+    def log_factorial(x: int) -> Decimal:
+        d = Decimal(x)
+        series = 1 / (12 * d) - 1 / (360 * d**3) + 1 / (1260 * d**5)
+        return (
+            d * d.ln()
+            - d
+            + (2 * Decimal("3.14159265358979323846264338327950288419716939937510582") * d).ln() / 2
+            + series
+        )
+
+    return log_factorial(n) - log_factorial(k) - log_factorial(n - k)
+
+
+@pytest.mark.parametrize("draws", [4000, 10**6, 10**8, 10**9])
+@pytest.mark.parametrize("z", [0.5, 3.0, 6.0, 12.0])
+def test_the_binomial_is_right_far_beyond_the_slack(draws: int, z: float) -> None:
+    """scipy's point probabilities and tails against 50-digit arithmetic and a sum of positive terms: within 1e-8."""
+    place = int(draws / 2 + z * draws**0.5 / 2)
+    with localcontext(prec=50):
+        point = float((log_choose(draws, place) - draws * Decimal(2).ln()).exp())
+    steps = np.arange(min(int(12 * draws**0.5), draws - place), dtype=np.float64)
+    ratios = (draws - place - steps) / (place + 1 + steps)
+    tail = point * (1 + np.cumprod(ratios).sum())
+    assert binom.pmf(place, draws, 0.5) == pytest.approx(point, rel=1e-8)
+    assert binom.sf(place - 1, draws, 0.5) == pytest.approx(tail, rel=1e-8)
+
+
+@pytest.mark.parametrize("lost", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize("mass", [Fraction(1, 2), Fraction(3, 5), Fraction(9, 10)], ids=str)
+def test_what_is_cut_off_is_paid_for(lost: float, mass: Fraction) -> None:
+    """However much of the tails is given away, the bound is not below the exact sum."""
+    gamma, reports = Fraction(3), 40
+    exact = exact_delta(Fraction(exp(0.1)), gamma, reports, mass)
+    assert exact <= shuffled_delta(0.1, gamma, reports, mass, lost)
+
+
+@pytest.mark.parametrize(("reports", "probability"), [(500, 0.1), (500, 0.9), (20, 0.1), (20, 0.9), (10**6, 0.3)])
+@pytest.mark.parametrize("lost", [0.3, 1e-3, 1e-20])
+def test_each_tail_that_is_cut_off_costs_its_share(reports: int, probability: float, lost: float) -> None:
+    """The strata cover all numbers from the first to the last; each end that is cut costs what it may hold."""
+    lows, highs, masses, cut = shuffling._strata(reports, probability, lost)
+    first, last = lows[0], highs[-1]
+    assert (lows[1:] == highs[:-1] + 1).all()
+    assert cut == lost * (int(first > 0) + int(last < reports))
+    below, above = binom.cdf(first - 1, reports - 1, probability), binom.sf(last - 1, reports - 1, probability)
+    assert below <= lost
+    assert above <= lost or last == reports
+    inside = binom.cdf(last, reports, probability) - binom.cdf(first - 1, reports, probability)
+    assert masses.sum() == pytest.approx(inside, rel=1e-9)
+
+
+@pytest.mark.parametrize("mass", [Fraction(1, 10), Fraction(1, 5)], ids=str)
+def test_strata_round_up_a_little(monkeypatch: pytest.MonkeyPatch, mass: Fraction) -> None:
+    """Numbers of clones taken together give a δ that is above that of each number alone, by five percent at most."""
+    for value in (0.0, 0.02, 0.05):
+        monkeypatch.setattr(shuffling, "_STRATA", 10**6)
+        single = shuffled_delta(value, Fraction(19), 10**5, mass)
+        monkeypatch.setattr(shuffling, "_STRATA", 512)
+        assert single < shuffled_delta(value, Fraction(19), 10**5, mass) < 1.05 * single
+
+
+def test_many_reports_agree_with_the_normal_limit() -> None:
+    """At 10^9 people δ(ε') is that of a normal sum, E[(σZ − μ)_+]/N, to two percent, and not of half the clones."""
+    gamma, reports = 19.0, 10**9
+    value = central_guarantee(Fraction(19), reports, 1e-9).epsilon
+
+    def normal(q: float) -> float:
+        mean = reports * (exp(value) - 1)
+        deviation = (reports * q * ((gamma - exp(value)) ** 2 + (1 - gamma * exp(value)) ** 2)) ** 0.5
+        z = mean / deviation
+        density = exp(-z * z / 2) / (2 * np.pi) ** 0.5
+        return float(deviation * density / (z * z) * (1 - 3 / z**2 + 15 / z**4 - 105 / z**6) / reports)
+
+    assert normal(1 / 20) == pytest.approx(1e-9, rel=0.05)
+    assert normal(1 / 40) < 1e-10
+
+
+@pytest.mark.parametrize(
+    ("gamma", "delta"), [(Fraction(6, 5), 1e-6), (Fraction(9), 1e-9), (Fraction(19), 1e-6), (Fraction(99), 1e-9)]
+)
+def test_the_numerical_bound_beats_the_closed_form_and_grows_tighter(gamma: Fraction, delta: float) -> None:
+    """ε' is at most the closed form's and ln γ, falls with the people, and a larger blanket never hurts."""
+    last = epsilon(gamma)
+    for reports in [100, 10**4, 10**6, 10**9]:
+        central = central_guarantee(gamma, reports, delta)
+        simple = closed_form(gamma, reports, delta)
+        assert central.epsilon <= last
+        assert simple is None or central.epsilon < simple
+        wider = central_guarantee(gamma, reports, delta, blanket=(2 / (gamma + 1) + 1) / 2)
+        assert wider.epsilon <= central.epsilon
+        last = central.epsilon
+    assert central.method == "clones"
+    assert wider.method == "blanket"
+
+
+@pytest.mark.parametrize("gamma", [Fraction(6, 5), Fraction(3, 2)], ids=str)
+def test_the_closed_form_holds_for_binary_response(gamma: Fraction) -> None:
+    """Where it claims anything, the exact divergence of 150 shuffled bits is below its δ."""
+    delta, reports = 0.1, 150
+    simple = closed_form(gamma, reports, delta)
+    assert simple is not None
+    unit, factor = float(1 / (gamma + 1)), exp(simple)
+    for ones in (0, reports // 2, reports - 1):
+        others = np.convolve(
+            binom.pmf(np.arange(ones + 1), ones, 1 - unit),
+            binom.pmf(np.arange(reports - ones), reports - 1 - ones, unit),
+        )
+        first, second = np.convolve(others, [1 - unit, unit]), np.convolve(others, [unit, 1 - unit])
+        assert np.maximum(first - factor * second, 0).sum() <= delta
+    assert closed_form(gamma, 10, delta) is None
+
+
+def test_the_closed_form_is_that_of_the_theorem() -> None:
+    """By hand, at γ = 3, N = 10^4 and δ = 10^-6."""
+    value = closed_form(Fraction(3), 10_000, 1e-6)
+    assert value is not None
+    assert exp(value) == pytest.approx(1 + (8 * (3 * log(4e6)) ** 0.5 / 100 + 24 / 10_000) / 2, rel=1e-9)
+
+
+def test_bisection_returns_an_end_that_is_proved() -> None:
+    """The ε' returned has a δ within the one asked for; one percent less has not."""
+    gamma, delta = Fraction(9), 1e-6
+    value = central_guarantee(gamma, 5000, delta).epsilon
+    assert shuffled_delta(value, gamma, 5000, Fraction(1, 5), 1e-3 * delta) <= delta
+    assert shuffled_delta(0.99 * value, gamma, 5000, Fraction(1, 5)) > delta
+
+
+def test_nothing_is_gained_where_nobody_hides() -> None:
+    """One person, a γ of 1 and a γ beyond all measure keep the local guarantee."""
+    # randomized response alone has δ = (γ − e^ε')/(γ + 1), so a δ of one in a million buys as little
+    assert log(9 - 10 * 1e-6) <= central_guarantee(Fraction(9), 1, 1e-6).epsilon < epsilon(Fraction(9))
+    assert central_guarantee(Fraction(1), 100, 1e-6).epsilon == epsilon(Fraction(1))
+    assert central_guarantee(Fraction(3), 100, 1e-6, blanket=Fraction(1)).epsilon == 0
+    hair = 1 + Fraction(1, 10**12)
+    assert shuffled_delta(0.0, hair, 3, 2 / (hair + 1)) == pytest.approx(
+        float(exact_delta(Fraction(1), hair, 3, 2 / (hair + 1))), rel=1e-5
+    )
+    assert central_guarantee(Fraction(10**400), 10**9, 1e-6).method == "local"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((Fraction(1, 2), 5, 1e-6, None), "amplification must be 1"),
+        ((Fraction(2), 0, 1e-6, None), "reports must be"),
+        ((Fraction(2), 10**13, 1e-6, None), "reports must be"),
+        ((Fraction(2), 5, 0.0, None), "delta must be"),
+        ((Fraction(2), 5, 1.0, None), "delta must be"),
+        ((Fraction(2), 5, float("nan"), None), "delta must be"),
+        ((Fraction(2), 5, 1e-6, Fraction(2)), "blanket must be"),
+    ],
+)
+def test_arguments_out_of_range_are_refused(
+    arguments: tuple[Fraction, int, float, Fraction | None], words: str
+) -> None:
+    """Each argument's range is checked and named."""
+    gamma, reports, delta, blanket = arguments
+    with pytest.raises(EstimateError, match=words):
+        central_guarantee(gamma, reports, delta, blanket=blanket)
+
+
+def test_composed_reports_of_one_person_stay_below_the_composition() -> None:
+    """Two reports a person, all shuffled together: the exact δ at 2ε' is at most that of two shuffles, 2δ(ε')."""
+    gamma, people = Fraction(3), 3
+    rows = response(gamma, 2)
+    value = 0.3 * log(3)
+    factor = Fraction(exp(2 * value)) * Fraction(10**12 + 1, 10**12)
+    for others in combinations_with_replacement(rows, people - 1):
+        doubled = [row for row in others for _ in range(2)]
+        p, q = shuffled([rows[0]] * 2 + doubled), shuffled([rows[1]] * 2 + doubled)
+        exact = float(sum(max(p[c] - factor * q[c], Fraction(0)) for c in p))
+        assert exact <= 2 * shuffled_delta(value, gamma, people, 2 / (gamma + 1))
+        whole = shuffled_delta(2 * value, gamma**2, people, 2 / (gamma**2 + 1))
+        assert exact <= whole  # a person's two reports as one of γ²

@@ -1,0 +1,388 @@
+"""Tests of mutual and worst-case information: the paper's numbers, its statements, and plans against enumeration."""
+
+import math
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import Breach, Channel, compose, parse_probability
+from assocpriv.lab.enumeration import distribution
+from assocpriv.plans.baskets import information
+from assocpriv.plans.baskets.information import (
+    downward_threshold,
+    excluded_fall,
+    excluded_posterior,
+    information_limit,
+    inverse_worst_information,
+    mutual_information,
+    mutual_limit,
+    normalized_likelihoods,
+    plan_information,
+    upward_threshold,
+    worst_information,
+)
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+
+# f with t·f(t) convex, beside the logarithm
+FUNCTIONS = {
+    "logarithm": None,
+    "chi-square": lambda t: t - 1,
+    "square": lambda t: t**2,
+    "root": lambda t: 1 - 1 / np.sqrt(t),
+}
+
+
+# ---- the paper's numbers
+
+
+def first_example() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return prior and matrix of R1 (80% over all numbers), R2 and R3 of the paper's first example."""
+    n = 1001
+    prior = np.full(n, 0.00099)
+    prior[0] = 0.01
+    away = (np.arange(n)[None] - np.arange(n)[:, None] + 100) % n
+    added = np.where(away <= 200, 1 / 201, 0.0)
+    rows = {"R1": 0.2 * np.eye(n) + 0.8 / n, "R2": added, "R3": added / 2 + 0.5 / n}
+    return {name: (prior, row) for name, row in rows.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "mutual", "worst", "inverse"),
+    [("R1", 1.277, 3.911, 1.729), ("R2", 2.316, 2.329, math.inf), ("R3", 0.549, 0.551, 0.489)],
+)
+def test_information_of_the_first_example(name: str, mutual: float, worst: float, inverse: float) -> None:
+    """I, WI and IWI of the three randomizers, in bits, to the digits known; the infinite one without a warning."""
+    prior, rows = first_example()[name]
+    found = [measure(prior, rows) for measure in (mutual_information, worst_information, inverse_worst_information)]
+    assert [round(value, 3) for value in found] == [mutual, worst, inverse]
+
+
+def test_the_bit_that_is_rarely_told() -> None:
+    """A bit told with 60% gives more I than one told with 99% once in 10,000; WI and breaches say the opposite."""
+    often = [[0.6, 0.4], [0.4, 0.6]]
+    rarely = [[0.9999, 0.000099, 0.000001], [0.9999, 0.000001, 0.000099]]
+    fair = [0.5, 0.5]
+    assert round(mutual_information(fair, often), 5) == 0.02905
+    assert round(mutual_information(fair, rarely), 7) == 0.0000919
+    assert round(worst_information(fair, rarely), 4) == 0.9192 > 30 * worst_information(fair, often)
+    breach = Breach("50%", "99%")
+    exact = [[Fraction(n, 10**6) for n in row] for row in ([999900, 99, 1], [999900, 1, 99])]
+    assert Channel([Fraction(1, 2)] * 2, exact).causes(breach, {0})
+    assert worst_information(fair, rarely) >= upward_threshold(breach) - 1e-12 > worst_information(fair, often)
+
+
+def test_bases() -> None:
+    """A bit is ln 2 nats, for every measure and bound."""
+    prior, rows = [0.2, 0.3, 0.5], [[0.5, 0.5], [0.2, 0.8], [0.9, 0.1]]
+    for measure in (mutual_information, worst_information, inverse_worst_information):
+        assert measure(prior, rows, base=math.e) == pytest.approx(measure(prior, rows) * math.log(2), rel=1e-14)
+    nats = {"base": math.e}
+    plan = naive.small_plan("none", 4, 2, 1)
+    assert information_limit(Fraction(19), **nats) == pytest.approx(information_limit(Fraction(19)) * math.log(2))
+    assert mutual_limit(plan.operator, **nats) == pytest.approx(mutual_limit(plan.operator) * math.log(2))
+    bits, others = plan_information(plan), plan_information(plan, **nats)
+    assert [others.mutual, others.worst] == pytest.approx([bits.mutual * math.log(2), bits.worst * math.log(2)])
+    assert excluded_posterior(0.5 * math.log(2), "5%", **nats) == pytest.approx(excluded_posterior(0.5, "5%"))
+
+
+# ---- statements 6 and 7
+
+
+def random_instances() -> list[Channel]:
+    """Return 120 random priors and randomizers of 2 to 5 values and outputs, a third of them with zeros."""
+    rng = np.random.default_rng(67)
+    found = []
+    for place in range(120):
+        n_x, n_y = (int(n) for n in rng.integers(2, 6, 2))
+        rows = rng.integers(0 if place % 3 == 0 else 1, 12, (n_x, n_y))
+        rows[:, 0] += rows.sum(axis=1) == 0
+        prior = rng.integers(1, 9, n_x)
+        found.append(
+            Channel(
+                [Fraction(int(p), int(prior.sum())) for p in prior],
+                [[Fraction(int(value), int(row.sum())) for value in row] for row in rows],
+            )
+        )
+    return found
+
+
+INSTANCES = random_instances()
+
+
+def changes(channel: Channel) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Return prior, lowest and highest posterior of every property that is neither nothing nor everything."""
+    values = range(len(channel.prior))
+    held = [set(c) for size in range(1, len(values)) for c in combinations(values, size)]
+    return [(channel.probability(h), *channel.posterior_range(h)) for h in held]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_breach_implies_its_threshold(name: str) -> None:
+    """Each breach that occurs has WI^f or IWI^f at its threshold or above; with two values, exactly at it."""
+    f, tried, equal = FUNCTIONS[name], 0, 0
+    for channel in INSTANCES:
+        worst, inverse = (
+            measure(channel.prior, channel.transition, f) for measure in (worst_information, inverse_worst_information)
+        )
+        for prior, low, high in changes(channel):
+            if prior < high < 1:
+                least = upward_threshold(Breach(prior, high), f)
+                assert worst >= least - 1e-12
+                equal += abs(worst - least) < 1e-12
+                tried += 1
+            if 0 < low < prior:
+                assert inverse >= downward_threshold(Breach(low, prior), f) - 1e-12
+                tried += 1
+    assert tried > 2000
+    assert equal > 5  # the threshold cannot be raised
+
+
+def test_what_a_measure_excludes_does_not_happen() -> None:
+    """No property reaches the posterior that the measured WI or IWI excludes; where X is a bit, it comes near."""
+    near = 0
+    for channel in INSTANCES:
+        worst, inverse = (
+            measure(channel.prior, channel.transition) for measure in (worst_information, inverse_worst_information)
+        )
+        for prior, low, high in changes(channel):
+            excluded, fall = excluded_posterior(worst, prior), excluded_fall(inverse, prior)
+            assert excluded is None or high < excluded
+            assert fall is None or low > fall
+            assert fall is not None or not math.isfinite(inverse)
+            near += excluded is not None and 0 < excluded - high < 1e-5
+    assert near > 5
+
+
+def test_what_is_excluded_is_rounded_against_us() -> None:
+    """The posterior excluded is above the one whose threshold is the measure, by less than 10^-5; the fall below it."""
+    for low, high in [("5%", "50%"), ("0.1%", "0.2%"), ("50%", "99.9%"), ("30%", "31%")]:
+        breach = Breach(low, high)
+        measured = upward_threshold(breach)
+        prior, posterior = float(breach.prior), float(breach.posterior)
+        assert posterior < excluded_posterior(measured, low) < posterior + 1e-5 * (1 - posterior)
+        assert prior * (1 - 1e-5) < excluded_fall(measured, high) < prior
+        assert excluded_posterior(measured * 1.01, low) > excluded_posterior(measured, low)
+
+
+def test_what_nothing_excludes() -> None:
+    """From log(1/prior) on WI excludes nothing; an infinite IWI excludes nothing; certain priors are refused."""
+    assert excluded_posterior(1.0, "50%") is None
+    assert excluded_posterior(0.999, "50%") < 1
+    assert excluded_posterior(math.inf, "1%") is None
+    assert excluded_fall(math.inf, "1%") is None
+    assert excluded_fall(900.0, "90%") is None
+    assert 0 < excluded_fall(500.0, "90%") < 1e-150
+    assert excluded_posterior(0.0, "5%") == pytest.approx(0.05, abs=1e-6)
+    for measure in (excluded_posterior, excluded_fall):
+        for certain in (0, 1, "100%"):
+            with pytest.raises(PlanError, match="strictly between 0 and 1"):
+                measure(0.5, certain)
+
+
+# ---- what γ says
+
+
+def test_amplification_bounds_both_measures() -> None:
+    """WI and IWI of a γ-amplifying randomizer are at most the limit, which is at most log γ."""
+    for channel in INSTANCES:
+        gamma = channel.amplification
+        if gamma == math.inf or gamma == 1:
+            continue
+        limit = information_limit(Fraction(gamma))
+        assert limit < math.log2(gamma)
+        for measure in (worst_information, inverse_worst_information):
+            assert measure(channel.prior, channel.transition) <= limit + 1e-12
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1001, 1000), Fraction(2), Fraction(19), Fraction(361), Fraction(10**9)])
+def test_the_limit_of_information_is_attained(gamma: Fraction) -> None:
+    """Two values with the prior 1/ln γ − 1/(γ−1) of the likelier one reach it in IWI, their mirror image in WI."""
+    share = 1 / math.log(gamma) - 1 / float(gamma - 1)
+    high = float(gamma / (1 + gamma))
+    rows = [[high, 1 - high], [1 - high, high]]
+    reached = inverse_worst_information([share, 1 - share], rows)
+    assert reached == pytest.approx(information_limit(gamma), rel=1e-6, abs=1e-12)
+    mirrored = (1 - share) / (1 - share + float(gamma) * share)
+    assert worst_information([mirrored, 1 - mirrored], rows) == pytest.approx(reached, rel=1e-6, abs=1e-12)
+    others = [worst_information([p, 1 - p], rows) for p in np.linspace(0.01, 0.99, 99)]
+    assert max(others) <= information_limit(gamma) * (1 + 1e-9)
+
+
+def test_the_limit_near_no_difference() -> None:
+    """With γ = 1 nothing is told; near it ε²/8 nats are, to the last digits."""
+    assert information_limit(Fraction(1)) == 0.0
+    small = Fraction(1, 10**12)
+    assert information_limit(1 + small, base=math.e) == pytest.approx(float(small) ** 2 / 8, rel=1e-11)
+    tiny = Fraction(1, 10**150)
+    assert information_limit(1 + tiny, base=math.e) == pytest.approx(1e-300 / 8, rel=1e-15)
+    assert information_limit(1 + tiny**2) == math.ulp(0.0)  # rounded up
+
+
+# ---- plans
+
+PLANS = {
+    "none": naive.small_plan("none", 4, 2, 1, weight_bits=8),
+    "none, rho 1/4": naive.small_plan("none", 3, 2, 1, insert=(1, 2), weight_bits=8, shares=(1, 5, 2)),
+    "none, fewer items than M": naive.small_plan("none", 2, 3, 1, weight_bits=8, shares=(2, 1, 7, 3)),
+    "bch": naive.small_plan("bch", 4, 2, 1, weight_bits=8, shares=(3, 1, 9)),
+    "bch, length 15": naive.small_plan("bch", 5, 3, 1, weight_bits=8),
+    "bch, r=2": naive.small_plan("bch", 3, 1, 1, insert=(3, 2), weight_bits=8),
+    "reed-solomon": naive.small_plan("reed-solomon", 3, 2, 1, weight_bits=8, shares=(1, 4, 1)),
+    "reed-solomon, r=2": naive.small_plan("reed-solomon", 3, 1, 1, insert=(1, 2), weight_bits=8, shares=(1, 4)),
+    "fixed-size": naive.fixed_plan(4, 2, 1, 3, shares=(1, 5, 2)),
+    "fixed-size, none kept never": naive.fixed_plan(3, 3, 1, 5, shares=(1, 1, 7, 2)),
+    "fixed-size, M=3": naive.fixed_plan(5, 3, 1, 2, shares=(7, 1, 2, 1)),
+}
+IN_CLEAR_PLAN = Plan(
+    catalogue=PLANS["none"].catalogue,
+    transaction_size=2,
+    itemset_size=1,
+    operators=(Operator(1, 1, 1, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19))),
+    generator=PLANS["none"].generator,
+    promise=naive.NO_PROMISE,
+    sizes=IN_CLEAR,
+)
+
+
+@cache
+def law_of(plan_id: str, basket: tuple[int, ...]) -> dict[bytes, Fraction]:
+    """Return the exact law of a basket's report, from the shipping client; kept, as it takes a second or so."""
+    randomizer = Randomizer(next(plan for plan in [*PLANS.values(), IN_CLEAR_PLAN] if plan.plan_id == plan_id))
+    return distribution(lambda entropy: randomizer.randomize(basket, entropy=entropy))
+
+
+def laws_of(plan: Plan, baskets: list[tuple[int, ...]]) -> list[list[Fraction]]:
+    """Return the laws of baskets as rows over all reports."""
+    laws = [law_of(plan.plan_id, basket) for basket in baskets]
+    reports = sorted(set().union(*laws))
+    return [[law.get(report, Fraction(0)) for report in reports] for law in laws]
+
+
+def enumerated(plan: Plan, size: int) -> list[float]:
+    """Return I, WI and IWI over all baskets of a size, equally likely, by enumerating the client's draws."""
+    baskets = list(combinations(range(plan.n_items), size))
+    rows = laws_of(plan, baskets)
+    prior = [Fraction(1, len(baskets))] * len(baskets)
+    return [measure(prior, rows) for measure in (mutual_information, worst_information, inverse_worst_information)]
+
+
+CASES = [
+    (name, size) for name, plan in PLANS.items() for size in range(1, min(plan.transaction_size, plan.n_items) + 1)
+]
+
+
+@pytest.mark.parametrize(("name", "size"), CASES)
+def test_symmetry_gives_what_enumeration_gives(name: str, size: int) -> None:
+    """I, WI and IWI of a plan by classes of reports equal those of the shipping client's law over all reports."""
+    plan = PLANS[name]
+    found = plan_information(plan, size)
+    assert found.exact
+    expected = enumerated(plan, size)
+    assert [found.mutual, found.worst, found.inverse_worst] == pytest.approx(expected, rel=1e-8, abs=1e-11)
+    assert found.mutual_least <= expected[0] <= found.mutual
+    assert expected[1] <= found.worst + 1e-12
+    assert expected[2] <= found.inverse_worst + 1e-12
+
+
+@pytest.mark.parametrize(("name", "size"), [case for case in CASES if PLANS[case[0]].generator.kind != "none"])
+def test_bounds_hold_where_seeds_are_too_many(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the seeds are not gone through, the figures are bounds of the enumerated ones, and it is said."""
+    monkeypatch.setattr(information, "MOST_SEED_WORK", 0)
+    found = plan_information(PLANS[name], size)
+    mutual, worst, inverse = enumerated(PLANS[name], size)
+    assert not found.exact
+    assert found.mutual_least <= mutual <= found.mutual
+    assert worst <= found.worst + 1e-12
+    assert inverse <= found.inverse_worst + 1e-12
+    assert found.mutual <= mutual_limit(PLANS[name].operator) * (1 + 1e-8)
+
+
+def test_sizes_in_clear_ask_their_own_operator() -> None:
+    """With sizes in clear the figures are those of the size's own group, and those of enumeration."""
+    plan = IN_CLEAR_PLAN
+    for size in (1, 2):
+        found = plan_information(plan, size)
+        assert [found.mutual, found.worst, found.inverse_worst] == pytest.approx(enumerated(plan, size), rel=1e-8)
+        assert found == plan_information(plan.groups[size - 1], size)
+    assert plan_information(plan).basket_size == 2
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_no_prior_tells_more_than_the_limits(name: str) -> None:
+    """No prior gives more I than the plan's limit or more WI than γ's, also of short, empty and sampled baskets."""
+    plan = PLANS[name]
+    n, m = plan.n_items, plan.transaction_size
+    baskets = [b for size in range(min(m, n) + 1) for b in list(combinations(range(n), size))[-2:]]
+    if n > m < 3:  # sampling many takes long to enumerate
+        baskets.append(tuple(range(m + 1)))
+    rows = laws_of(plan, baskets)
+    rng = np.random.default_rng(3)
+    limit, most = mutual_limit(plan.operator), information_limit(plan.amplification)
+    for _ in range(20):
+        prior = rng.dirichlet(np.full(len(rows), 0.3))
+        assert mutual_information(prior, rows) <= limit
+        assert worst_information(prior, rows) <= most + 1e-12
+        assert inverse_worst_information(prior, rows) <= most + 1e-12
+
+
+def test_the_limits_are_met_by_many_items() -> None:
+    """Among 100,000 items a report of 5 tells nearly all that any prior could let it tell, and not more."""
+    shares = tuple(19 if kept in (0, 5) else 1 for kept in range(6))
+    plan = naive.small_plan("none", 100_000, 5, 1, shares=shares)
+    found, limit = plan_information(plan), mutual_limit(plan.operator)
+    assert 0.9999 * limit < found.mutual_least < found.mutual <= limit
+    most = information_limit(plan.amplification)
+    assert 0.9999 * most < found.inverse_worst <= most
+    assert 0.9999 * most < found.worst <= most
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_likelihoods_are_normalized(name: str) -> None:
+    """Over the law of nobody's basket the likelihoods have mean 1, exactly; their ratio is γ."""
+    operator = PLANS[name].operator
+    weights = normalized_likelihoods(operator)
+    likely = [w for w in weights if w]
+    assert sum(p / w for p, w in zip(operator.size_distribution, weights, strict=True) if w) == 1
+    assert max(likely) / min(likely) == operator.amplification == compose([operator.amplification])
+
+
+@pytest.mark.parametrize("size", [0, 3, -1])
+def test_sizes_that_no_transaction_has_are_refused(size: int) -> None:
+    """A basket size outside 1..M is refused."""
+    with pytest.raises(PlanError, match=r"basket size must lie in 1\.\.2"):
+        plan_information(PLANS["none"], size)
+
+
+@pytest.mark.parametrize(
+    ("prior", "rows", "message"),
+    [
+        ([0.5, 0.5], [[1.0]], "a row for each value"),
+        ([0.5, 0.5], [1.0, 1.0], "a row for each value"),
+        ([0.5, 0.6], [[1.0], [1.0]], "add up to 1"),
+        ([0.5, 0.5], [[0.9], [1.0]], "add up to 1"),
+        ([1.5, -0.5], [[1.0], [1.0]], "add up to 1"),
+        ([0.5, 0.5], [[math.nan], [1.0]], "add up to 1"),
+    ],
+)
+def test_what_is_no_randomizer_is_refused(prior: Any, rows: Any, message: str) -> None:
+    """Priors and rows that are no distributions are refused by every measure."""
+    for measure in (mutual_information, worst_information, inverse_worst_information):
+        with pytest.raises(PlanError, match=message):
+            measure(prior, rows)
+
+
+def test_values_that_cannot_be_are_ignored() -> None:
+    """A value of prior 0, or an output that no likely value has, changes nothing."""
+    prior, rows = [0.25, 0.75], [[0.5, 0.5], [0.1, 0.9]]
+    wider = [[*row, 0.0] for row in rows] + [[0.0, 0.5, 0.5]]
+    for measure in (mutual_information, worst_information, inverse_worst_information):
+        assert measure([*prior, 0.0], wider) == measure(prior, rows)
+    assert parse_probability("25%", "prior") == Fraction(1, 4)

@@ -1,0 +1,547 @@
+"""Tests of plans, promises and the bounds they give."""
+
+import json
+import math
+import time
+import tracemalloc
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.core.errors import PlanError, PrivacyLimitError
+from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_posterior, parse_probability
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.plan import _MOST_MARKS, Plan
+
+OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
+BCH = Generator("bch", 4, 0b10011, 2, False)
+NAMES = ["milk", "bread", "é🍞", "tea", "rice", "salt", "eggs"]
+PLAN = Plan(Catalogue(NAMES), 2, 2, (OPERATOR,), BCH, Breach("5%", "50%"))
+CONTENT = PLAN.to_json()
+FAST_SECONDS = 2.0  # what is refused must not be computed first
+
+
+def content(**changes: Any) -> dict[str, Any]:
+    """Return the plan as JSON content with fields replaced; ``a__b`` is field b of the object a."""
+    copy: dict[str, Any] = json.loads(json.dumps(CONTENT))
+    for name, value in changes.items():
+        part, _, inner = name.partition("__")
+        if inner:
+            (copy[part][0] if part == "operators" else copy[part])[inner] = value
+        else:
+            copy[name] = value
+    return copy
+
+
+def refuse(text: str) -> PlanError:
+    """Return the error with which a plan's text is refused."""
+    with pytest.raises(PlanError) as caught:
+        Plan.parse(text)
+    return caught.value
+
+
+# ---- one plan, one id
+
+
+def test_plan_survives_its_json() -> None:
+    """A plan read back from its canonical text is equal and has the same id."""
+    again = Plan.parse(PLAN.canonical_json)
+    assert again == PLAN
+    assert hash(again) == hash(PLAN)
+    assert again.plan_id == PLAN.plan_id
+    assert again.canonical_json == PLAN.canonical_json
+
+
+def test_canonical_form_is_sorted_ascii_without_blanks() -> None:
+    """The canonical text is ASCII, its keys are sorted and nothing separates them but commas and colons."""
+    text = PLAN.canonical_json
+    assert text.startswith('{"catalogue":{"names":["milk","bread","\\u00e9\\ud83c\\udf5e","tea",')
+    assert text.endswith(
+        '"promise":{"posterior":"1/2","prior":"1/20"},"sizes":"hidden","transaction_size":2,"version":1}'
+    )
+    assert text.isascii()
+    assert ": " not in text
+    assert "\n" not in text
+
+
+def test_id_is_known() -> None:
+    """The id is the SHA-256 of the canonical text, fixed here for good."""
+    example = Plan(
+        Catalogue.numbered(2), 1, 1, (Operator(1, 1, 1, 3, (1, 7)),), Generator("bch", 2, 7, 1), PLAN.promise
+    )
+    assert example.plan_id == "dca93d56c0128fa88f59397d8dbb77a09f15f4311690bd49f7103a1fe258faa1"
+
+
+def shuffled(value: Any, order: int) -> Any:
+    """Return JSON content with the fields of every object in another order."""
+    if isinstance(value, dict):
+        items = [(key, shuffled(inner, order)) for key, inner in value.items()]
+        return dict(items[order % len(items) :][::-1] + items[: order % len(items)])
+    return [shuffled(inner, order) for inner in value] if isinstance(value, list) else value
+
+
+@given(st.integers(0, 20), st.sampled_from([None, 0, 1, 4]), st.booleans())
+def test_id_does_not_depend_on_layout(order: int, indent: int | None, ascii_only: bool) -> None:
+    """Key order, indentation and escapes leave plan and id alone."""
+    text = json.dumps(shuffled(CONTENT, order), indent=indent, ensure_ascii=ascii_only)
+    assert Plan.parse(text) == PLAN
+    assert Plan.parse(text).plan_id == PLAN.plan_id
+
+
+def test_numbered_catalogue_has_one_form() -> None:
+    """Names 0 … n−1 are written as a count, given either way; other orders of them are names."""
+    numbered = replace(PLAN, catalogue=Catalogue.numbered(7))
+    named = replace(PLAN, catalogue=Catalogue("0123456"))
+    assert numbered == named
+    assert numbered.plan_id == named.plan_id
+    assert numbered.to_json()["catalogue"] == {"count": 7}
+    assert Plan.from_json(content(catalogue={"names": list("0123456")})).plan_id == numbered.plan_id
+    assert replace(PLAN, catalogue=Catalogue("1023456")).plan_id != numbered.plan_id
+
+
+CHANGES = {
+    "names": {"catalogue": {"names": ["milk", "bread", "e🍞", *NAMES[3:]]}},
+    "order of names": {"catalogue": {"names": ["bread", "milk", *NAMES[2:]]}},
+    "fewer names": {"catalogue": {"names": NAMES[:6]}},
+    "count": {"catalogue": {"count": 7}},
+    "itemset_size": {"itemset_size": 1},
+    "insert": {"operators__insert_num": 3, "operators__insert_bits": 2, "generator": {"kind": "none"}},
+    "weight_bits": {"operators__weight_bits": 11, "operators__keep_weights": ["408", "204", "1232"]},
+    "keep_weights": {"operators__keep_weights": ["206", "101", "616"]},
+    "generator": {"generator": {"kind": "none"}},
+    "generator kind": {"generator": {"kind": "reed-solomon", "field_bits": 4, "field_polynomial": 19, "blocks": 4}},
+    "field_polynomial": {"generator__field_polynomial": 0b11001},
+    "blocks": {"generator__blocks": 3},
+    "ones_row": {"generator__ones_row": True},
+    "prior": {"promise__prior": "1/21"},
+    "posterior": {"promise__posterior": "51/100"},
+}
+
+
+def test_every_change_changes_the_id() -> None:
+    """No two of these plans, each differing in one thing, share an id."""
+    ids = {Plan.from_json(content(**change)).plan_id for change in CHANGES.values()}
+    assert len(ids | {PLAN.plan_id}) == len(CHANGES) + 1
+
+
+def test_plan_prints_no_names() -> None:
+    """A plan's repr says how many items there are and not which."""
+    assert "7 items" in repr(PLAN)
+    assert "milk" not in repr(PLAN)
+    assert "milk" not in repr(PLAN.catalogue)
+
+
+def test_catalogue_is_a_sequence() -> None:
+    """Names are found by position, slice and iteration, numbered or not, and positions by name."""
+    for catalogue, names in ((Catalogue.numbered(3), ("0", "1", "2")), (Catalogue("abc"), ("a", "b", "c"))):
+        assert tuple(catalogue) == names
+        assert catalogue[1:] == names[1:]
+        assert catalogue[-1] == names[-1]
+        assert catalogue.index_of == {name: i for i, name in enumerate(names)}
+        with pytest.raises(IndexError):
+            catalogue[3]
+    assert Catalogue("abc") != ("a", "b", "c")
+
+
+# ---- refusals
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"format": "other"}, "does not say format 'assocpriv-plan'"),
+    ({"version": 3}, "version or kind is unknown here; a newer release"),
+    ({"kind": "fixed-size"}, "version or kind is unknown here; a newer release"),
+    ({"extra": 1}, "top level of a plan must hold exactly the fields catalogue, format"),
+    ({"sizes": "grouped"}, "sizes must be 'hidden' or 'in clear'; a newer release"),
+    ({"sizes": ["hidden"]}, "sizes must be 'hidden'"),
+    ({"transaction_size": 0}, r"transaction_size must be in 1\.\.15, got 0"),
+    ({"transaction_size": 16}, r"transaction_size must be in 1\.\.15, got 16"),
+    ({"transaction_size": 2.0}, "transaction_size must be an integer, got a float"),
+    ({"transaction_size": True}, "transaction_size must be an integer, got a bool"),
+    ({"transaction_size": None}, "transaction_size must be an integer, got a NoneType"),
+    ({"itemset_size": 3}, r"itemset_size must be in 1\.\.2, got 3"),
+    ({"itemset_size": 0}, r"itemset_size must be in 1\.\.2, got 0"),
+    ({"catalogue": 3}, "catalogue must hold either a count or a list of names"),
+    ({"catalogue": {"count": 1, "names": ["a"]}}, "either a count or a list of names"),
+    ({"catalogue": {"names": "abc"}}, "either a count or a list of names"),
+    ({"catalogue": {"count": 0}}, r"count must be in 1\.\.1048576, got 0"),
+    ({"catalogue": {"count": MAX_ITEMS + 1}}, r"count must be in 1\.\.1048576, got 1048577"),
+    ({"catalogue": {"count": True}}, "count must be an integer, got a bool"),
+    ({"catalogue": {"names": []}}, r"must hold 1\.\.1048576 items, got 0"),
+    ({"catalogue": {"names": ["a", 1]}}, "entry 2 must be text, got a int"),
+    ({"catalogue": {"names": ["a", ""]}}, "entry 2 must be a name without control characters or blanks"),
+    ({"catalogue": {"names": ["a", " b"]}}, "entry 2 must be a name without"),
+    ({"catalogue": {"names": ["a", "b\u3000"]}}, "entry 2 must be a name without"),
+    ({"catalogue": {"names": ["a", "b\nc"]}}, "entry 2 must be a name without"),
+    ({"catalogue": {"names": ["a", "b", "a"]}}, "entry 3 repeats an earlier name; names must be distinct"),
+    ({"operators": {}}, "operators must be a list"),
+    ({"operators": []}, "needs one operator, of size transaction_size"),
+    ({"operators": CONTENT["operators"] * 2}, "needs one operator, of size transaction_size"),
+    ({"operators": [1]}, "operators of a plan must hold exactly the fields"),
+    ({"operators__size": 3}, "needs 4 keep_weights, got 3"),
+    ({"operators__comment": ""}, "operators of a plan must hold exactly the fields"),
+    ({"operators__insert_bits": 17}, r"insert_bits must be in 1\.\.16, got 17"),
+    ({"operators__insert_num": 2, "operators__insert_bits": 2}, "insert_num must be odd, got 2; lower insert_bits"),
+    ({"operators__insert_num": 2}, r"insert_num must be in 1\.\.1, got 2"),
+    ({"operators__insert_num": 0}, r"insert_num must be in 1\.\.1, got 0"),
+    ({"operators__weight_bits": 0}, r"weight_bits must be in 1\.\.1024, got 0"),
+    ({"operators__weight_bits": 1025}, r"weight_bits must be in 1\.\.1024, got 1025"),
+    ({"operators__weight_bits": 11}, r"keep_weights must satisfy sum of C\(size, j\)"),
+    ({"operators__keep_weights": ["205", "102", "616"]}, r"keep_weights must satisfy sum of C\(size, j\)"),
+    ({"operators__keep_weights": ["408", "616"]}, "needs 3 keep_weights, got 2"),
+    ({"operators__keep_weights": [204, 102, 616]}, "whole numbers written as text"),
+    ({"operators__keep_weights": ["0", "204", "616"]}, "keep_weights must be in 1..1024, got 0"),
+    ({"operators__keep_weights": ["0204", "102", "616"]}, "whole numbers written as text"),
+    ({"operators__keep_weights": ["204\n", "102", "616"]}, "whole numbers written as text"),
+    ({"operators__keep_weights": ["٢٠٤", "102", "616"]}, "whole numbers written as text"),
+    ({"operators__keep_weights": "204"}, "whole numbers written as text"),
+    ({"operators__keep_weights": ["2040", "102", "616"]}, r"keep_weights must be in 1\.\.1024, got 2040"),
+    ({"generator": "bch"}, "generator must be none, bch or reed-solomon"),
+    ({"generator": {"kind": "none", "blocks": 2}}, "generator of a plan must hold exactly the fields kind"),
+    ({"generator__kind": "reed-solomon"}, "generator of a plan must hold exactly the fields"),
+    ({"generator__field_bits": 1}, r"field_bits must be in 2\.\.24, got 1"),
+    ({"generator__field_bits": 25}, r"field_bits must be in 2\.\.24, got 25"),
+    ({"generator__field_polynomial": 0b1011}, r"field_polynomial must be in 16\.\.31, got 11"),
+    ({"generator__blocks": 0}, r"blocks must be in 1\.\.4096, got 0"),
+    ({"generator__blocks": 1025}, r"seed_bits must be in 1\.\.4096, got 4100"),
+    ({"generator__ones_row": 1}, "ones_row must be true or false"),
+    ({"generator__blocks": 1}, "itemsets of 2 items need a generator with any 4 items independent"),
+    ({"catalogue": {"count": 14}}, "generator is too short for 16 items of 1 bits"),
+    ({"promise": {"prior": "1/20"}}, "promise of a plan must hold exactly the fields posterior, prior"),
+    ({"promise__prior": "1/2"}, "needs 0 < prior < posterior < 1"),
+    ({"promise__prior": None}, 'prior must be text such as "1/20"'),
+    ({"promise__posterior": "2/1"}, "posterior must lie between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"), REFUSED, ids=[f"{i}-{next(iter(c))}" for i, (c, _) in enumerate(REFUSED)]
+)
+def test_bad_plan_is_refused(changes: dict[str, Any], message: str) -> None:
+    """A plan that breaks one rule is refused with the rule and the value."""
+    with pytest.raises(PlanError, match=message):
+        Plan.parse(json.dumps(content(**changes)))
+
+
+@pytest.mark.parametrize("text", ["", "{", "nul", "[1,]", "\ufeff{}", '{"format":"assocpriv-plan"', "\x00"])
+def test_text_that_is_no_json_is_refused(text: str) -> None:
+    """What is not JSON is no plan."""
+    assert "the text is not valid JSON" in str(refuse(text))
+
+
+def test_broken_promise_is_refused_at_equality_too() -> None:
+    """An amplification equal to the limit is refused, the next fraction above it is accepted."""
+    operator = Operator(1, 1, 1, 3, (1, 7))
+    with pytest.raises(
+        PrivacyLimitError, match="amplification 7 breaks its promise, which needs less than 7; do not use"
+    ):
+        Plan(Catalogue("a"), 1, 1, (operator,), Generator(), Breach("1/8", "1/2"))
+    kept = Plan(Catalogue("a"), 1, 1, (operator,), Generator(), Breach("1/8", "500001/1000000"))
+    assert kept.amplification == 7 < kept.promise.amplification_limit
+
+
+@pytest.mark.parametrize("polynomial", [0b11111, 0b10001, 0b10010, 0b10000])
+def test_field_needs_a_primitive_polynomial(polynomial: int) -> None:
+    """An irreducible polynomial that is not primitive, and reducible ones, are refused."""
+    with pytest.raises(PlanError, match="not a primitive polynomial"):
+        Generator("bch", 4, polynomial, 1)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=12,
+)
+PATHS = [
+    *((name,) for name in CONTENT),
+    *(("operators", 0, name) for name in CONTENT["operators"][0]),
+    *((part, name) for part in ("generator", "promise") for name in CONTENT[part]),
+    ("catalogue", "names"), ("catalogue", "names", 0), ("operators", 0), ("operators", 0, "keep_weights", 1),
+]  # fmt: skip
+
+
+@given(JSON)
+def test_arbitrary_json_raises_plan_error_alone(value: Any) -> None:
+    """Whatever JSON holds, reading it as a plan raises PlanError."""
+    with pytest.raises(PlanError):
+        Plan.from_json(value)
+    with pytest.raises(PlanError):
+        Plan.parse(json.dumps(value))
+
+
+@given(st.sampled_from(PATHS), JSON)
+def test_any_value_in_any_field_gives_a_plan_or_a_plan_error(path: tuple[Any, ...], value: Any) -> None:
+    """A plan with one value replaced is a plan that survives its JSON, or PlanError."""
+    changed = content()
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    try:
+        plan = Plan.parse(json.dumps(changed))
+    except PlanError:
+        return
+    assert Plan.parse(plan.canonical_json).plan_id == plan.plan_id
+
+
+HUGE = {
+    "a float with a long exponent": "1e999999999",
+    "text with a long exponent": '"1e999999999"',
+    "text with a negative one": '"1e-999999999"',
+    "an integer of 5000 digits": "9" * 5000,
+    "an integer of 4000 digits": "9" * 4000,
+    "text of a million digits": '"' + "9" * 1_000_000 + '"',
+    "a fraction of a million digits": '"1/' + "9" * 1_000_000 + '"',
+    "deep lists": "[" * 900 + "]" * 900,
+    "deeper lists": "[" * 100_000 + "]" * 100_000,
+    "deep objects": '{"a":' * 100_000 + "1" + "}" * 100_000,
+    "a list of many": "[" + "1," * 200_000 + "1]",
+}
+
+
+HUGE_CASES = [
+    pytest.param(path, value, id=f"{'.'.join(map(str, path))}: {name}")
+    for path in PATHS
+    for name, value in HUGE.items()
+    if path != ("catalogue", "names", 0) or not value.startswith('"')  # any text is a name
+]
+
+
+@pytest.mark.parametrize(("path", "value"), HUGE_CASES)
+def test_huge_values_are_refused_fast(path: tuple[Any, ...], value: str) -> None:
+    """Long numbers, long exponents and deep nesting are refused before anything is computed from them."""
+    changed = content()
+    place: Any = changed
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = "@"
+    start = time.perf_counter()
+    refuse(json.dumps(changed).replace('"@"', value))
+    assert time.perf_counter() - start < FAST_SECONDS
+
+
+# ---- promises
+
+
+@pytest.mark.parametrize(
+    "given", ["5%", " 5% ", "5.0%", 0.05, "0.05", ".05", "1/20", "2/40", "5e-2", "500e-4", Fraction(1, 20)]
+)
+def test_probability_is_read_as_written(given: Any) -> None:
+    """All ways of writing 5% give the same exact fraction."""
+    assert parse_probability(given, "prior") == Fraction(1, 20)
+    assert Breach(given, "50%") == Breach(Fraction(1, 20), 0.5)
+
+
+def test_small_probabilities_are_read() -> None:
+    """Short exponents are read exactly."""
+    assert Breach("1e-5", "0.1%").prior == Fraction(1, 100_000)
+    assert Breach(1e-7, 0.1).prior == Fraction(1, 10_000_000)
+
+
+@pytest.mark.parametrize(
+    ("prior", "posterior", "message"),
+    [
+        ("nan", "50%", "prior must be a probability such as 5% or 0.05, got 'nan'"),
+        (math.nan, 0.5, "prior must be a probability"),
+        (math.inf, 0.5, "prior must be a probability"),
+        ("5%", "inf", "posterior must be a probability"),
+        ("-5%", "50%", "prior must lie between 0 and 1"),
+        (-0.05, 0.5, "prior must lie between 0 and 1"),
+        ("5", "50", r"prior must lie between 0 and 1 \(0% and 100%\), got 5"),
+        ("5%", 1.5, "posterior must lie between 0 and 1"),
+        ("5%", "101%", "posterior must lie between 0 and 1"),
+        ("50%", "5%", "needs 0 < prior < posterior < 1, got prior 0.5 and posterior 0.05"),
+        ("5%", "5%", "needs 0 < prior < posterior < 1"),
+        (0, 0.5, "needs 0 < prior < posterior < 1"),
+        (0.5, 1, "needs 0 < prior < posterior < 1"),
+        ("", "50%", "prior must be a probability"),
+        ("%", "50%", "prior must be a probability"),
+        ("1/0", "50%", "prior must be a probability"),
+        ("1//2", "50%", "prior must be a probability"),
+        ("5%%", "50%", "prior must be a probability"),
+        ("1_0%", "50%", "prior must be a probability"),
+        ("1e-999", "50%", "prior must be a probability"),
+        ("٥%", "50%", "prior must be a probability"),
+        (True, 0.5, "prior must be a probability"),
+        (None, 0.5, "prior must be a probability"),
+        ("9" * 100, 0.5, "prior must be a probability"),
+    ],
+)
+def test_bad_promise_is_refused(prior: Any, posterior: Any, message: str) -> None:
+    """What is no pair of probabilities in order is refused by name."""
+    with pytest.raises(PlanError, match=message):
+        Breach(prior, posterior)
+
+
+@given(st.text(alphabet="0123456789./%e- ", max_size=12))
+def test_any_text_is_a_probability_or_a_plan_error(text: str) -> None:
+    """No text makes the parser raise anything else, and what it reads lies in 0..1."""
+    try:
+        assert 0 <= parse_probability(text, "prior") <= 1
+    except PlanError as error:
+        assert str(error).startswith("prior must")  # noqa: PT017 - either outcome is right
+
+
+# ---- bounds
+
+
+@pytest.mark.parametrize(("prior", "limit"), [("5%", 19), ("1%", 99), ("10%", 9), ("20%", 4)])
+def test_amplification_limits_of_the_paper(prior: str, limit: int) -> None:
+    """A posterior of 50% allows γ = 19, 99, 9 and 4 at priors of 5, 1, 10 and 20%."""
+    assert Breach(prior, "50%").amplification_limit == limit
+
+
+PROBABILITIES = st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=1000)
+
+
+@given(PROBABILITIES, PROBABILITIES)
+def test_posterior_bounds_meet_the_promise_at_its_limit(one: Fraction, other: Fraction) -> None:
+    """At γ equal to the limit the largest posterior of ρ1 is ρ2 and the smallest of ρ2 is ρ1 (statement 1)."""
+    if one == other:
+        return
+    promise = Breach(min(one, other), max(one, other))
+    gamma = promise.amplification_limit
+    assert gamma > 1
+    assert highest_posterior(promise.prior, gamma) == promise.posterior
+    assert lowest_posterior(promise.posterior, gamma) == promise.prior
+    assert highest_posterior(promise.prior, gamma * Fraction(99, 100)) < promise.posterior
+    assert lowest_posterior(promise.posterior, gamma * Fraction(99, 100)) > promise.prior
+
+
+@given(PROBABILITIES, st.fractions(1, 100, max_denominator=50))
+def test_posterior_bounds_are_bayes(prior: Fraction, gamma: Fraction) -> None:
+    """The bounds are the posteriors of Bayes' rule with likelihood ratios γ and 1/γ, and mirror each other."""
+    assert highest_posterior(prior, gamma) == gamma * prior / (gamma * prior + 1 - prior)
+    assert lowest_posterior(prior, gamma) == prior / (prior + gamma * (1 - prior))
+    assert highest_posterior(prior, gamma) == 1 - lowest_posterior(1 - prior, gamma)
+
+
+def test_amplification_is_the_largest_ratio_over_enumerated_reports() -> None:
+    """γ of an operator equals the largest ratio of P[t → t'] over all transactions and reports of a small catalogue."""
+    m, n, operator = 2, 4, OPERATOR
+    rho, p = operator.default_probability, operator.size_distribution
+    assert sum(p) == 1
+
+    def chance(transaction: int, report: int) -> Fraction:
+        kept = (transaction & report).bit_count()
+        inserted = report.bit_count() - kept
+        share = p[kept] / math.comb(m, kept)
+        return share * rho**inserted * (1 - rho) ** (n - m - inserted)
+
+    sets = [s for s in range(1 << n) if s.bit_count() == m]
+    ratios = [chance(s, y) / chance(t, y) for s in sets for t in sets for y in range(1 << n)]
+    assert max(ratios) == operator.amplification
+
+
+def true_epsilon(gamma: Fraction) -> Decimal:
+    """Return ln γ to 300 digits."""
+    with localcontext() as context:
+        context.prec = 700  # γ just above 1 loses up to 2^1024, 309 digits
+        return (Decimal(gamma.numerator) / Decimal(gamma.denominator)).ln()
+
+
+@pytest.mark.parametrize(
+    "gamma", [19, 99, 9, 4, Fraction(3, 2), Fraction(1), Fraction(75000, 9311), Fraction(10) ** 300]
+)
+def test_epsilon_is_rounded_up(gamma: Fraction) -> None:
+    """ε is at least ln γ and exceeds it by less than a part in 10^12."""
+    exact = true_epsilon(Fraction(gamma))
+    assert exact <= Decimal(epsilon(Fraction(gamma))) <= exact * (1 + Decimal("1e-12")) + Decimal("1e-300")
+
+
+BIG = st.integers(64, 1000).flatmap(lambda bits: st.integers(1 << bits, (2 << bits) - 1))
+
+
+@given(BIG, st.fractions(Fraction(100_001, 100_000), 100, max_denominator=10**6))
+def test_epsilon_of_long_fractions_is_rounded_up(denominator: int, about: Fraction) -> None:
+    """ε errs upward for amplifications of many digits too, such as operators with wide weights have."""
+    gamma = Fraction(int(denominator * about) + 1, denominator)
+    assert Decimal(epsilon(gamma)) >= true_epsilon(gamma)
+
+
+def test_broken_promise_with_a_huge_amplification_is_refused() -> None:
+    """An amplification beyond a double's range is refused as any other that breaks the promise."""
+    weights = ["1", str((1 << 1024) - 1)]
+    operator = {"size": 1, "insert_num": 1, "insert_bits": 16, "weight_bits": 1024, "keep_weights": weights}
+    changed = content(transaction_size=1, itemset_size=1, operators=[operator], generator={"kind": "none"})
+    with pytest.raises(PrivacyLimitError):
+        Plan.parse(json.dumps(changed))
+
+
+def test_every_plan_can_be_read_back() -> None:
+    """A plan with a tiny prior survives its JSON, or its promise is refused at once."""
+    try:
+        promise = Breach("1e-70", "50%")
+    except PlanError:
+        return
+    plan = replace(PLAN, promise=promise)
+    assert Plan.parse(plan.canonical_json) == plan
+
+
+@pytest.mark.parametrize("field", ["transaction_size", "itemset_size"])
+def test_integers_too_long_to_print_are_refused(field: str) -> None:
+    """A whole number of 5000 digits in parsed content is refused as out of range."""
+    with pytest.raises(PlanError, match="must be in"):
+        Plan.from_json(content(**{field: 10**5000}))
+
+
+@pytest.mark.parametrize("version", [True, 1.0])
+def test_version_is_a_whole_number(version: Any) -> None:
+    """Version ``true`` or ``1.0`` is no version."""
+    with pytest.raises(PlanError):
+        Plan.parse(json.dumps(content(version=version)))
+
+
+def test_field_given_twice_is_refused() -> None:
+    """A field that stands twice is refused: two readers might take different ones."""
+    text = json.dumps(CONTENT).replace('"sizes"', '"transaction_size": 1, "sizes"', 1)
+    with pytest.raises(PlanError):
+        Plan.parse(text)
+
+
+def test_name_with_half_a_surrogate_pair_is_refused() -> None:
+    """A name that is no Unicode text, and so cannot be written anywhere, is refused."""
+    with pytest.raises(PlanError):
+        Plan.parse(json.dumps(content(catalogue={"names": ["a\ud800"]})))
+
+
+def test_plan_with_a_bad_polynomial_is_refused_when_read() -> None:
+    """A plan whose polynomial is not primitive is refused by whoever reads it, not by the first client."""
+    with pytest.raises(PlanError, match="primitive"):
+        Plan.parse(json.dumps(content(generator__field_polynomial=0b11111)))
+
+
+def test_unknown_generator_is_named() -> None:
+    """A generator that a newer release may know is refused as such, whatever fields it has."""
+    with pytest.raises(PlanError, match="none, bch or reed-solomon; a newer release may know it"):
+        Plan.parse(json.dumps(content(generator={"kind": "hash", "seed_bits": 32})))
+
+
+@pytest.mark.parametrize("piece", ["{},", "[],", '"a":1,', "[{"])
+def test_text_of_little_but_marks_is_refused_unread(piece: str) -> None:
+    """JSON that takes 25 times the memory of its text is refused before any of it is made."""
+    text = "[" + piece * (_MOST_MARKS // 2 + 1)
+    tracemalloc.start()
+    error = refuse(text)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "4,195,328 of the characters" in str(error)
+    assert peak < 1 << 20
+
+
+def test_a_million_items_may_have_a_pair_of_names_or_two_commas_each() -> None:
+    """The text of the largest plans has room for the marks that it needs, and one mark more is refused."""
+    each = ['"a,b,c",', '"ab",["a","b"],']  # a name with commas; a name, and the pair it stands for
+    longest = max(MAX_ITEMS * sum(map(piece.count, "{[:,")) for piece in each)
+    spare = sum(map(PLAN.canonical_json.count, "{[:,")) + 15 * sum(map(json.dumps(OPERATOR.to_json()).count, "{[:,"))
+    assert longest + spare + 100 < _MOST_MARKS
+    text = PLAN.canonical_json
+    full = text + "," * (_MOST_MARKS - sum(map(text.count, "{[:,")))
+    assert "not valid JSON" in str(refuse(full))  # it is read
+    assert "of the characters" in str(refuse(full + ","))

@@ -1,0 +1,244 @@
+"""Tests of views: what is refused, their JSON, and what a plan with one is called."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import small_plan
+
+from assocpriv.core.errors import PlanError
+from assocpriv.plans.baskets import view as module
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import LEFT_OUT, MAX_ANCESTORS, MAX_SIZE, UNKNOWN, View
+
+BASE = small_plan("none", 3, 2, 2)
+TREE = (("beer", "drinks"), ("drinks", "food"), ("milk", "dairy"))
+
+
+def plan_of(names: list[str], view: View) -> Plan:
+    """Return a plan over some names with a view."""
+    return replace(BASE, catalogue=Catalogue(names), view=view)
+
+
+# ---- views made at random
+
+NAMES = st.sampled_from([f"{letter}{number}" for letter in "abc" for number in range(5)])
+NAME_SETS = st.sets(NAMES, min_size=1, max_size=5).map(lambda names: tuple(sorted(names)))
+# a child is always less than its parent, so nothing goes in circles
+PARENTS = st.lists(st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] < pair[1]), max_size=12).map(
+    lambda pairs: tuple(sorted(dict(pairs).items()))
+)
+BOUNDS = st.sets(st.integers(1, 6), max_size=4).map(lambda bounds: (0, *sorted(bounds)))
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Draw a plan with a view of any kind."""
+    kind = draw(st.sampled_from(["items", "itemsets", "sizes"]))
+    parents, fields = draw(PARENTS), {}
+    catalogue = list(draw(st.permutations(draw(NAME_SETS))))
+    if kind == "itemsets":
+        fields["itemsets"] = tuple(draw(st.lists(NAME_SETS, min_size=1, max_size=5, unique=True)))
+        catalogue = [f"entry {number}" for number in range(len(fields["itemsets"]))]
+    if kind == "sizes":
+        fields["bounds"] = draw(BOUNDS)
+        fields["counted"] = draw(st.just(()) | NAME_SETS)
+        parents = parents if fields["counted"] else ()
+        catalogue = [f"from {bound}" for bound in fields["bounds"]]
+    others = draw(st.sampled_from(["error", "drop"]))
+    bare = View(kind=kind, others=others, parents=parents, **fields)  # type: ignore[arg-type]
+    own = set(bare.vocabulary(Catalogue(catalogue)) or ())
+    left_out = tuple(name for name in draw(st.just(()) | NAME_SETS) if name not in own)
+    return plan_of(catalogue, replace(bare, left_out=left_out))
+
+
+@given(plans())
+def test_a_plan_with_a_view_survives_its_json(plan: Plan) -> None:
+    """A plan read back is equal and has the same id, whatever the order of the taxonomy's object."""
+    content = json.loads(plan.canonical_json)
+    again = Plan.from_json(content)
+    assert again == plan
+    assert (again.plan_id, again.canonical_json) == (plan.plan_id, plan.canonical_json)
+    assert content["version"] == (1 if plan.view == View() else 2)
+    assert ("view" in content) == (plan.view != View())
+    if plan.view != View():
+        content["view"]["parents"] = dict(reversed(content["view"]["parents"].items()))
+        assert Plan.from_json(content).plan_id == plan.plan_id
+
+
+@given(plans())
+def test_a_view_matters_to_the_id(plan: Plan) -> None:
+    """Plans that differ in nothing but their view have different ids."""
+    others = {"error": "drop", "drop": "error"}[plan.view.others]
+    assert replace(plan, view=replace(plan.view, others=others)).plan_id != plan.plan_id
+
+
+# ---- plans and their versions
+
+
+def test_plans_without_a_view_are_what_they_were() -> None:
+    """A plan whose view does nothing is of version 1, has no field view, and the id it always had."""
+    plan = plan_of(["milk", "bread", "eggs"], View())
+    assert plan.to_json()["version"] == 1
+    assert "view" not in plan.to_json()
+    assert plan.plan_id == replace(BASE, catalogue=plan.catalogue).plan_id
+    assert plan.plan_id == "63c1d76c744440f420f387aa6fdfe70c6c9c39c0dea41f7212b011e0035995c4"
+
+
+def test_canonical_view() -> None:
+    """The canonical text of a view holds all its fields and no more, keys sorted."""
+    view = View(others="drop", parents=TREE, left_out=("bags",))
+    text = '"view":{"kind":"items","left_out":["bags"],"others":"drop","parents":{"beer":"drinks","drinks":"food",'
+    assert text + '"milk":"dairy"}}' in plan_of(["food", "dairy"], view).canonical_json
+    sizes = View(kind="sizes", bounds=(0, 4), counted=("a", "b"))
+    text = '"view":{"bounds":[0,4],"counted":["a","b"],"kind":"sizes","left_out":[],"others":"error","parents":{}}'
+    assert text in plan_of(["few", "many"], sizes).canonical_json
+    pairs = View(kind="itemsets", itemsets=(("a", "b"), ("a",)))
+    text = '"view":{"itemsets":[["a","b"],["a"]],"kind":"itemsets","left_out":[],"others":"error","parents":{}}'
+    assert text in plan_of(["a and b", "a"], pairs).canonical_json
+
+
+def test_one_plan_has_one_text() -> None:
+    """A view that does nothing may not stand in a plan, and version 1 may not hold one."""
+    idle = plan_of(["a"], View(others="drop")).to_json()
+    idle["view"]["others"] = "error"
+    with pytest.raises(PlanError, match="version"):
+        Plan.from_json(idle)
+    with pytest.raises(PlanError, match="exactly the fields"):
+        Plan.from_json(plan_of(["a"], View(others="drop")).to_json() | {"version": 1})
+
+
+# ---- what is refused
+
+BAD_VIEWS: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "pairs"}, "kind items, itemsets or sizes"),
+    ({"others": "keep"}, "'error' or 'drop'"),
+    ({"kind": "itemsets"}, "needs itemsets"),
+    ({"kind": "sizes"}, "needs itemsets, one of sizes bounds"),
+    ({"itemsets": (("a",),)}, "no other view has them"),
+    ({"bounds": (0,)}, "no other view has them"),
+    ({"counted": ("a",)}, "belong to a view of sizes"),
+    ({"kind": "sizes", "bounds": (0,), "counted": ("b", "a")}, "sorted and distinct"),
+    ({"kind": "sizes", "bounds": (0,), "counted": ("a", "a")}, "sorted and distinct"),
+    ({"kind": "sizes", "bounds": (0,), "parents": (("a", "b"),)}, "any name counts"),
+    ({"kind": "sizes", "bounds": (1,)}, "rise from 0"),
+    ({"kind": "sizes", "bounds": (0, 0)}, "rise from 0"),
+    ({"kind": "sizes", "bounds": (0, 2, 1)}, "rise from 0"),
+    ({"kind": "sizes", "bounds": (0, True)}, "rise from 0"),
+    ({"kind": "sizes", "bounds": (0, 1.5)}, "rise from 0"),
+    ({"kind": "sizes", "bounds": (0, MAX_SIZE + 1)}, "rise from 0"),
+    ({"kind": "itemsets", "itemsets": ((),)}, "sorted list of distinct names"),
+    ({"kind": "itemsets", "itemsets": (("b", "a"),)}, "sorted list of distinct names"),
+    ({"kind": "itemsets", "itemsets": (("a", "a"),)}, "sorted list of distinct names"),
+    ({"kind": "itemsets", "itemsets": ((" a",),)}, "sorted list of distinct names"),
+    ({"kind": "itemsets", "itemsets": (("a", 1),)}, "sorted list of distinct names"),
+    ({"kind": "itemsets", "itemsets": (("a",), ("a",))}, "must be distinct"),
+    ({"left_out": ("b", "a")}, "left out must be sorted"),
+    ({"left_out": ("a", "a")}, "left out must be sorted"),
+    ({"left_out": ("",)}, "left out must be sorted"),
+    ({"parents": (("b", "x"), ("a", "x"))}, "must be sorted"),
+    ({"parents": (("a", "x"), ("a", "y"))}, "one parent"),
+    ({"parents": (("a", "x\n"),)}, "from names to names"),
+    ({"parents": (("a", 3),)}, "from names to names"),
+    ({"parents": (("a", "a"),)}, "circles"),
+    ({"parents": (("a", "b"), ("b", "a"))}, "circles"),
+    ({"parents": (("a", "b"), ("b", "c"), ("c", "b"))}, "circles"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_VIEWS)))
+def test_bad_views_are_refused(position: int) -> None:
+    """Each rule of a view is checked, and the message says which."""
+    fields, message = BAD_VIEWS[position]
+    with pytest.raises(PlanError, match=message):
+        View(**fields)
+
+
+BAD_JSON: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+    (lambda view: None, "exactly the fields"),
+    (lambda view: [], "exactly the fields"),
+    (lambda view: view | {"more": 1}, "exactly the fields"),
+    (lambda view: view | {"bounds": [0]}, "exactly the fields"),
+    (lambda view: {name: value for name, value in view.items() if name != "left_out"}, "exactly the fields"),
+    (lambda view: view | {"kind": []}, "kind items"),
+    (lambda view: view | {"kind": "future"}, "kind items"),
+    (lambda view: view | {"others": ["drop"]}, "'error' or 'drop'"),
+    (lambda view: view | {"parents": [["a", "b"]]}, "child to parent"),
+    (lambda view: view | {"parents": {"a": None}}, "from names to names"),
+    (lambda view: view | {"parents": {"a": ["b"]}}, "from names to names"),
+    (lambda view: view | {"left_out": "bags"}, "left_out"),
+    (lambda view: view | {"left_out": [["a"]]}, "left out must be sorted"),
+    (lambda view: view | {"kind": "itemsets", "itemsets": "ab"}, "list of lists"),
+    (lambda view: view | {"kind": "itemsets", "itemsets": ["ab"]}, "list of lists"),
+    (lambda view: view | {"kind": "itemsets", "itemsets": [[{}]]}, "sorted list of distinct"),
+    (lambda view: view | {"kind": "sizes", "bounds": 0, "counted": []}, "list of whole numbers"),
+    (lambda view: view | {"kind": "sizes", "bounds": [0], "counted": "a"}, "list of whole numbers"),
+    (lambda view: view | {"kind": "sizes", "bounds": [0], "counted": [{}], "parents": {}}, "sorted and distinct"),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_JSON)))
+def test_bad_json_is_refused(position: int) -> None:
+    """JSON that is no view is a PlanError, whatever its types."""
+    change, message = BAD_JSON[position]
+    content = plan_of(["food", "dairy"], View(others="drop", parents=TREE)).to_json()
+    with pytest.raises(PlanError, match=message):
+        Plan.from_json(content | {"view": change(content["view"])})
+
+
+def test_views_must_fit_their_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another number of entries, names left out that are entries' own, and too many names in all are refused."""
+    pairs = View(kind="itemsets", itemsets=(("a", "b"), ("b",)))
+    with pytest.raises(PlanError, match="makes 2 entries, the catalogue names 3"):
+        plan_of(["x", "y", "z"], pairs)
+    with pytest.raises(PlanError, match="makes 1 entries"):
+        plan_of(["x", "y"], View(kind="sizes", bounds=(0,)))
+    for view in (replace(pairs, left_out=("a",)), View(kind="sizes", bounds=(0, 1), counted=("a",), left_out=("a",))):
+        with pytest.raises(PlanError, match="left out must not be"):
+            plan_of(["x", "y"], view)
+    with pytest.raises(PlanError, match="left out must not be"):
+        plan_of(["x", "y"], View(left_out=("w", "y")))
+    monkeypatch.setattr(module, "MAX_ITEMS", 5)
+    plan_of(["food", "dairy"], View(parents=TREE))
+    plan_of(["a", "b", "c", "d", "e", "f"], View())
+    with pytest.raises(PlanError, match="at most 5 in all"):
+        plan_of(["food", "dairy"], View(parents=TREE, left_out=("bags",)))
+
+
+def chain(steps: int) -> tuple[tuple[str, str], ...]:
+    """Return a taxonomy of one name above the other."""
+    return tuple((f"{number:03}", f"{number + 1:03}") for number in range(steps))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_ancestors_are_few(order: int) -> None:
+    """A name may have 64 ancestors and no more, however the names are sorted."""
+    turned = [(str(999 - int(a)), str(999 - int(b))) for a, b in chain(MAX_ANCESTORS + 1)]
+    pairs = sorted(turned)[::-1] if order < 0 else list(chain(MAX_ANCESTORS + 1))
+    assert len(View(parents=tuple(sorted(pairs[1:]))).parents) == MAX_ANCESTORS
+    with pytest.raises(PlanError, match="64 ancestors"):
+        View(parents=tuple(sorted(pairs)))
+
+
+# ---- rolling up
+
+
+def test_the_nearest_wins() -> None:
+    """A name goes to its nearest known ancestor or itself, or is dropped by one left out that comes first."""
+    view = View(parents=(*TREE, ("stout", "beer"), ("wine", "drinks")), left_out=("beer",))
+    assert [view.roll_up(name, {"food": 0}) for name in ("food", "drinks", "wine", "beer", "stout", "milk")] == [
+        0, 0, 0, LEFT_OUT, LEFT_OUT, UNKNOWN,
+    ]  # fmt: skip
+    assert view.roll_up("stout", {"stout": 7, "food": 0}) == 7
+    assert view.roll_up("wine", {"drinks": 3, "food": 0}) == 3
+
+
+def test_a_view_shows_numbers_only() -> None:
+    """The repr of a view tells how many names it has, and none of them."""
+    view = View(others="drop", parents=TREE, left_out=("bags",))
+    assert repr(view) == "View(items, 3 names with a parent, 1 left out, others: drop)"

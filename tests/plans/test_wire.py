@@ -1,0 +1,116 @@
+"""Reports as bytes: round trips, refusals, and one meaning for the client, the server and the kernels."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.core.errors import WireError
+from assocpriv.plans.baskets.wire import (
+    check_unused_bits,
+    decode_report,
+    encode_report,
+    pack_reports,
+    report_items,
+)
+from assocpriv.server.counting.bitmaps import report_rows
+
+PLANS = {
+    "none, 5 bits": naive.small_plan("none", 3, 2, 1),
+    "none, 8 bits": naive.small_plan("none", 5, 3, 1),
+    "none, 64 bits": naive.small_plan("none", 60, 4, 2),
+    "none, 131 bits": naive.small_plan("none", 128, 3, 2),
+    "bch, r=1": naive.small_plan("bch", 9, 2, 1),
+    "bch, r=3": naive.small_plan("bch", 20, 3, 2, insert=(3, 3)),
+    "bch, r=8": naive.small_plan("bch", 11, 4, 2, insert=(77, 8)),
+    "reed-solomon, r=1": naive.small_plan("reed-solomon", 9, 2, 2),
+    "reed-solomon, r=3": naive.small_plan("reed-solomon", 70, 5, 2, insert=(5, 3)),
+    "reed-solomon, r=8": naive.small_plan("reed-solomon", 30, 3, 2, insert=(255, 8)),
+}
+some_plan = st.sampled_from(list(PLANS.values()))
+wide_plan = st.sampled_from([plan for plan in PLANS.values() if plan.report_bits % 8])
+
+
+def some_bits(plan):
+    """Return a strategy for the bits of any report."""
+    return st.integers(0, (1 << plan.report_bits) - 1)
+
+
+@given(some_plan, st.data())
+def test_round_trip(plan, data):
+    """Any bits come back from their report, which has the plan's length and bit b at its place."""
+    bits = data.draw(some_bits(plan))
+    report = encode_report(bits, plan)
+    assert decode_report(report, plan) == bits
+    assert report == bits.to_bytes(plan.report_bytes, "little")
+
+
+@given(some_plan, st.binary(max_size=60))
+def test_every_other_length_is_refused(plan, report):
+    """Bytes of another length are no report."""
+    if len(report) == plan.report_bytes:
+        report += b"\0"
+    with pytest.raises(WireError, match=f"{plan.report_bytes} bytes, got {len(report)}"):
+        decode_report(report, plan)
+    with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes"):
+        pack_reports([bytes(plan.report_bytes), report], plan)
+    with pytest.raises(WireError):
+        report_items(report, plan)
+
+
+@given(wide_plan, st.data())
+def test_a_bit_beyond_the_last_is_refused(plan, data):
+    """A set bit among the unused ones of the last byte is no report, wherever reports are read."""
+    bits = data.draw(some_bits(plan)) | 1 << data.draw(st.integers(plan.report_bits, 8 * plan.report_bytes - 1))
+    report = bits.to_bytes(plan.report_bytes, "little")
+    with pytest.raises(WireError, match="beyond"):
+        decode_report(report, plan)
+    with pytest.raises(WireError, match="beyond"):
+        report_items(report, plan)
+    packed = np.frombuffer(bytes(plan.report_bytes) * 2 + report, dtype=np.uint8).reshape(3, -1)
+    with pytest.raises(WireError, match="report 12 has a bit set beyond"):
+        check_unused_bits(packed, plan, first=10)
+    with pytest.raises(WireError, match="report 2 has a bit set beyond"):
+        pack_reports([row.tobytes() for row in packed], plan)
+
+
+@given(some_plan, st.data())
+def test_pack_reports(plan, data):
+    """Packed reports are the reports, in order."""
+    reports = [encode_report(bits, plan) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
+    packed = pack_reports(iter(reports), plan)
+    assert [row.tobytes() for row in packed] == reports
+    assert packed.shape == (len(reports), plan.report_bytes)
+    check_unused_bits(packed, plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("n_reports", [0, 1, 70])
+def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
+    """What one report shows and what the server's bitmaps say of it are the same, dummies and order included."""
+    plan = PLANS[name]
+    reports = []
+    for _ in range(n_reports):
+        bits = int.from_bytes(rng.bytes(plan.report_bytes), "little")
+        reports.append(encode_report(bits & ((1 << plan.report_bits) - 1), plan))
+    items = rng.permutation(plan.padded_items)
+    rows = report_rows(pack_reports(reports, plan), plan, items)
+    shown = naive.bits_of(naive.lines_of(rows))
+    assert rows.shape[1] == len(items)
+    assert not shown[:, n_reports:].any()
+    for t, report in enumerate(reports):
+        assert report_items(report, plan) == frozenset(items[shown[:, t] == 1].tolist())
+
+
+def test_report_items_without_a_generator_are_the_bits():
+    """Without a generator bit i tells whether item i is present."""
+    assert report_items(bytes([0b10010]), PLANS["none, 5 bits"]) == {1, 4}
+
+
+def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
+    """Seed f(x) = c over GF(2^w), a constant, shows every item or none, by whether the low r bits of c are below a."""
+    plan = PLANS["reed-solomon, r=3"]
+    everyone = frozenset(range(plan.padded_items))
+    for constant in range(16):
+        assert report_items(encode_report(constant, plan), plan) == (everyone if constant % 8 < 5 else frozenset())

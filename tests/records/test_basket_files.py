@@ -1,0 +1,543 @@
+"""Tests of basket files."""
+
+import csv
+import gzip
+import io
+import itertools
+import tempfile
+import traceback
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.records import basket_files
+from assocpriv.records.basket_files import ReadCounts, read_baskets, read_baskets_report, stream_baskets
+from assocpriv.records.baskets import Baskets, to_baskets
+from assocpriv.records.cells import joined
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+ABC = Catalogue(["a", "b", "c"])
+SECRET = "Zx9secret"
+SECRET_NUMBER = "987654"
+
+
+def named(baskets: Baskets) -> list[set[str]]:
+    """Return the baskets as sets of names."""
+    return [{baskets.catalogue[item] for item in basket} for basket in baskets]
+
+
+def written(folder: Path, name: str, content: bytes | dict[str, Any]) -> Path:
+    """Write bytes, or a table as Parquet, and return the path."""
+    path = folder / name
+    if isinstance(content, dict):
+        pq.write_table(pa.table(content), path)
+    else:
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+def streamed(path: Path, catalogue: Catalogue, **options: Any) -> tuple[list[set[str]], ReadCounts]:
+    """Return all baskets of a stream as sets of names, and its counts."""
+    stream = stream_baskets(path, catalogue, **options)
+    return [basket for batch in stream for basket in named(batch)], stream.counts
+
+
+def real(name: str) -> Path:
+    """Return the path of a real data set, or skip the test."""
+    if not (DATA / name).exists():
+        pytest.skip(f"{name} is not in {DATA}")
+    return DATA / name
+
+
+# ---- dat
+
+BLANKS = st.text(" \t", min_size=1, max_size=3)
+LINES = st.lists(
+    st.tuples(st.lists(st.integers(0, 999_999_999), max_size=6), BLANKS, st.sampled_from(["", " ", "\t "])),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.sampled_from([4, 7, 1 << 22]), st.booleans())
+def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int, bom: bool) -> None:
+    """The dat reader agrees with str.split for any blanks, line ends, chunk size and numbers."""
+    text = end.join(edge + blank.join(map(str, ids)) + edge for ids, blank, edge in lines)
+    text = "\ufeff" * bom + text + end * last
+    content = text.lstrip("\ufeff").replace("\r\n", "\n")
+    expected = [set(line.split()) for line in content.removesuffix("\n").split("\n")] if content else []
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+        path = written(Path(folder), "x.dat", text.encode())
+        if not any(expected):
+            with pytest.raises(BasketError, match=r"no baskets|no item"):
+                read_baskets(path, empty="keep")
+        else:
+            options = {"repeats": "merge", "empty": "keep"}
+            got = [{str(int(name)) for name in basket} for basket in expected]
+            baskets, counts = read_baskets_report(path, **options)  # type: ignore[arg-type]
+            assert named(baskets) == got
+            assert streamed(path, baskets.catalogue, **options) == (got, counts)
+
+
+def test_dat_catalogues(tmp_path: Path) -> None:
+    """Numbers are looked up by name in a numbered and in a named catalogue; without one it is 0 … largest."""
+    path = written(tmp_path, "x.txt", b"3 1\n7\n")
+    assert read_baskets(path).catalogue == Catalogue.numbered(8)
+    for catalogue in (Catalogue.numbered(5), Catalogue(["3", "x", "1"])):
+        baskets, counts = read_baskets_report(path, catalogue=catalogue, unknown="drop")
+        assert named(baskets) == [{"1", "3"}, set()]
+        assert counts == ReadCounts(baskets=2, unknown_dropped=1, repeats_merged=0, empty_kept=0)
+        with pytest.raises(BasketError, match=r"x.txt: line 2, item 1 is not in the catalogue"):
+            read_baskets(path, catalogue=catalogue)
+
+
+def test_dat_numbers_beyond_a_catalogue(tmp_path: Path) -> None:
+    """Numbers that no numbered catalogue has room for give a catalogue of the distinct ones."""
+    path = written(tmp_path, "x.dat", f"{MAX_ITEMS} 5\n".encode())
+    assert list(read_baskets(path).catalogue) == sorted([str(MAX_ITEMS), "5"])
+
+
+def test_counts(tmp_path: Path) -> None:
+    """The report counts what was dropped, merged and kept, and a basket emptied by dropping is no error."""
+    path = written(tmp_path, "x.dat.gz", b"1 1 1 9\n\n9 9\n0\n")
+    options = {"repeats": "merge", "unknown": "drop", "empty": "keep"}
+    baskets, counts = read_baskets_report(path, catalogue=Catalogue.numbered(2), **options)
+    assert list(baskets) == [{1}, set(), set(), {0}]
+    assert counts == ReadCounts(baskets=4, unknown_dropped=3, repeats_merged=2, empty_kept=1)
+
+
+def test_the_first_bad_byte_is_told() -> None:
+    """Of several bad bytes the first one's line is told, in any chunk."""
+    lines = [b"1 2", b"1234567890", b"-1", b"x", b"3"]
+    texts = ["more than 9 digits", "minus sign", "character other"]
+    for order in itertools.permutations(range(3)):
+        content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
+        for chunk in (1, 8, 1 << 20):
+            with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+                patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+                with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
+                    read_baskets(written(Path(folder), "x.dat", content))
+
+
+# ---- CSV and Parquet
+
+
+def csv_reference(content: bytes) -> list[list[str]] | int:
+    """Read a line of names a basket by Python's csv alone: the names of each line, or the number of the first bad."""
+    found = []
+    for number, line in enumerate(io.BytesIO(content.removeprefix(b"\xef\xbb\xbf")), 1):
+        try:
+            cells = next(csv.reader([line.decode()], strict=True, skipinitialspace=True))
+        except (UnicodeDecodeError, csv.Error):
+            return number
+        if b"\0" in line:
+            return number
+        found.append([name for cell in cells if (name := cell.strip())])
+    return found
+
+
+def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
+    """Read as csv_reference does, by the reader under test."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), "x.csv", content)
+        batches = basket_files._batches(path, None, basket_files._Budget(chunk), None, lambda cells: cells)
+        try:
+            cells = joined(batches)
+        except BasketError as error:
+            return int(str(error).split(" ")[1])
+    assert cells.names is not None
+    rows = np.split(cells.codes, np.cumsum(cells.sizes))[:-1]
+    return [[cells.names[code] for code in row] for row in rows]
+
+
+CSV_PIECES = st.sampled_from(
+    [
+        b"a",
+        b"b",
+        b"milk",
+        b" ",
+        b"\t",
+        "\u00a0é".encode(),
+        b",",
+        b",",
+        b",",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b'"a, b"',
+        b'"c"',
+        b'""',
+        b'"a""b"',
+        b'"a",',
+        b',"d, e",',
+    ]
+)
+CSV_ODD = st.sampled_from(
+    [b'"', b'a"b', b'"a" ', b"\r", b"\0", b"\xff", b"\xc3", b'"x\ny"', b"\r\r\n", b"\x1c", b"\xe2\x80\xa8", b"z" * 40]
+)
+
+
+@given(st.lists(CSV_PIECES, max_size=25), st.lists(CSV_ODD | CSV_PIECES, max_size=4), st.booleans(), st.integers(1, 40))
+def test_basket_csv_matches_the_csv_module(pieces: Any, odd: Any, bom: bool, chunk: int) -> None:
+    """Cutting at commas gives what Python's csv module gives, line by line, or refuses the same line."""
+    content = b"\xef\xbb\xbf" * bom + b"".join([*pieces, *odd, *pieces])
+    limit = csv.field_size_limit(30)
+    try:
+        assert cells_by_chunks(content, chunk) == csv_reference(content)
+    finally:
+        csv.field_size_limit(limit)
+
+
+def test_names_of_quoted_lines_are_no_items_but_as_read(tmp_path: Path) -> None:
+    """What a quoted line would be if cut at commas does not enter the catalogue."""
+    path = written(tmp_path, "x.csv", b'"a,b",c\nd\n')
+    assert list(read_baskets(path).catalogue) == ["a,b", "c", "d"]
+
+
+def test_basket_csv(tmp_path: Path) -> None:
+    """Names may be quoted and padded; empty cells do not count; a number stays a name."""
+    content = '\ufeffé, "b, c",\r\n10,, 9 \nb\n'.encode()
+    baskets = read_baskets(written(tmp_path, "x.csv", content))
+    assert named(baskets) == [{"é", "b, c"}, {"9", "10"}, {"b"}]
+    assert list(baskets.catalogue) == ["10", "9", "b", "b, c", "é"]
+    assert named(read_baskets(written(tmp_path, "x.csv.gz", content))) == named(baskets)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", ""])
+def test_long_csv(tmp_path: Path, ending: str) -> None:
+    """Long CSV takes named columns in any case, or the first two, a BOM, quotes and blank lines."""
+    by_name = '\ufeffitem, TRANSACTION,price\n a,007,1\n\n"b,c",7,2\nb,007,3'.encode()
+    path = written(tmp_path, "x.csv", by_name.replace(b"\n", ending.encode() or b"\n") + ending.encode())
+    assert named(read_baskets(path, format="long")) == [{"a", "b"}, {"b,c"}]
+    first = written(tmp_path, "y.csv.gz", b"bill,sku,n\n1,3,x\n2,3,x\n1,10,x\n")
+    baskets = read_baskets(first, format="long")
+    assert (named(baskets), list(baskets.catalogue)) == ([{"3", "10"}, {"3"}], ["10", "3"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"day": [1, 2, 3], "Item": ["b", "a", "c"], "Transaction": ["y", "x", "y"]},
+        {"bill": [2, 1, 2], "sku": ["b", "a", "c"]},
+        {"a.b": [2, 1, 2], "c.d": pa.array(["b", "a", "c"]).dictionary_encode()},
+        {"id": [1, 2], "basket": [["c", "b"], ["a"]]},
+        {"a.b": pa.array([["c", "b"], ["a"]], pa.large_list(pa.large_string()))},
+    ],
+)
+def test_parquet(tmp_path: Path, table: dict[str, Any]) -> None:
+    """Long Parquet and a column of lists give the baskets that the same table in memory gives."""
+    path = written(tmp_path, "x.parquet", table)
+    assert named(read_baskets(path)) == [{"b", "c"}, {"a"}]
+    if "Item" not in table:
+        assert list(read_baskets(path)) == list(to_baskets(pa.table(table)))
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_long_parquet_in_groups(tmp_path: Path, coded: bool, shuffled: bool) -> None:
+    """Rows of a transaction may be anywhere, in groups that are each coded in their own way."""
+    rows = np.sort(np.random.default_rng(1).integers(0, 300, 1000))
+    if shuffled:
+        np.random.default_rng(2).shuffle(rows)
+    columns = [[f"t{row}" for row in rows.tolist()], [f"i{place % 37}" for place in range(1000)]]
+    arrays = [pa.array(column) for column in columns]
+    table = pa.table([array.dictionary_encode() if coded else array for array in arrays], names=["t", "i"])
+    path = tmp_path / "x.parquet"
+    pq.write_table(table, path, row_group_size=90)
+    expected: dict[str, set[str]] = {}
+    for transaction, item in zip(*columns, strict=True):
+        expected.setdefault(transaction, set()).add(item)
+    assert named(read_baskets(path, repeats="merge")) == list(expected.values())
+
+
+def test_parquet_of_numbers_and_empties(tmp_path: Path) -> None:
+    """Integer items are their decimals, sorted as names; null and empty lists are empty baskets."""
+    path = written(tmp_path, "x.pq", {"basket": [[10, 9], None, []]})
+    with pytest.raises(BasketError, match=r"x.pq: basket 2 is an empty basket \(2 in all\)"):
+        read_baskets(path)
+    baskets, counts = read_baskets_report(path, empty="keep")
+    assert (named(baskets), list(baskets.catalogue)) == ([{"9", "10"}, set(), set()], ["10", "9"])
+    assert counts.empty_kept == 2
+
+
+# ---- what is refused
+
+NULL_ITEM = {"t": [1, 1], "i": [SECRET, None]}
+NOT_UTF8 = {"t": [1], "i": pa.array([SECRET.encode() + b"\xff"]).view(pa.string())}
+BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
+    ("x.dat", b"1 2\n-987654\n", {}, "line 2 has a minus sign"),
+    ("x.dat", b"1 2\n\n3 Zx9secret\n", {}, "line 3 has a character other"),
+    ("x.dat", b"1 2\n3,987654\n", {}, "line 2 has a character other"),
+    ("x.dat", b"1 2\r987654\n", {}, "line 1 has a character other"),
+    ("x.dat", b"1 2\n9876549876\n", {}, "line 2 has an item number of more than 9 digits"),
+    ("x.dat", b"1\n2\n3 \0\n", {}, "line 3 has a character other"),
+    ("x.dat", b"1\n987654\n", {"catalogue": Catalogue.numbered(4)}, "line 2, item 1 is not in .*1 such .*--unknown"),
+    ("x.dat", b"1\n987654\n", {"catalogue": ABC}, "line 1, item 1 is not in .*2 such"),
+    ("x.dat", b"1\n987654 3 987654\n", {}, "line 2 repeats an item .1 repeats in 1 baskets.*--repeats merge"),
+    ("x.dat", b"1\n\n987654\n", {}, "line 2 is an empty basket .1 in all.*--empty keep"),
+    ("x.dat", b"1\n \t\n987654\n", {}, "line 2 is an empty basket"),
+    ("x.dat", b"", {}, "holds no baskets"),
+    ("x.dat.gz", b"", {}, "holds no baskets"),
+    ("x.dat", b"\n\n", {"empty": "keep"}, "no item"),
+    ("x.csv", b"", {}, "holds no baskets"),
+    ("x.csv", b"a\nZx9secret,Zx9secret\n", {}, "line 2 repeats"),
+    ("x.csv", b"a\nb,Zx9secret\n", {"catalogue": ABC}, "line 2, item 2 is not in"),
+    ("x.csv", b"a\n,\nZx9secret\n", {}, "line 2 is an empty basket"),
+    ("x.csv", b"a\nZx9secret\xff\n", {}, "line 2 is not UTF-8"),
+    ("x.csv", b"a\nZx9secret\0\n", {}, "line 2 has a NUL"),
+    ("x.csv", b"a\nb,Zx9secret\x07!\n", {}, "line 2, item 2 is empty or has control"),
+    ("x.csv", b'a\n"Zx9secret\nb\n', {}, "line 2 is not CSV"),
+    ("x.csv", b'a\n"Zx9\nsecret"\nb\n', {}, "line 2 is not CSV"),
+    ("x.csv", b'a\n"Zx9secret"Zx9secret\n', {}, "line 2 is not CSV"),
+    ("x.csv", b"a\n" + b"Zx9secret" * 20_000, {}, "line 2 is not CSV"),
+    ("x.csv", b"", {"format": "long"}, "holds no baskets"),
+    ("x.csv", b"t,Zx9secret\n\n", {"format": "long"}, "holds no baskets"),
+    ("x.csv", b"Zx9secret\nb\n", {"format": "long"}, "1 columns"),
+    ("x.csv", b't,"Zx9secret\n1,b\n', {"format": "long"}, "line 1 is not CSV"),
+    ("x.csv", b"t,i\n1,b\n2,Zx9secret,c\n", {"format": "long"}, "row 3 .* 2 cells"),
+    ("x.csv", b"t,i\n1,b\nZx9secret\n", {"format": "long"}, "row 3 .* 2 cells"),
+    ("x.csv", b"t,i\n1,b\n2,\n2,Zx9secret\n", {"format": "long"}, "basket 2, item 1 is missing"),
+    ("x.csv", b"t,i\n1,b\n ,Zx9secret\n", {"format": "long"}, "row 2 has no transaction"),
+    ("x.csv", b"t,i\n1,b\n2,Zx9secret\xff\n", {"format": "long"}, "line 3 is not UTF-8"),
+    ("x.csv", b"t,i\n1,b\n2,Zx9secret\0\n", {"format": "long"}, "line 3 has a NUL"),
+    ("x.csv", b"t,i\n1,b\n1,Zx9secret\x07!\n", {"format": "long"}, "basket 1, item 2 is empty or has control"),
+    ("x.csv", b"t,i\n1,Zx9secret\n1,Zx9secret\n", {"format": "long"}, "basket 1 repeats"),
+    ("x.parquet", b"", {}, "holds no baskets"),
+    ("x.parquet", b"Zx9secret" * 9, {}, "not Parquet"),
+    ("x.parquet", b"PAR1" + b"Zx9secret" * 9 + b"PAR1", {}, "not Parquet"),
+    ("x.parquet", {SECRET: ["a"]}, {}, "column of lists, or columns named"),
+    ("x.parquet", {SECRET: [["a"]], "b": [["a"]]}, {}, "2 columns, 2 of them lists"),
+    ("x.parquet", {"t": [1], "i": [987654.5]}, {}, "text or integers"),
+    ("x.parquet", {"t": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
+    ("x.parquet", {"t": [{SECRET: 1}], "i": ["a"]}, {}, "not nested"),
+    ("x.parquet", NULL_ITEM, {}, "basket 1, item 2 is missing"),
+    ("x.parquet", {"t": [2, 1, 2], "i": ["a", SECRET, None]}, {}, "basket 1, item 2 is missing"),
+    ("x.parquet", NOT_UTF8, {}, "not UTF-8"),
+    ("x.parquet", {"b": [["a"], [SECRET, None]]}, {}, "basket 2, item 2 is missing"),
+    ("x.parquet", {"b": [["a"], ["b", SECRET]]}, {"catalogue": ABC}, "basket 2, item 2 is not in"),
+    ("x.parquet", {"b": pa.array([], pa.list_(pa.string()))}, {}, "holds no baskets"),
+    ("x.parquet", {"b": [SECRET.encode()], "a": [SECRET.encode()]}, {}, "got binary"),
+    ("x.tsv", b"Zx9secret\n", {}, "--format"),
+    ("x.dat", b"987654\n", {"format": "xml"}, "format must be one of"),
+    ("x.dat", b"987654\n", {"empty": "maybe"}, "empty must be one of"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "options", "match"), BAD)
+def test_bad_files(tmp_path: Path, name: str, content: Any, options: dict[str, Any], match: str) -> None:
+    """Each kind of bad file has one error that says where and what, and shows no item anywhere."""
+    path = written(tmp_path, name, content)
+    with pytest.raises(BasketError, match=match) as caught:
+        read_baskets(path, **options)
+    assert "maybe" in options.values() or str(caught.value).startswith(f"{name}: ")
+    check_silent(caught.value)
+
+
+@pytest.mark.parametrize(("name", "content", "options", "match"), BAD)
+def test_bad_files_streamed(tmp_path: Path, name: str, content: Any, options: dict[str, Any], match: str) -> None:
+    """A stream refuses the same files at the same places, without totals that it cannot know."""
+    if match == "no item" or "empty" in options:
+        pytest.skip("a stream has a catalogue, and checks its arguments at once")
+    catalogue = options.get("catalogue") or Catalogue(["a", "b", "1", "2", "3", SECRET, SECRET_NUMBER])
+    path = written(tmp_path, name, content)
+    with pytest.raises(BasketError, match=match.partition(".*")[0].partition(" .1 ")[0]) as caught:
+        list(stream_baskets(path, **{**options, "catalogue": catalogue}))
+    assert str(caught.value).startswith(f"{name}: ")
+    check_silent(caught.value)
+
+
+def check_silent(error: BaseException) -> None:
+    """Check that an error and its traceback show no secret, and that no other error hides behind it."""
+    shown = str(error) + repr(error) + "".join(traceback.format_exception(error))
+    assert SECRET not in shown
+    assert SECRET_NUMBER not in shown
+    assert error.__context__ is None
+
+
+@pytest.mark.parametrize("name", ["x.dat.gz", "x.csv.gz", "long.csv.gz"])
+def test_damaged_gzip(tmp_path: Path, name: str) -> None:
+    """Compressed data that breaks off, is damaged or is not compressed at all is one clear error."""
+    lines = "".join(f"{number},{SECRET_NUMBER}{number}\n" for number in range(5000)).encode()
+    whole = gzip.compress(lines.replace(b",", b" ") if "dat" in name else b"t,i\n" + lines)
+    damaged = whole[:50] + bytes(50) + whole[100:]
+    options = {"format": "long"} if "long" in name else {}
+    for content in (whole[:-20], damaged, lines):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(BasketError, match="compressed data") as caught:
+            read_baskets(path, **options)  # type: ignore[arg-type]
+        check_silent(caught.value)
+
+
+def test_truncated_parquet(tmp_path: Path) -> None:
+    """Parquet that is cut or damaged anywhere is a BasketError, never another error."""
+    numbers = np.random.default_rng(0).integers(0, 500, 3000)
+    table = {"t": numbers, "i": [f"{SECRET}{number}" for number in range(3000)]}
+    whole = written(tmp_path, "x.parquet", table).read_bytes()
+    for cut in range(0, len(whole), len(whole) // 20):
+        path = written(tmp_path, "cut.parquet", whole[:cut])
+        with pytest.raises(BasketError, match=r"not Parquet|no baskets") as caught:
+            read_baskets(path)
+        check_silent(caught.value)
+    path = written(tmp_path, "cut.parquet", whole[:100] + bytes(len(whole) // 2) + whole[100 + len(whole) // 2 :])
+    with pytest.raises(BasketError, match="not Parquet"):
+        read_baskets(path)
+
+
+@pytest.mark.parametrize("ending", [".dat", ".csv", ".dat.gz", ".parquet"])
+def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file, a folder and a file without permission are told apart."""
+    path = tmp_path / f"x{ending}"
+    with pytest.raises(BasketError, match="no such file"):
+        read_baskets(path)
+    path.mkdir()
+    with pytest.raises(BasketError, match="folder"):
+        read_baskets(str(path))
+    path.rmdir()
+
+    def refuse(path: Path, progress: object) -> None:
+        raise PermissionError(13, SECRET)
+
+    monkeypatch.setattr(basket_files, "_opened", refuse)  # root may read everything, so mode bits would not do
+    with pytest.raises(BasketError, match="permission") as caught:
+        read_baskets(path)
+    check_silent(caught.value)
+
+
+# ---- streams
+
+KINDS = [".dat", ".dat.gz", ".csv", ".csv.gz", ".parquet", ".long", ".long.gz", "-long.parquet"]
+
+
+def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
+    """Write 3,000 baskets in some format, and return the path and options that read them."""
+    lists = [sorted({str(row % 7), str(row % 11), str(row % 13)}) for row in range(3000)]
+    long = [(str(row), name) for row, names in enumerate(lists) for name in names]
+    if kind.endswith("parquet"):
+        columns = dict(zip("ti", map(list, zip(*long, strict=True)), strict=True))
+        return written(folder, f"x{kind}", columns if "long" in kind else {"items": lists}), {}
+    if "long" in kind:
+        text = "t,i\n" + "".join(f"{row},{name}\n" for row, name in long)
+        return written(folder, f"x{kind}", text.encode()), {"format": "long"}
+    text = "".join((" " if "dat" in kind else ",").join(names) + "\n" for names in lists)
+    return written(folder, f"x{kind}", text.encode()), {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
+    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    path, options = many(tmp_path, kind)
+    catalogue = Catalogue.numbered(10)
+    whole, counts = read_baskets_report(path, catalogue=catalogue, unknown="drop", **options)
+    stream = stream_baskets(path, catalogue, unknown="drop", **options)
+    assert stream.counts == ReadCounts(0, 0, 0, 0)
+    batches = list(stream)
+    assert list(stream) == []
+    assert (len(batches) == 1) == ("long" in kind)
+    assert all(batch.catalogue is catalogue for batch in batches)
+    assert np.array_equal(np.concatenate([batch.items for batch in batches]), whole.items)
+    assert np.array_equal(np.concatenate([batch.sizes for batch in batches]), whole.sizes)
+    assert stream.counts == counts
+    assert counts.unknown_dropped > 0
+
+
+@pytest.mark.parametrize("kind", [".dat", ".csv", ".parquet"])
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        (["1", "2", "1"], "basket 2501 repeats an item; a basket"),
+        (["1", "77"], "basket 2501, item 2 is not in the catalogue; every item"),
+        ([], "basket 2501 is an empty basket; a basket"),
+    ],
+)
+def test_streams_tell_places_across_batches(
+    tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A basket far into the file is told by its number there, after the batches before it."""
+    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
+    text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
+    path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)
+    stream = stream_baskets(path, Catalogue.numbered(14))
+    with pytest.raises(BasketError, match=match if kind == ".parquet" else match.replace("basket", "line", 1)):
+        list(stream)
+    assert 1000 < stream.counts.baskets <= 2500
+
+
+def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
+    """Long layouts and lines that do not fit into the memory allowed are refused, with what to do."""
+    for kind in (".long", ".long.gz", "-long.parquet"):
+        path, options = many(tmp_path, kind)
+        with pytest.raises(BasketError, match=r"read as a whole.*--memory.*basket a line"):
+            list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=100_000, **options))
+    path = written(tmp_path, "x.dat", b"1 2\n" + b"3 " * 400_000)
+    with pytest.raises(BasketError, match=r"line 2 takes at least .*--memory"):
+        list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=1 << 20))
+    assert len(read_baskets(path, repeats="merge")) == 2
+
+
+def test_streams_check_their_words_at_once(tmp_path: Path) -> None:
+    """Wrong choices are refused before the file is looked at."""
+    with pytest.raises(BasketError, match="repeats must be one of"):
+        stream_baskets(tmp_path / "nothing.dat", ABC, repeats="count")
+    with pytest.raises(BasketError, match=r"nothing.dat: no such file"):
+        next(stream_baskets(tmp_path / "nothing.dat", ABC))
+
+
+# ---- real data
+
+
+def test_retail() -> None:
+    """The retail data have the published size and agree with str.split."""
+    path = real("retail.dat")
+    baskets = read_baskets(path)
+    assert repr(baskets) == "Baskets(88,162 baskets over 16,470 items)"
+    assert len(baskets.items) == 908_576
+    lines = path.read_text().splitlines()
+    assert all(basket == set(map(int, line.split())) for basket, line in zip(baskets, lines, strict=True))
+
+
+def test_groceries() -> None:
+    """The groceries data have the published size once blanks around names are gone."""
+    baskets = read_baskets(real("groceries.csv"))
+    assert repr(baskets) == "Baskets(9,835 baskets over 169 items)"
+    assert len(baskets.items) == 43_367
+
+
+@pytest.mark.slow
+def test_large_compressed() -> None:
+    """The 1.8 million compressed baskets are all read."""
+    baskets = read_baskets(real("T5N1D1800.dat.gz"))
+    assert len(baskets) == 1_800_000
+    assert len(np.unique(baskets.items)) == 965
+
+
+@pytest.mark.parametrize("ending", [".dat", ".csv", ".dat.gz", ".parquet"])
+def test_reading_tells_how_far_it_is(tmp_path: Path, ending: str) -> None:
+    """The bytes told never fall in a text file, end at the file's size, and change nothing of what is read."""
+    path = tmp_path / f"x{ending}"
+    text = b"1 2 3\n4 5\n" * 50_000
+    if ending == ".parquet":
+        pq.write_table(pa.table({"items": [["a", "b"], ["c"]] * 50_000}), path)
+    elif ending == ".dat.gz":
+        path.write_bytes(gzip.compress(text))
+    else:
+        path.write_bytes(text)
+    told: list[tuple[int, int]] = []
+    with_progress = read_baskets(path, progress=lambda done, total: told.append((done, total)))
+    plain = read_baskets(path)
+    assert (with_progress.items == plain.items).all()
+    assert (with_progress.offsets == plain.offsets).all()
+    assert {total for _, total in told} == {path.stat().st_size}
+    assert max(done for done, _ in told) == path.stat().st_size
+    assert ending == ".parquet" or told == sorted(told)

@@ -1,0 +1,409 @@
+"""Tests of baskets in memory."""
+
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
+from assocpriv.records.baskets import Baskets, assemble, to_baskets
+
+ABC = Catalogue(["a", "b", "c"])
+NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
+SETS = st.lists(st.sets(NAMES, max_size=5), min_size=1, max_size=8).filter(any)
+SECRET = "Zx9secret"
+SECRET_NUMBER = 987654
+
+MAKERS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "pandas": pd.DataFrame,
+    "polars": lambda columns: pl.DataFrame(columns, strict=False),
+    "pyarrow": pa.table,
+}
+
+
+def named(baskets: Baskets) -> list[set[str]]:
+    """Return the baskets as sets of names."""
+    return [{baskets.catalogue[item] for item in basket} for basket in baskets]
+
+
+@pytest.fixture(params=list(MAKERS))
+def make(request: pytest.FixtureRequest) -> Callable[[dict[str, list[Any]]], Any]:
+    """Return a maker of one kind of table."""
+    return MAKERS[request.param]
+
+
+# ---- the class
+
+
+def test_basket_is_a_set_of_ids() -> None:
+    """An index gives one basket's ids and a negative one counts from the end."""
+    baskets = Baskets.from_sets([["c", "a"], [], ["b"]])
+    assert [baskets[0], baskets[1], baskets[-1]] == [{0, 2}, set(), {1}]
+    assert baskets.sizes.tolist() == [2, 0, 1]
+    with pytest.raises(IndexError):
+        baskets[3]
+
+
+@given(SETS, st.integers(-10, 10), st.integers(-10, 10))
+def test_slices_match_lists(sets: list[set[str]], start: int, stop: int) -> None:
+    """A slice, and a slice of a slice, holds the baskets that a list's slice holds, sharing the items."""
+    baskets = Baskets.from_sets(sets)
+    part = baskets[start:stop]
+    assert named(part) == sets[start:stop]
+    assert named(part[1:]) == sets[start:stop][1:]
+    assert part.items is baskets.items
+    assert len(part.sizes) == len(part)
+
+
+def test_slice_with_a_step_is_refused() -> None:
+    """A slice with a step cannot share the items, so it is refused."""
+    with pytest.raises(BasketError, match="step"):
+        Baskets.from_sets([["a"], ["b"]])[::-1]
+
+
+def test_repr_counts_and_shows_no_item() -> None:
+    """The repr holds two counts and no item."""
+    baskets = Baskets(Catalogue([SECRET, "b"]), np.array([0, 1], dtype=np.int64), np.array([0], dtype=np.int64))
+    assert repr(baskets) == "Baskets(1 baskets over 2 items)"
+    assert f"{Baskets.from_sets([[9999]] * 1234)}" == "Baskets(1,234 baskets over 10,000 items)"
+
+
+@pytest.mark.parametrize(
+    ("offsets", "items"),
+    [
+        (np.array([0, 1]), np.array([0.5])),
+        (np.array([0, 1], dtype=np.int32), np.array([0])),
+        (np.array([0, 2]), np.array([0])),
+        (np.array([], dtype=np.int64), np.array([0])),
+        (np.array([[0, 1]]), np.array([0])),
+    ],
+)
+def test_wrong_arrays_are_refused(offsets: Any, items: Any) -> None:
+    """Arrays of another type, shape or range are refused."""
+    with pytest.raises(BasketError, match=r"offsets|items"):
+        Baskets(ABC, offsets, items)
+
+
+# ---- sets
+
+
+@given(SETS)
+def test_sets_round_trip(sets: list[set[str]]) -> None:
+    """Baskets made of sets hold the same names, their ids strictly increasing."""
+    baskets = Baskets.from_sets(sets)
+    assert named(baskets) == sets
+    for row in range(len(baskets)):
+        ids = baskets.items[baskets.offsets[row] : baskets.offsets[row + 1]]
+        assert (np.diff(ids) > 0).all()
+
+
+def test_numbers_get_a_numbered_catalogue() -> None:
+    """Integers and their decimals are the same names, and alone give the numbered catalogue."""
+    baskets = to_baskets([[2, "0"], [np.int64(4)]])
+    assert baskets.catalogue == Catalogue.numbered(5)
+    assert named(baskets) == [{"0", "2"}, {"4"}]
+
+
+@pytest.mark.parametrize("names", [["01", "2"], [str(MAX_ITEMS)], ["-1"], ["1", "b"], [10**20]])
+def test_other_names_get_a_sorted_catalogue(names: list[str | int]) -> None:
+    """Names that are no usual decimals, or beyond a catalogue's room, give the sorted distinct names."""
+    assert list(Baskets.from_sets([names]).catalogue) == sorted(map(str, names))
+
+
+def test_largest_number_fits() -> None:
+    """The largest number that a catalogue has room for is numbered."""
+    assert len(Baskets.from_sets([[MAX_ITEMS - 1]]).catalogue) == MAX_ITEMS
+
+
+def test_names_lose_blanks() -> None:
+    """Blanks around names do not make another item."""
+    assert list(Baskets.from_sets([["a "], [" a"]]).catalogue) == ["a"]
+
+
+def test_unknown_items() -> None:
+    """An unknown item is named by basket, position and count, or dropped."""
+    data = [["a"], ["b", "x", "y"], ["x"]]
+    with pytest.raises(BasketError, match=r"basket 2, item 2 .*3 such items in 2 baskets.*--unknown drop"):
+        Baskets.from_sets(data, ABC)
+    assert named(Baskets.from_sets(data, ABC, unknown="drop")) == [{"a"}, {"b"}, set()]
+
+
+def test_repeated_items() -> None:
+    """A repeated item is named by basket and count, or merged."""
+    data = [["a"], ["b", "a", "b", "b"], ["c", "c"]]
+    with pytest.raises(BasketError, match=r"basket 2 repeats an item \(3 repeats in 2 baskets\).*--repeats merge"):
+        Baskets.from_sets(data)
+    assert named(Baskets.from_sets(data, repeats="merge")) == [{"a"}, {"a", "b"}, {"c"}]
+
+
+@pytest.mark.parametrize("data", [["a", "b"], [1, 2], "ab", b"ab", Path("x.dat"), [["a"], None], {"a": 1}, 5])
+def test_one_basket_or_a_path_is_a_type_error(data: Any) -> None:
+    """One basket, a path or a number is a TypeError that says what to do."""
+    with pytest.raises(TypeError, match=r"list|read_baskets|table"):
+        to_baskets(data)
+
+
+@pytest.mark.parametrize("item", [1.0, True, None, b"a", ("a",)])
+def test_other_items_are_a_type_error(item: Any) -> None:
+    """An item that is neither text nor an integer is named by its position and type."""
+    with pytest.raises(TypeError, match=r"basket 1, item 2 .* got a"):
+        to_baskets([["a", item]])
+
+
+@pytest.mark.parametrize("data", [[], [[], []]])
+def test_no_items_need_a_catalogue(data: list[list[str]]) -> None:
+    """Baskets without any item need a catalogue, and then are as many as given."""
+    with pytest.raises(BasketError, match="catalogue"):
+        to_baskets(data)
+    assert len(to_baskets(data, catalogue=ABC)) == len(data)
+
+
+@pytest.mark.parametrize("option", ["unknown", "repeats"])
+def test_options_are_checked(option: str) -> None:
+    """An option takes its words only."""
+    with pytest.raises(BasketError, match=option):
+        Baskets.from_sets([["a"]], **{option: "maybe"})  # type: ignore[arg-type]
+
+
+def test_baskets_pass_unchanged() -> None:
+    """Baskets are returned as they are."""
+    baskets = Baskets.from_sets([["a"]])
+    assert to_baskets(baskets) is baskets
+
+
+# ---- assemble
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))
+def test_assemble_merges_in_any_order(cells: list[tuple[int, int]]) -> None:
+    """Cells in any order give each row's set of ids; repeats are refused exactly when there are some."""
+    rows, ids = np.array(cells, dtype=np.int64).reshape(-1, 2).T
+    merged = assemble(rows, ids, 6, Catalogue.numbered(10), "merge")
+    assert list(merged) == [{item for row, item in cells if row == wanted} for wanted in range(6)]
+    if len(set(cells)) < len(cells):
+        with pytest.raises(BasketError, match=f"{len(cells) - len(set(cells))} repeats"):
+            assemble(rows, ids, 6, Catalogue.numbered(10), "error")
+    else:
+        assert list(assemble(rows, ids, 6, Catalogue.numbered(10), "error")) == list(merged)
+
+
+# ---- aligned
+
+
+@given(SETS, st.lists(NAMES, min_size=1, max_size=6, unique=True))
+def test_aligned_matches_names(sets: list[set[str]], names: list[str]) -> None:
+    """Aligned baskets hold the names that both catalogues have, also of a slice, and count the others."""
+    part = Baskets.from_sets(sets)[1:]
+    aligned, dropped = part.aligned(Catalogue(names), unknown="drop")
+    assert named(aligned) == [basket & set(names) for basket in sets[1:]]
+    assert dropped == sum(len(basket - set(names)) for basket in sets[1:])
+    assert aligned.catalogue == Catalogue(names)
+
+
+@pytest.mark.parametrize("target", [Catalogue.numbered(4), Catalogue(["3", "1", "0", "2"])])
+def test_aligned_numbers(target: Catalogue) -> None:
+    """Numbered baskets align with a numbered and with a named catalogue."""
+    baskets = Baskets.from_sets([[0, 3], [1, 9]])
+    aligned, dropped = baskets.aligned(target, unknown="drop")
+    assert (named(aligned), dropped) == ([{"0", "3"}, {"1"}], 1)
+    with pytest.raises(BasketError, match=r"basket 2, item 2 .*1 such items in 1 baskets"):
+        baskets.aligned(target)
+
+
+def test_aligned_with_an_equal_catalogue_shares_arrays() -> None:
+    """Aligning with an equal catalogue copies nothing."""
+    baskets = Baskets.from_sets([["a"], ["b"], ["c"]])
+    aligned, dropped = baskets.aligned(ABC)
+    assert aligned.items is baskets.items
+    assert dropped == 0
+
+
+# ---- tables
+
+
+@given(SETS)
+def test_layouts_and_libraries_agree(sets: list[set[str]]) -> None:
+    """List, long and onehot tables of every library give the same baskets as the sets themselves."""
+    expected = Baskets.from_sets(sets)
+    names = list(expected.catalogue) if not expected.catalogue.is_numbered else sorted(set().union(*sets))
+    full = [basket for basket in sets if basket]
+    onehot = {name: [name in basket for basket in sets] for name in names}
+    lists = {"basket": [sorted(basket, reverse=True) for basket in sets]}
+    cells = [(f"t{row}", name) for row, basket in enumerate(full) for name in basket]
+    long = {"item": [name for _, name in cells], "transaction": [row for row, _ in cells]}
+    for make in MAKERS.values():
+        assert named(to_baskets(make(onehot))) == sets
+        assert list(to_baskets(make(onehot)).catalogue) == names
+        assert list(to_baskets(make(lists))) == list(expected)
+        assert list(to_baskets(make(long))) == list(Baskets.from_sets(full))
+
+
+def test_onehot_numbers(make: Any) -> None:
+    """Columns of 0 and 1, whole or floating, are onehot, and an empty row is an empty basket."""
+    frame = make({"b": [1, 0, 0], "a": [1.0, 0.0, 1.0]})
+    assert named(to_baskets(frame)) == [{"a", "b"}, set(), {"a"}]
+    assert list(to_baskets(frame).catalogue) == ["b", "a"]
+
+
+def test_onehot_with_a_catalogue(make: Any) -> None:
+    """A column outside the catalogue matters only where a basket holds it."""
+    frame = make({"x": [0, 1], "c": [1, 1]})
+    with pytest.raises(BasketError, match="basket 2, item 1"):
+        to_baskets(frame, catalogue=ABC)
+    assert list(to_baskets(frame, catalogue=ABC, unknown="drop")) == [{2}, {2}]
+    assert list(to_baskets(make({"x": [0], "c": [1]}), catalogue=ABC)) == [{2}]
+
+
+def test_onehot_pandas_variants() -> None:
+    """Sparse columns and columns named by integers are onehot too."""
+    sparse = pd.DataFrame({"a": pd.arrays.SparseArray([True, False]), "b": pd.arrays.SparseArray([0, 1])})
+    assert list(to_baskets(sparse)) == [{0}, {1}]
+    assert named(to_baskets(pd.DataFrame([[1, 0], [0, 1]]))) == [{"0"}, {"1"}]
+
+
+def test_long_order_and_columns(make: Any) -> None:
+    """Baskets come by first appearance; columns by argument, by name, or as the first two where long is said."""
+    frame = make({"day": [1, 1, 2], "sku": [5, 3, 3], "bill": ["z", "a", "z"]})
+    assert named(to_baskets(frame, layout="long")) == [{"3", "5"}, {"3"}]
+    assert named(to_baskets(frame, transaction="bill", item="sku")) == [{"3", "5"}, {"3"}]
+    assert named(to_baskets(frame, transaction="bill", item="day")) == [{"1", "2"}, {"1"}]
+    assert named(to_baskets(make({"Item": ["a", "b"], "Transaction": [7, 7]}))) == [{"a", "b"}]
+
+
+def test_tables_that_may_mean_several_things_are_refused(make: Any) -> None:
+    """A onehot table with an id column, counts, or a table of three columns is not guessed at."""
+    for columns in ({"order": [7, 8], "milk": [1, 0], "bread": [0, 1]}, {"day": [1], "sku": [5], "bill": ["z"]}):
+        with pytest.raises(BasketError, match="say layout="):
+            to_baskets(make(columns))
+
+
+def test_list_column_among_others(make: Any) -> None:
+    """A list column is found among others, nulls and empty lists are empty baskets, several need a name."""
+    frame = make({"id": [4, 5, 6], "basket": [["b"], None, []]})
+    assert named(to_baskets(frame)) == [{"b"}, set(), set()]
+    two = make({"x": [["a"]], "y": [["b"]]})
+    with pytest.raises(BasketError, match="item="):
+        to_baskets(two)
+    assert named(to_baskets(two, item="y")) == [{"b"}]
+
+
+def test_categories_are_items() -> None:
+    """Categorical columns count by what they name, whatever their order and unused categories."""
+    items = pd.Categorical(["b", "a"], categories=["z", "b", "a"])
+    frame = pd.DataFrame({"transaction": pd.Categorical(["t2", "t1"]), "item": items})
+    assert named(to_baskets(frame)) == [{"b"}, {"a"}]
+    assert len(to_baskets(frame).catalogue) == 2
+    polars = pl.DataFrame({"t": [1, 2], "i": pl.Series(["b", "a"], dtype=pl.Categorical)})
+    assert named(to_baskets(polars)) == [{"b"}, {"a"}]
+
+
+def test_fixed_size_lists_and_slices() -> None:
+    """Lists of a fixed size, null ones among them, and sliced tables are read right."""
+    lists = pa.array([["a", "b"], None, ["b", "c"]], pa.list_(pa.string(), 2))
+    table = pa.table({"basket": lists})
+    assert named(to_baskets(table)) == [{"a", "b"}, set(), {"b", "c"}]
+    again = to_baskets(pa.concat_tables([table.slice(2), table]))
+    assert named(again) == [{"b", "c"}, {"a", "b"}, set(), {"b", "c"}]
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "match"),
+    [
+        ({"a": [1, None], "b": [0, 1]}, {}, "column 1 of a onehot"),
+        ({"a": [2, 1], "b": [0, 1]}, {"layout": "onehot"}, "column 1 of a onehot"),
+        ({"t": [1, None], "i": ["a", "b"]}, {}, "row 2 has no transaction"),
+        ({"t": [1, 1], "i": ["a", None]}, {}, "basket 1, item 2 is missing"),
+        ({"t": [1, 2], "i": [0.5, 2.5]}, {}, "text or integers, got double"),
+        ({"i": ["a"]}, {}, "1 columns"),
+        ({"t": [5], "i": ["a"]}, {"item": "nope"}, "argument item"),
+        ({"t": [5], "i": ["a"]}, {"item": "t", "transaction": "t"}, "different"),
+        ({"t": [5], "i": ["a"]}, {"layout": "list"}, "got 0"),
+        ({"t": [5], "i": ["a"]}, {"layout": "list", "item": "i"}, "column of lists"),
+        ({"b": [["a", None]]}, {}, "basket 1, item 2 is missing"),
+        ({"b": [[["a"]]]}, {}, "nested"),
+        ({"t": [1, 1], "i": ["a", "a"]}, {}, "basket 1 repeats"),
+        ({"t": [5, 5], "i": ["a", " "]}, {}, "basket 1, item 2 is empty"),
+        ({" a": [0], "a": [1]}, {}, "repeats an earlier"),
+        ({"t": [5], "i": ["a"]}, {"layout": "wide"}, "layout"),
+    ],
+)
+def test_bad_tables(make: Any, columns: Any, options: Any, match: str) -> None:
+    """Each kind of bad table has an error that says where and what."""
+    with pytest.raises(BasketError, match=match):
+        to_baskets(make(columns), **options)
+
+
+def test_odd_tables() -> None:
+    """Lazy tables are a TypeError; tables without columns or with one name twice are BasketErrors."""
+    with pytest.raises(TypeError, match="in memory"):
+        to_baskets(pl.LazyFrame({"a": [1]}))
+    with pytest.raises(BasketError, match="columns"):
+        to_baskets(pl.DataFrame())
+    with pytest.raises(BasketError, match="different names"):
+        to_baskets(pd.DataFrame([[1, 0]], columns=["a", "a"]))
+
+
+# ---- what must not be shown or loaded
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda: to_baskets([SECRET]),
+        lambda: to_baskets(SECRET),
+        lambda: to_baskets([[SECRET, SECRET]]),
+        lambda: to_baskets([[SECRET]], catalogue=ABC),
+        lambda: to_baskets([[SECRET_NUMBER]], catalogue=Catalogue.numbered(3)),
+        lambda: to_baskets([[SECRET_NUMBER]]).aligned(Catalogue.numbered(3)),
+        lambda: to_baskets([[SECRET_NUMBER]]).aligned(ABC),
+        lambda: to_baskets([[SECRET]]).aligned(ABC),
+        lambda: to_baskets([[SECRET + "\x07!"]]),
+        lambda: to_baskets([[(SECRET,)]]),
+        lambda: to_baskets([[SECRET.encode()]]),
+        lambda: to_baskets([[float(SECRET_NUMBER)]]),
+        lambda: to_baskets(pd.DataFrame({"t": [2], "i": [float(SECRET_NUMBER)]})),
+        lambda: to_baskets(pd.DataFrame({"t": [2, 3], "i": [SECRET, 5]})),
+        lambda: to_baskets(pd.DataFrame({"t": [2, 3], "i": [SECRET, SECRET.encode()]})),
+        lambda: to_baskets(pd.DataFrame({"t": [(SECRET,), 3], "i": ["a", "b"]})),
+        lambda: to_baskets(pd.DataFrame({"b": [[SECRET, 5]]})),
+        lambda: to_baskets(pd.DataFrame({"b": [frozenset([SECRET])]})),
+        lambda: to_baskets(pd.DataFrame({SECRET: [3.5]})),
+        lambda: to_baskets(pd.DataFrame({SECRET: [1, None]})),
+        lambda: to_baskets(pd.DataFrame([[1, 0]], columns=[SECRET, SECRET])),
+        lambda: to_baskets(pd.DataFrame([[1, 0]], columns=[SECRET, SECRET + " "])),
+        lambda: to_baskets(pa.table([pa.array([1]), pa.array([2])], names=[SECRET, SECRET])),
+        lambda: to_baskets(pa.table({"b": pa.array([[{SECRET: 1}]])})),
+        lambda: to_baskets(pa.table({"b": pa.array([[SECRET, SECRET]])})),
+        lambda: to_baskets(pa.table({"t": pa.array([{SECRET: 1}]), "i": ["a"]})),
+        lambda: to_baskets(pa.table({"t": [5], "i": pa.array([SECRET.encode() + b"\xff"]).view(pa.string())})),
+    ],
+)
+def test_no_error_shows_an_item(fail: Callable[[], object]) -> None:
+    """No failing path shows the item it fails at, in the error or in anything chained to it."""
+    with pytest.raises((BasketError, TypeError)) as caught:
+        fail()
+    shown = "".join(traceback.format_exception(caught.value)) + str(caught.value) + repr(caught.value)
+    assert SECRET not in shown
+    assert str(SECRET_NUMBER) not in shown
+
+
+def test_import_is_light() -> None:
+    """Importing the client's baskets, and reading sets, loads no table library."""
+    code = (
+        "import sys; from assocpriv.client import basket_files, baskets; baskets.to_baskets([['a']]); "
+        "print([name for name in ('pyarrow', 'narwhals', 'pandas', 'polars', 'numba', 'scipy', 'galois', "
+        "'click') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

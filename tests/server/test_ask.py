@@ -1,0 +1,226 @@
+"""Asking reports for chosen itemsets and rules, in Python and on the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from fit import Z_LIMIT
+
+import assocpriv as ap
+from assocpriv.apps.cli import main
+from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.core.errors import EstimateError
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.planner import make_plan
+from assocpriv.server.itemsets.ask import INTERVAL, ask, count_subsets
+from assocpriv.server.itemsets.mining import mine
+from assocpriv.server.itemsets.rules import ERRORS, METRICS, association_rules
+
+NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
+RULES = [(["milk"], ["bread"]), (["bread", "jam"], ["milk"]), (["Käse"], ["bread", "milk"])]
+
+
+def collection(sizes: str = "hidden", n: int = 6000, seed: int = 3) -> ap.Reports:
+    """Reports of people of whom 30% hold the first three items, and all hold each item at a rate of 10%."""
+    plan = make_plan(NAMES, 3, ap.Breach("1%", "80%"), reports=n, code="none", sizes=sizes, kind="independent")
+    rng = np.random.default_rng(5)
+    sets = []
+    for _ in range(n):
+        basket = set(NAMES[:3]) if rng.random() < 0.3 else set()
+        basket |= {name for name in NAMES if rng.random() < 0.1}
+        sets.append(sorted(basket or {"jam"})[:3])
+    baskets = ap.Baskets.from_sets(sets, plan.catalogue)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))
+    return ap.Reports(plan, np.concatenate([chunk.packed for chunk in chunks]))
+
+
+@pytest.fixture(scope="module", params=["hidden", "in clear"])
+def reports(request: pytest.FixtureRequest) -> ap.Reports:
+    """Reports, of one operator and of one for each size."""
+    return collection(request.param)
+
+
+def test_answers_are_what_mining_finds(reports: ap.Reports) -> None:
+    """Supports, errors, intervals and counts are those of the mined table, in the order asked, repeats too."""
+    table = mine(reports, 0.1)
+    order = np.random.default_rng(1).permutation(len(table))
+    asked = [*table["itemsets"].iloc[order], table["itemsets"].iloc[0]]
+    answer = ap.ask(reports, asked)
+    assert answer["itemsets"].tolist() == asked
+    assert answer.index.tolist() == list(range(len(asked)))
+    expected = table.iloc[[*order, 0]].reset_index(drop=True)
+    for column in answer.columns:
+        if answer[column].dtype != object:
+            np.testing.assert_allclose(answer[column], expected[column], rtol=1e-12)
+    assert {len(names) for names in asked} == {1, 2, 3}
+    assert answer.attrs["assocpriv"]["reports"] == 6000
+
+
+def test_rules_are_what_mining_finds(reports: ap.Reports) -> None:
+    """Metrics and errors of rules are those of rules from a mined table, whatever the items' order."""
+    mined = association_rules(mine(reports, 0.05))
+    sides = list(zip(mined["antecedents"], mined["consequents"], strict=True))
+    answer = ap.ask_rules(reports, sides)
+    assert list(zip(answer["antecedents"], answer["consequents"], strict=True)) == sides
+    assert len(sides) > 10
+    for column in [*METRICS, *ERRORS]:
+        np.testing.assert_allclose(answer[column], mined[column], rtol=1e-9)
+    inside = (answer[INTERVAL[0]] <= answer["confidence"]) & (answer["confidence"] <= answer[INTERVAL[1]])
+    assert inside[answer["confidence"].between(0, 1)].all()
+    names = [(["milk"], ["bread"]), (["bread"], ["milk"])]
+    assert ap.ask_rules(reports, names)["support"].nunique() == 1
+
+
+def test_answers_from_files(reports: ap.Reports, tmp_path: Path) -> None:
+    """Files, folders and reports in memory give the same answers, also of few reports held at a time."""
+    reports.write(tmp_path / "r.parquet")
+    expected = ap.ask(reports, [["milk"], ["bread", "milk"]])
+    for where in (tmp_path, tmp_path / "r.parquet", [tmp_path / "r.parquet"]):
+        pd.testing.assert_frame_equal(ap.ask(where, [["milk"], ["bread", "milk"]]), expected)
+    pd.testing.assert_frame_equal(ap.ask(tmp_path, [["milk"], ["bread", "milk"]], memory_bytes=1 << 26), expected)
+    pd.testing.assert_frame_equal(ap.ask_rules(tmp_path, RULES), ap.ask_rules(reports, RULES))
+
+
+def test_answers_cover_the_truth() -> None:
+    """Over 150 collections, 95% intervals of a support and of a confidence cover in 91% to 99% (z = 4.9 at 1e-6)."""
+    n, runs = 3000, 150
+    plan = make_plan(6, 2, ap.Breach("1%", "80%"), reports=n, code="none")
+    sets = [["0", "1"]] * 300 + [["0"]] * 300 + [["1", "2"]] * 300 + [["3"]] * 2100
+    baskets = ap.Baskets.from_sets(sets * runs, plan.catalogue)
+    packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(9))])
+    support, confidence = [], []
+    for run in range(runs):
+        answers = ask(ap.Reports(plan, packed[run * n : (run + 1) * n]), [["0", "1"]], [(["0"], ["1"])])
+        one, rule = answers.itemsets.iloc[0], answers.rules.iloc[0]
+        support.append(one["ci_low"] <= 0.1 <= one["ci_high"])
+        confidence.append(rule[INTERVAL[0]] <= 0.5 <= rule[INTERVAL[1]])
+    for hits in (support, confidence):
+        assert abs(np.mean(hits) - 0.95) < Z_LIMIT * np.sqrt(0.95 * 0.05 / runs)
+        assert np.mean(hits) < 1
+
+
+def test_nothing_is_known_of_rules_from_nobody(reports: ap.Reports) -> None:
+    """Where the antecedent is not told from nobody the confidence can be anything, and a share of nobody is NaN."""
+    few = ap.Reports(reports.plan, reports.packed[:60])
+    answer = ap.ask_rules(few, [(["Käse", "tea => black"], ["jam"]), (["tea => black", "jam"], ["Käse"])])
+    assert (answer[INTERVAL[0]] == 0).all()
+    assert (answer[INTERVAL[1]] == 1).all()
+    nobody = answer["antecedent support"] <= 0
+    assert answer.loc[nobody, ["confidence", "lift", *ERRORS[1:]]].isna().all(axis=None)
+    assert answer["support"].notna().all()
+
+
+def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
+    """All subsets of an itemset asked for are counted as the reports show them."""
+    from assocpriv.server.itemsets.mining import collections_of
+
+    opened = collections_of(reports.groups(), memory_bytes=None, progress=None)
+    counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
+    singles = count_subsets(opened, np.array([[0], [1], [3]]))
+    large = [column for column, (_, model) in enumerate(opened) if model.tells_of(2)]
+    assert (counted.counts[0, large, 1] == singles.counts[0, large, 1]).all()
+    assert (counted.counts[1, large, 1] == counted.counts[0, large, 2]).all()
+    assert (counted.counts[..., 3] <= counted.counts[..., 1]).all()
+    assert (counted.within(2).counts == counted.counts[..., [0, 2]]).all()
+
+
+@pytest.mark.parametrize(
+    ("itemset", "message"),
+    [
+        (["milk", "nothing"], "itemset 2 names 'nothing', which is not in the plan's catalogue"),
+        (["milk", "milk"], "itemset 2 names 'milk' twice"),
+        ([], "itemset 2 is empty"),
+        (NAMES[:4], "must have 1..3 items"),
+    ],
+)
+def test_bad_itemsets(reports: ap.Reports, itemset: list[str], message: str) -> None:
+    """Unknown and repeated names, none at all, and too many are told, with the place in the list."""
+    with pytest.raises(EstimateError, match=message):
+        ap.ask(reports, [["milk"], itemset])
+
+
+def test_bad_questions(reports: ap.Reports) -> None:
+    """A bare name, a rule that is no pair, one whose sides meet, a level out of range and no reports are refused."""
+    for wrong in ("milk", 7):
+        with pytest.raises(TypeError, match="itemset 1 must be a set or list of names"):
+            ap.ask(reports, [wrong])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="rule 1 must be a pair"):
+        ap.ask_rules(reports, [(["milk"],)])  # type: ignore[list-item]
+    with pytest.raises(EstimateError, match="both sides of rule 1 name 'milk'"):
+        ap.ask_rules(reports, [(["milk"], ["milk", "jam"])])
+    with pytest.raises(EstimateError, match=r"must have 1\.\.3 items"):
+        ap.ask_rules(reports, [(NAMES[:2], NAMES[2:4])])
+    with pytest.raises(EstimateError, match="the consequent of rule 1 is empty"):
+        ap.ask_rules(reports, [(["milk"], [])])
+    with pytest.raises(EstimateError, match="confidence_level"):
+        ap.ask(reports, [["milk"]], confidence_level=1.0)
+    with pytest.raises(EstimateError, match="no reports"):
+        ap.ask(ap.Reports(reports.plan, reports.packed[:0]), [["milk"]])
+    assert len(ap.ask(reports, [])) == len(ap.ask_rules(reports, [])) == 0
+
+
+def test_itemsets_beyond_the_code() -> None:
+    """An itemset larger than the plan's code keeps independent is refused, with the remedy."""
+    plan = make_plan(40, 3, ap.Breach("5%", "50%"), itemset_size=1, code="bch")
+    empty = ap.Reports(plan, np.zeros((5, plan.report_bytes), dtype=np.uint8))
+    with pytest.raises(EstimateError, match="--itemset-size 3"):
+        ap.ask(empty, [[0, 1, 2]])
+    assert len(ap.ask(empty, [[0], [39]])) == 2
+
+
+# ---- the command line
+
+
+def run(*words: object, status: int = 0) -> str:
+    """Run the command; return what it printed, or its line of error."""
+    result = CliRunner().invoke(main, ["ask", *map(str, words)])
+    assert result.exit_code == status, result.output
+    return result.stdout if status == 0 else result.stderr.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of reports."""
+    path = tmp_path_factory.mktemp("ask") / "r.parquet"
+    collection().write(path)
+    return path
+
+
+def test_command(file: Path) -> None:
+    """Names are a CSV line, also those with commas, quotes or an arrow; JSON holds what the text shows."""
+    quoted = '"eggs, ""free range""", milk'
+    words = [file, "--itemset", quoted, "--itemset", "jam", "--rule", '"tea => black", milk =>bread']
+    record = json.loads(run(*words, "--json"))
+    assert [row["itemset"] for row in record["itemsets"]] == [sorted([NAMES[2], "milk"]), ["jam"]]
+    assert [(row["antecedents"], row["consequents"]) for row in record["rules"]] == [(["milk", NAMES[4]], ["bread"])]
+    expected = ap.ask(file, [[NAMES[2], "milk"], ["jam"]])
+    assert [row["support"] for row in record["itemsets"]] == pytest.approx(expected["support"].tolist())
+    text = run(*words)
+    assert 'eggs, "free range", milk' in text
+    assert "milk, tea => black → bread" in text
+    assert "95% interval" in text
+    assert json.loads(run(file, "--itemset", "jam", "--population", "--confidence-level", 0.9, "--json"))["population"]
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ([], 2, "at least one --itemset or --rule"),
+        (["--itemset", ""], 2, "names with commas between"),
+        (["--itemset", "milk,,jam"], 2, "names with commas between"),
+        (["--itemset", '"milk'], 2, "names with commas between"),
+        (["--rule", "milk"], 2, "one arrow between"),
+        (["--rule", "milk=>jam=>tea"], 2, "one arrow between"),
+        (["--rule", "=> jam"], 2, "names with commas between"),
+        (["--itemset", "beer"], 1, "'beer', which is not in the plan's catalogue"),
+        (["--itemset", "milk,milk"], 1, "twice"),
+        (["--rule", "milk => milk"], 1, "both sides"),
+        (["--itemset", "milk", "--confidence-level", "2"], 1, "confidence_level"),
+    ],
+)
+def test_refusals(file: Path, words: list[str], status: int, said: str) -> None:
+    """Wrong usage and bad names end in one line that says what is wrong."""
+    assert said in run(file, *words, status=status)

@@ -1,0 +1,214 @@
+"""The local backend counts what looking at the reports one by one counts, however they are cut and stored."""
+
+from itertools import combinations
+
+import naive
+import numpy as np
+import pytest
+
+from assocpriv.core.parallel import add_up
+from assocpriv.files.reports import Reports, read_reports, write_reports
+from assocpriv.plans.baskets.wire import report_items
+from assocpriv.server.counting import backend as counting
+from assocpriv.server.counting.backend import LocalCounter, part_size
+
+LEAST = 64 * 64  # reports in the smallest batch
+PLANS = {
+    "none": naive.small_plan("none", 7, 3, 2, insert=(3, 2)),
+    "none, 70 items": naive.small_plan("none", 66, 4, 2),
+    "bch": naive.small_plan("bch", 7, 3, 2, insert=(5, 3)),
+    "bch, r=8": naive.small_plan("bch", 7, 3, 3, insert=(101, 8)),
+    "reed-solomon": naive.small_plan("reed-solomon", 7, 2, 2, insert=(3, 2)),
+}
+
+
+@pytest.fixture(params=PLANS)
+def plan(request):
+    """Every kind of plan."""
+    return PLANS[request.param]
+
+
+def random_reports(rng, plan, count):
+    """Return packed reports, 60 distinct ones at most, so that each need be read only once."""
+    bits = [int.from_bytes(rng.bytes(plan.report_bytes), "little") for _ in range(60)]
+    known = [(b & ((1 << plan.report_bits) - 1)).to_bytes(plan.report_bytes, "little") for b in bits]
+    return np.frombuffer(b"".join(known), dtype=np.uint8).reshape(60, -1)[rng.integers(0, 60, count)]
+
+
+def some_itemsets(plan, k):
+    """Return sets of k of some items, the first, the last and dummies among them, in lexicographic order."""
+    items = sorted({0, 1, 3, plan.n_items - 1, plan.padded_items - 1})
+    return np.array(list(combinations(items, k)), dtype=np.int64)
+
+
+def count_one_by_one(packed, plan, itemsets):
+    """Count by reading each report alone."""
+    kinds, often = np.unique(packed, axis=0, return_counts=True)
+    shown = [report_items(row.tobytes(), plan) for row in kinds]
+    return [sum(n for s, n in zip(shown, often.tolist(), strict=True) if s >= set(i)) for i in itemsets.tolist()]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_counts_equal_those_of_single_reports(rng, plan, k):
+    """All itemsets are counted as by report_items, in batches of the least size and in one."""
+    packed, itemsets = random_reports(rng, plan, 2 * LEAST + 70), some_itemsets(plan, k)
+    wanted = count_one_by_one(packed, plan, itemsets)
+    assert max(wanted) > 0
+    for memory_bytes in (1, 1 << 28):
+        counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
+        counts = counter.count(itemsets)
+        assert counts.dtype == np.int64
+        assert counts.tolist() == wanted
+        assert counter.n_reports == len(packed)
+
+
+@pytest.mark.parametrize("count", [0, 1, 63, 64, 65, LEAST - 1, LEAST, LEAST + 1])
+def test_any_number_of_reports(rng, plan, count):
+    """No reports, one, and numbers around a word and a batch are counted whole."""
+    packed, itemsets = random_reports(rng, plan, count), some_itemsets(plan, 2)
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=1)
+    assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_files_give_the_same_counts(rng, plan, tmp_path):
+    """Reports in one file, in several, one of them empty, and in memory give equal integers."""
+    packed, itemsets = random_reports(rng, plan, LEAST + 1000), some_itemsets(plan, 2)
+    Reports(plan, packed).write(tmp_path / "all.parquet")
+    paths = []
+    for number, part in enumerate(np.split(packed, [10, 10, 3000])):
+        paths.append(tmp_path / f"part{number}.parquet")
+        write_reports([part[:5], part[5:]], plan, paths[-1])
+    wanted = count_one_by_one(packed, plan, itemsets)
+    for stored in (read_reports(tmp_path / "all.parquet"), read_reports(paths)):
+        assert len(stored) == len(packed)
+        for memory_bytes in (1, 1 << 28):
+            assert LocalCounter(stored, memory_bytes=memory_bytes).count(itemsets).tolist() == wanted
+
+
+def test_the_order_of_reports_does_not_matter(rng, plan):
+    """Shuffled reports give the same counts."""
+    packed, itemsets = random_reports(rng, plan, 1000), some_itemsets(plan, 3)
+    one, other = (LocalCounter(Reports(plan, p)).count(itemsets) for p in (packed, rng.permutation(packed)))
+    assert np.array_equal(one, other)
+
+
+def test_progress_is_told_after_every_part(rng):
+    """Progress goes up part by part to the number of reports."""
+    plan, told = PLANS["bch"], []
+    reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
+    LocalCounter(reports, memory_bytes=1, progress=lambda *what: told.append(what)).count(some_itemsets(plan, 2))
+    total = len(reports)
+    assert told == [("counting itemsets of 2", done, total) for done in (LEAST, 2 * LEAST, total)]
+
+
+class CountedReports(Reports):
+    """Reports that count how often they are read."""
+
+    passes = 0
+
+    def batches(self, size):
+        """Yield the reports, and count."""
+        object.__setattr__(self, "passes", self.passes + 1)
+        return super().batches(size)
+
+
+@pytest.mark.parametrize(
+    ("memory_bits", "passes"),
+    [
+        (1, [1, 2, 3, 4]),  # nothing fits: a pass a call
+        (8, [1, 2, 2, 2]),  # the bitmaps of four items fit, but not the planes
+        (200, [1, 1, 1, 1]),  # the planes fit, of 168 bits
+    ],
+)
+def test_reports_are_read_as_seldom_as_the_memory_allows(rng, memory_bits, passes):
+    """Planes are kept, or else bitmaps of the items asked for, and give the same counts; memory in bits a report."""
+    plan = PLANS["bch, r=8"]
+    assert 8 * plan.report_bytes > 8
+    packed = random_reports(rng, plan, 3 * LEAST + 5)
+    reports = CountedReports(plan, packed)
+    counter = LocalCounter(reports, memory_bytes=2 * memory_bits * len(packed) // 8)
+    asked = [np.arange(7)[:, None], *(np.array(list(combinations([1, 3, 4, 6], k))) for k in (2, 3))]
+    asked.append(np.array([[1, 4], [3, 4]]))
+    for itemsets, wanted in zip(asked, passes, strict=True):
+        assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+        assert reports.passes == wanted
+
+
+def test_other_items_than_the_kept_ones_are_counted(rng):
+    """Where bitmaps of other items are kept, the reports are read again."""
+    plan = PLANS["bch, r=8"]
+    packed = random_reports(rng, plan, LEAST + 5)
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=2 * 3 * len(packed) // 8)
+    for items in ([0, 1], [1, 2, 5], [5], [0, 1]):
+        itemsets = np.array([items])
+        assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_an_interrupted_pass_leaves_nothing_half_kept(rng):
+    """After an interrupt in the middle of a pass the counter counts everything anew."""
+    plan = PLANS["bch"]
+    packed, itemsets = random_reports(rng, plan, 9 * LEAST), some_itemsets(plan, 2)
+
+    def interrupt(_what, done, _total):
+        if interrupt.armed and done > LEAST:
+            interrupt.armed = False
+            raise KeyboardInterrupt
+
+    interrupt.armed = True
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=4 * len(packed), progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        counter.count(itemsets)
+    assert not interrupt.armed
+    assert counter.count(itemsets).tolist() == count_one_by_one(packed, plan, itemsets)
+
+
+def test_parts_keep_to_the_memory(monkeypatch):
+    """Bitmaps of all parts in flight stay within a quarter of the memory, from the least part up."""
+    for cores in (1, 3, 64):
+        monkeypatch.setattr(counting, "cores", lambda cores=cores: cores)
+        for n_total, n_rows, memory_bytes in [(10**9, 1, 1 << 20), (10**6, 1000, 1 << 28), (10**4, 70, 1 << 24)]:
+            size = part_size(n_total, n_rows, memory_bytes)
+            assert size % 64 == 0
+            assert size == LEAST or 2 * cores * n_rows * size // 8 <= memory_bytes // 4
+            assert size == LEAST or n_total // size >= cores
+    assert part_size(10**9, 10**6, 1) == LEAST
+    assert part_size(0, 0, 1 << 20) == LEAST
+
+
+def test_sums_over_no_and_many_inputs():
+    """Counts add up, also when there is no input, or many more than cores."""
+
+    def add(given, counts):
+        counts += given
+
+    assert add_up(add, [], 3).tolist() == [0, 0, 0]
+    assert add_up(add, (np.array([i, 1]) for i in range(100)), 2).tolist() == [4950, 100]
+
+
+def test_done_is_told_when_it_is_done():
+    """Inputs are told in order, each after its work; work that has not begun is given up with the caller."""
+    begun, told = [], []
+
+    def work(given, _counts):
+        begun.append(given)
+
+    def tell(given):
+        assert given in begun
+        told.append(given)
+        if given == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        add_up(work, range(10**6), 1, tell)
+    assert told == list(range(6))
+    assert len(begun) < 1000
+
+
+def test_an_error_in_a_part_is_not_swallowed():
+    """What goes wrong while counting one part is raised by the sum."""
+
+    def count(given, _counts):
+        raise OverflowError(f"part {given}")
+
+    with pytest.raises(OverflowError, match="part 0"):
+        add_up(count, range(5), 1)

@@ -1,0 +1,380 @@
+"""Tests that no raw item is ever shown: marked items go through every failing path of client and command line."""
+
+import gzip
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from canary import NAME, NUMBER, chain, marked_files, marks_in, shown_by
+from click.testing import CliRunner
+from naive import small_plan
+
+from assocpriv import baskets as api
+from assocpriv.apps.cli import main
+from assocpriv.client.baskets import bulk
+from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.entropy import SystemEntropy
+from assocpriv.core.errors import AssocprivError
+from assocpriv.files.plans import write_plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.basket_files import read_baskets
+from assocpriv.records.baskets import Baskets, to_baskets
+
+ENTROPY = SystemEntropy()
+PLAN = small_plan("none", 5, 2, 2)
+NAMED = Plan(Catalogue(["milk", "bread", NAME, "eggs", "tea"]), 2, 2, PLAN.operators, PLAN.generator, PLAN.promise)
+SMALL = Catalogue(["milk", "bread"])
+
+
+def parquet_bytes(columns: dict[str, Any]) -> bytes:
+    """Return a table as the bytes of a Parquet file."""
+    stream = BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    return stream.getvalue()
+
+
+LISTS = parquet_bytes({"items": [["milk", NAME], [NAME]]})
+TEXT = f"milk,{NAME}\n{NAME},bread\n".encode()
+# name of the file -> its bytes; every one must be refused, over the catalogue milk, bread and over its own
+BAD_FILES: dict[str, bytes] = {
+    "unknown.csv": TEXT,
+    "repeated.csv": f"{NAME},{NAME}\n".encode(),
+    "empty-basket.csv": f"{NAME}\n\n{NAME}\n".encode(),
+    "not-utf8.csv": f"{NAME},caf".encode() + b"\xe9\n",
+    "nul.csv": f"{NAME}\0,{NAME}\n".encode(),
+    "control.csv": f"{NAME}\x07\n".encode(),
+    "open-quote.csv": f'"{NAME},milk\n{NAME}\n'.encode(),
+    "text-after-quote.csv": f'"{NAME}"{NAME},milk\n'.encode(),
+    "huge-cell.csv": (NAME * 20_000 + "\n").encode(),
+    "names.dat": f"1 2\n{NAME}\n".encode(),
+    "unknown.dat": f"1 2\n{NUMBER} 1\n".encode(),
+    "negative.dat": f"1 -{NUMBER}\n".encode(),
+    "long-number.dat": f"1 {NUMBER}{NUMBER}\n".encode(),
+    "repeated.dat": f"{NUMBER} {NUMBER}\n".encode(),
+    "fraction.dat": f"{NUMBER}.5 1\n".encode(),
+    "carriage.dat": f"{NUMBER}\r{NUMBER}\n".encode(),
+    "truncated.dat.gz": gzip.compress(f"{NUMBER}\n".encode() * 99)[:-9],
+    "truncated.csv.gz": gzip.compress(TEXT, 0)[:-9],
+    "plain.csv.gz": TEXT,
+    "header.long": f"{NAME}\n1\n".encode(),
+    "header-quote.long": f'"{NAME},x\n1,2\n'.encode(),
+    "ragged.long": f"transaction,item\n1,{NAME},{NAME}\n".encode(),
+    "short-row.long": f"transaction,item\n{NAME}\n".encode(),
+    "no-transaction.long": f"transaction,item\n,{NAME}\n".encode(),
+    "no-item.long": f"transaction,item\n{NAME},\n".encode(),
+    "repeated.long": f"transaction,item\n{NAME},{NAME}\n{NAME},{NAME}\n".encode(),
+    "unknown.long": f"transaction,item\n{NAME},{NAME}\n".encode(),
+    "not-utf8.long": f"transaction,item\n1,{NAME}".encode() + b"\xe9\n",
+    "nul.long": f"transaction,item\n1,{NAME}\0\n".encode(),
+    "control.long": f"transaction,item\n1,{NAME}\x07\n".encode(),
+    "header-only.long": f"{NAME},{NAME}\n".encode(),
+    "unknown.parquet": LISTS,
+    "truncated.parquet": LISTS[:-20],
+    "head-only.parquet": LISTS[:50],
+    "text.parquet": TEXT,
+    "repeated.parquet": parquet_bytes({"items": [[NAME, NAME]]}),
+    "empty-basket.parquet": parquet_bytes({"items": [[NAME], []]}),
+    "missing-item.parquet": parquet_bytes({"items": [[NAME, None]]}),
+    "two-lists.parquet": parquet_bytes({NAME: [[NAME]], "other": [[NAME]]}),
+    "one-column.parquet": parquet_bytes({NAME: [NAME]}),
+    "nested.parquet": parquet_bytes({"transaction": [1], "item": [{NAME: NAME}]}),
+    "fractions.parquet": parquet_bytes({"transaction": [1], "item": [NUMBER + 0.5]}),
+    "no-transaction.parquet": parquet_bytes({"transaction": [None, NAME], "item": [NAME, NAME]}),
+    "nested-transaction.parquet": parquet_bytes({"transaction": [{NAME: NAME}], "item": [NAME]}),
+    "binary.parquet": parquet_bytes({"transaction": [1], "item": [NAME.encode() + b"\xff"]}),
+    "unknown.ending": TEXT,
+}
+
+
+def refusal(call: Callable[[], Any]) -> str:
+    """Return all that the refusal of a call shows, hidden exceptions included."""
+    with pytest.raises((AssocprivError, TypeError)) as caught:
+        call()
+    return shown_by(caught.value)
+
+
+def written(folder: Path, name: str) -> tuple[Path, list[str]]:
+    """Write a bad file and return its path and the options that read it."""
+    path = folder / name
+    path.write_bytes(BAD_FILES[name])
+    return path, (["--format", "long"] if path.suffix == ".long" else [])
+
+
+# ---- the tool itself
+
+
+def test_marks_are_found_wherever_an_exception_hides_them() -> None:
+    """Texts, arguments, attributes, notes and suppressed chained exceptions are all searched."""
+
+    def hidden(kind: str) -> BaseException:
+        error = ValueError("fine")
+        if kind == "note":
+            error.add_note(NAME)
+        elif kind == "attribute":
+            error.basket = [NUMBER]  # type: ignore[attr-defined]
+        elif kind == "argument":
+            error.args = ("fine", {NAME})
+        elif kind == "suppressed":
+            try:
+                raise KeyError(NAME)
+            except KeyError:
+                try:
+                    raise error from None
+                except ValueError:
+                    pass
+        elif kind == "codec":
+            error = UnicodeDecodeError("utf-8", NAME.encode(), 0, 1, "fine")
+        return error
+
+    assert not marks_in(shown_by(hidden("nothing")))
+    for kind in ("note", "attribute", "argument", "suppressed", "codec"):
+        assert marks_in(shown_by(hidden(kind))), kind
+    assert len(list(chain(hidden("suppressed")))) == 2
+    assert marks_in(NAME.encode("utf-16-le"))
+    assert marks_in(f"items {NUMBER}")
+
+
+def test_marked_files_are_found(tmp_path: Path) -> None:
+    """A file that holds a mark, or is named by one, is found unless it was given."""
+    (tmp_path / "in.csv").write_text(NAME)
+    (tmp_path / "left.part").write_text(NAME)
+    (tmp_path / NAME).write_text("")
+    assert marked_files(tmp_path, {tmp_path / "in.csv"}) == [NAME, "left.part"]
+
+
+# ---- files
+
+
+# with a catalogue of its own nothing is wrong with these
+GOOD_ALONE = {"unknown.csv", "unknown.dat", "unknown.long", "unknown.parquet"}
+
+
+def said_when_reading(path: Path, format_: str | None, catalogue: Catalogue | None) -> str | None:
+    """Return all that a refusal to read a file shows, or nothing if it is read and its repr is bare."""
+    try:
+        made = read_baskets(path, format=format_, catalogue=catalogue)
+    except AssocprivError as error:
+        return shown_by(error)
+    assert not marks_in(repr(made))
+    return None
+
+
+@pytest.mark.parametrize("catalogue", [None, SMALL, Catalogue.numbered(5)], ids=["own", "names", "numbers"])
+@pytest.mark.parametrize("name", sorted(BAD_FILES))
+def test_reading_shows_no_item(tmp_path: Path, name: str, catalogue: Catalogue | None) -> None:
+    """No refusal of a basket file shows an item, not even in a suppressed exception of a parser."""
+    path, options = written(tmp_path, name)
+    shown = said_when_reading(path, options[1] if options else None, catalogue)
+    if shown is None:
+        assert catalogue is None
+        assert name in GOOD_ALONE
+    else:
+        assert not marks_in(shown)
+
+
+@pytest.mark.parametrize("command", ["randomize", "simulate", "plan", "demo"])
+@pytest.mark.parametrize("name", sorted(BAD_FILES))
+def test_commands_show_and_leave_no_item(tmp_path: Path, name: str, command: str) -> None:
+    """No command shows an item of a bad basket file or leaves one in a file."""
+    path, options = written(tmp_path, name)
+    write_plan(PLAN, tmp_path / "plan.json")
+    out = str(tmp_path / "out")
+    plan = ["--plan", str(tmp_path / "plan.json")]
+    promise = ["--transaction-size", "2", "--prior", "5%", "--posterior", "50%"]
+    arguments = {
+        "randomize": ["randomize", str(path), *plan, "-o", out],
+        "simulate": ["simulate", str(path), *plan, "--min-support", "50%"],
+        "plan": ["plan", "--items", "5", *promise, "--baskets", str(path), "-o", out],
+        "demo": ["demo", "--baskets", str(path), *promise, "-o", out],
+    }[command]
+    if command == "demo" and name.startswith(("unknown", "repeated", "empty-basket", "huge", "no-transaction.p")):
+        return  # a demo merges and keeps, makes these baskets' own catalogue, and shows it: that is its purpose
+    if command == "plan" and name.startswith(("empty-basket", "repeated", "unknown", "huge")):
+        return  # read without a catalogue, nothing is wrong with these
+    result = CliRunner().invoke(main, [*arguments, *options])
+    assert result.exit_code == 1, result.output
+    assert not marks_in(result.stdout)
+    assert not marks_in(result.stderr)
+    assert result.exception is not None
+    assert not marks_in(shown_by(result.exception))
+    assert marked_files(tmp_path, {path}) == []
+
+
+def test_dropping_and_sampling_shows_counts_only(tmp_path: Path) -> None:
+    """A run that drops, merges and samples says how many, not which; its reports hold no name and no raw item."""
+    path = tmp_path / "in.csv"
+    path.write_text(f"milk,bread,{NAME},{NAME},eggs,tea\n\nunheard-{NAME}\n")
+    write_plan(PLAN, tmp_path / "numbers.json")
+    numbered = ["randomize", str(path), "--plan", str(tmp_path / "numbers.json"), "-o", str(tmp_path / "r.parquet")]
+    result = CliRunner().invoke(main, [*numbered, "--unknown", "drop", "--repeats", "merge", "--empty", "keep"])
+    assert result.exit_code == 0, result.output
+    assert "items outside the catalogue dropped" in result.stderr
+    assert not marks_in(result.output)
+    assert marked_files(tmp_path, {path}) == []
+
+
+# ---- baskets in memory
+
+
+BAD_SETS: list[Any] = [
+    [[NAME, NAME]],
+    [[NAME + "\x07"]],
+    [[NAME, 2.5]],
+    [[NAME, b"x"]],
+    [[NAME, None]],
+    [{NAME: 1}, NAME],
+    NAME,
+    NAME.encode(),
+    Path(NAME),
+    [[(NAME,)]],
+    [[True, NAME]],
+    NUMBER,
+    [NUMBER],
+    [[]],
+]
+BAD_FRAMES: list[Callable[[], Any]] = [
+    lambda: pd.DataFrame({"transaction": [1, 1], "item": [NAME, NAME]}),
+    lambda: pd.DataFrame({"transaction": [1, 2], "item": [NAME, 2.5]}),
+    lambda: pd.DataFrame({"transaction": [1, 2], "item": [NAME, None]}),
+    lambda: pd.DataFrame({"transaction": [None, NAME], "item": [NAME, NAME]}),
+    lambda: pd.DataFrame({NAME: [NAME]}),
+    lambda: pd.DataFrame({"items": [[NAME, 1.5], [NAME]]}),
+    lambda: pd.DataFrame({"items": [[NAME, NAME]]}),
+    lambda: pd.DataFrame([[1, 0], [0, 1]], columns=[NAME, f"{NAME}\x07"]),
+    lambda: pd.DataFrame({"transaction": [1], "item": [{NAME: NAME}]}),
+    lambda: pl.DataFrame({"transaction": [1, 1], "item": [NAME, NAME]}),
+    lambda: pl.DataFrame({"transaction": [1], "item": [{NAME: NAME}]}),
+    lambda: pl.DataFrame({"items": [[NAME, None]]}),
+    lambda: pl.DataFrame({"transaction": [1], "item": pl.Series([NAME], dtype=pl.Object)}),
+    lambda: pl.DataFrame({"items": [[NAME]]}).lazy(),
+    lambda: pa.table({"transaction": [1], "item": [NAME.encode() + b"\xff"]}),
+    lambda: pa.table({"transaction": [1, 1], "item": pa.array([NUMBER, NUMBER])}),
+    lambda: pa.table({"items": [[NAME, NAME]]}),
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_SETS)))
+def test_lists_show_no_item(position: int) -> None:
+    """No refusal of lists of items shows one."""
+    assert not marks_in(refusal(lambda: to_baskets(BAD_SETS[position])))
+
+
+def repeated_columns() -> Any:
+    """Return a table two of whose columns are the same item."""
+    return pd.DataFrame([[1, 0], [0, 1]], columns=[NAME, NAME])
+
+
+@pytest.mark.parametrize("position", range(len(BAD_FRAMES)))
+@pytest.mark.parametrize("layout", ["auto", "long", "list", "onehot"])
+def test_frames_show_no_item(position: int, layout: str) -> None:
+    """No refusal of a data frame shows a cell, in whatever layout it is read."""
+    assert not marks_in(refusal(lambda: to_baskets(BAD_FRAMES[position](), layout=layout, catalogue=SMALL)))
+
+
+def test_repeated_columns_show_no_item() -> None:
+    """A table with two equal columns is refused by a message that does not name them."""
+    with pytest.raises(AssocprivError) as caught:
+        to_baskets(repeated_columns())
+    assert not marks_in(str(caught.value))
+
+
+def test_repeated_columns_hide_no_item() -> None:
+    """Nor does the exception that a table with two equal columns is refused during."""
+    assert not marks_in(refusal(lambda: to_baskets(repeated_columns())))
+
+
+def test_aligning_shows_no_item() -> None:
+    """Baskets that do not fit a catalogue are refused, and dropped from, without naming an item."""
+    baskets = Baskets.from_sets([["milk", NAME], [NAME]])
+    assert not marks_in(refusal(lambda: baskets.aligned(SMALL)))
+    assert not marks_in(refusal(lambda: baskets.aligned(SMALL, unknown=NAME)))
+    assert not marks_in(refusal(lambda: baskets[:: len(baskets)]))
+    numbers = Baskets.from_sets([[3, NUMBER]])
+    assert not marks_in(refusal(lambda: numbers.aligned(Catalogue.numbered(5))))
+    assert not marks_in(refusal(lambda: numbers.aligned(SMALL)))
+    aligned, dropped = baskets.aligned(SMALL, unknown="drop")
+    assert (len(aligned), dropped) == (2, 2)
+    assert not marks_in(repr([aligned, baskets, numbers]))
+
+
+# ---- randomizing
+
+
+BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {NUMBER}, range(NUMBER, NUMBER + 1)]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_TRANSACTIONS)))
+@pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
+def test_one_transaction_shows_no_item(position: int, code: str) -> None:
+    """A device that refuses a transaction of ids shows none of them."""
+    randomizer = Randomizer(small_plan(code, 5, 2, 2))
+    assert not marks_in(refusal(lambda: randomizer.randomize(list(BAD_TRANSACTIONS[position]), entropy=ENTROPY)))
+
+
+@pytest.mark.parametrize(
+    "transaction",
+    [[NAME], [NAME, NAME], ["milk", f"{NAME}x"], NAME, NAME.encode(), [NUMBER], [NUMBER + 0.5], [None, NAME], NUMBER],
+    ids=range(9),
+)
+def test_one_named_transaction_shows_no_item(transaction: Any) -> None:
+    """The public randomize refuses names outside the catalogue, repeated ones and wrong types without showing them."""
+    assert not marks_in(refusal(lambda: api.randomize(transaction, PLAN)))
+
+
+def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
+    """A basket that repeats an item of the catalogue is refused without naming it."""
+    assert not marks_in(refusal(lambda: api.randomize([NAME, "milk", NAME], NAMED)))
+    assert not marks_in(refusal(lambda: api.randomize_baskets([[NAME, NAME]], NAMED)))
+
+
+def test_many_transactions_show_no_item() -> None:
+    """Bulk randomization refuses baskets of another catalogue, and items outside the plan's, without showing them."""
+    baskets = Baskets.from_sets([["milk", NAME], [NAME]])
+    assert not marks_in(refusal(lambda: list(randomize_chunks(baskets, PLAN, entropy=ENTROPY))))
+    assert not marks_in(refusal(lambda: api.randomize_baskets(baskets, PLAN)))
+    assert not marks_in(refusal(lambda: api.randomize_baskets([[NUMBER]], PLAN)))
+    assert not marks_in(refusal(lambda: api.simulate(baskets, PLAN, 0.5)))
+
+
+def test_nothing_on_the_way_shows_an_item() -> None:
+    """The repr of baskets, randomizers, chunks and reports shows sizes only."""
+    baskets, _ = Baskets.from_sets([["milk", NAME], [NAME]]).aligned(NAMED.catalogue)
+    chunks = list(randomize_chunks(baskets, NAMED, entropy=ENTROPY))
+    reports = api.randomize_baskets(baskets, NAMED)
+    shown = repr([baskets, baskets[:1], Randomizer(NAMED), BulkRandomizer(NAMED), chunks, reports, NAMED])
+    assert not marks_in(shown)
+    assert "raw_fitted" not in shown
+
+
+def test_reports_hold_only_report_bytes() -> None:
+    """What is sent is the report's bytes: the items that were cut or padded to are not among them."""
+    baskets, _ = Baskets.from_sets([["milk", NAME], [NAME]]).aligned(NAMED.catalogue)
+    (chunk,) = randomize_chunks(baskets, NAMED, entropy=ENTROPY)
+    assert chunk.packed.shape == (2, NAMED.report_bytes)
+    assert chunk.packed.dtype == np.uint8
+
+
+def test_a_failure_inside_randomizing_shows_no_item(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the system in the middle of randomizing ends in one line, with no item in it or in any file."""
+
+    def fails(self: Any, part: Baskets, *_: Any) -> None:
+        raise OSError(5, "the disk is gone")
+
+    monkeypatch.setattr(bulk.BulkRandomizer, "randomize", fails)
+    path, plan = tmp_path / "in.csv", tmp_path / "plan.json"
+    path.write_text(f"milk,{NAME}\n")
+    write_plan(NAMED, plan)
+    result = CliRunner().invoke(main, ["randomize", str(path), "--plan", str(plan), "-o", str(tmp_path / "r.parquet")])
+    assert result.exit_code == 1
+    assert not marks_in(result.output)
+    assert marked_files(tmp_path, {path, plan}) == []
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["in.csv", "plan.json"]

@@ -1,0 +1,272 @@
+"""The promise and the estimator, exactly: the shipping client is run for every way its draws can fall."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+import pytest
+
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.errors import PrivacyLimitError
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.enumeration import distribution
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets.wire import report_items
+from assocpriv.server.estimates.supports import Group, covariance, estimate_supports
+
+Law = dict[bytes, Fraction]
+
+
+def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
+    """Make a plan by hand, with a promise just beyond its amplification."""
+    m, r = operator.size, operator.insert_bits
+    build = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
+    generator = build[kind](n_items + m, r, m + k) if kind in build else Generator()
+    limit = operator.amplification * Fraction(1001, 1000)
+    return Plan(Catalogue.numbered(n_items), m, k, (operator,), generator, Breach(1 / (1 + limit), Fraction(1, 2)))
+
+
+# name: number of real items, K, operator, generator
+OPERATORS = {
+    "m1": Operator(1, 1, 2, 4, (5, 11)),
+    "m2": Operator(2, 1, 1, 5, (3, 5, 19)),
+    "m2 dropping": Operator(2, 3, 2, 6, (20, 14, 16)),
+    "m3": Operator(3, 1, 1, 6, (5, 3, 6, 32)),
+}
+PLANS = {
+    "none, 3 items": (3, 2, "m2", "none"),
+    "none, rho 3/4": (3, 1, "m2 dropping", "none"),
+    "none, M=3 of 4": (4, 2, "m3", "none"),
+    "none, M=1": (4, 1, "m1", "none"),
+    "bch": (4, 2, "m2", "bch"),
+    "bch with a row of ones": (5, 1, "m2", "bch"),
+    "bch of length 15": (12, 2, "m3", "bch"),
+    "bch, r=2": (3, 1, "m1", "bch"),
+    "reed-solomon, r=1": (3, 1, "m2", "reed-solomon"),
+    "reed-solomon, r=2": (3, 1, "m1", "reed-solomon"),
+    "reed-solomon, rho 3/4": (2, 1, "m2 dropping", "reed-solomon"),
+}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def plan(request: pytest.FixtureRequest) -> Plan:
+    """One plan of each kind."""
+    n_items, k, operator, kind = PLANS[request.param]
+    return make(n_items, k, OPERATORS[operator], kind)
+
+
+def transactions_of(plan: Plan) -> list[frozenset[int]]:
+    """Return all baskets of a small universe, or enough of a larger one: empty, short, full, too long."""
+    if plan.n_items <= 4:
+        items = range(plan.n_items)
+        return [frozenset(t) for size in range(plan.n_items + 1) for t in combinations(items, size)]
+    longest = tuple(range(plan.transaction_size + 1))
+    return [frozenset(t) for t in [(), (0,), longest[:-1], longest[1:], (1, plan.n_items - 1), longest]]
+
+
+def law_of(plan: Plan, transaction: Iterable[int]) -> Law:
+    """Return the exact distribution of one transaction's report, from the shipping client."""
+    randomizer = Randomizer(plan)
+    return distribution(lambda entropy: randomizer.randomize(list(transaction), entropy=entropy))
+
+
+@pytest.fixture(scope="module")
+def laws(plan: Plan) -> dict[frozenset[int], Law]:
+    """Return the exact law of every transaction tried."""
+    return {t: law_of(plan, t) for t in transactions_of(plan)}
+
+
+def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
+    """Return the equally likely sets of M items that a transaction may be cut or padded to."""
+    m, n = plan.transaction_size, plan.n_items
+    if len(transaction) <= m:
+        return [transaction | frozenset(range(n, n + m - len(transaction)))]
+    return [frozenset(t) for t in combinations(sorted(transaction), m)]
+
+
+def formula(plan: Plan, items: frozenset[int], report: bytes) -> Fraction:
+    """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j given items."""
+    operator, m = plan.operator, plan.transaction_size
+    shown = report_items(report, plan)
+    j = len(items & shown)
+    rho = operator.default_probability
+    kept = operator.size_distribution[j] / comb(m, j)
+    if plan.generator.kind == "none":
+        others = len(shown) - j
+        return kept * rho**others * (1 - rho) ** (plan.padded_items - m - others)
+    return kept / ((1 << plan.generator.seed_bits) * rho**j * (1 - rho) ** (m - j))
+
+
+def test_reports_follow_the_formula(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+    """The client's distribution over all reports is the stated one, fraction for fraction."""
+    every = 1 << plan.report_bits
+    for transaction, law in laws.items():
+        assert sum(law.values()) == 1
+        assert len(law) == every
+        sets = fitted(plan, transaction)
+        for report, probability in law.items():
+            assert probability == sum(formula(plan, items, report) for items in sets) / len(sets)
+
+
+def test_largest_ratio_is_the_stated_amplification(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+    """Over all pairs of transactions and all reports the ratio reaches the plan's γ exactly, below the limit."""
+    reports = next(iter(laws.values()))
+    worst = max(
+        max(law[report] for law in laws.values()) / min(law[report] for law in laws.values()) for report in reports
+    )
+    assert worst == plan.amplification
+    assert plan.amplification < plan.promise.amplification_limit
+
+
+@pytest.mark.parametrize("kind", ["none", "bch", "reed-solomon"])
+def test_fewer_items_than_a_transaction_keep_the_bound(kind: str) -> None:
+    """With fewer real items than M the ratio stays within γ, and with one item below it."""
+    plan = make(1, 1, OPERATORS["m2"], kind)
+    laws = [law_of(plan, ()), law_of(plan, (0,))]
+    ratios = [laws[x][report] / laws[1 - x][report] for report in laws[0] for x in (0, 1)]
+    assert 1 < max(ratios) <= plan.amplification
+
+
+def test_a_likelier_kept_set_would_break_the_promise() -> None:
+    """A plan whose weights exceed the limit by one unit in one weight is refused."""
+    weights = (3, 5, 19)
+    limit = Operator(2, 1, 1, 5, weights).amplification
+    with pytest.raises(PrivacyLimitError, match="breaks its promise"):
+        Plan(
+            Catalogue.numbered(3), 2, 1, (Operator(2, 1, 1, 5, weights),), Generator(),
+            Breach(1 / (1 + limit), Fraction(1, 2)),
+        )  # fmt: skip
+
+
+def itemsets_of(plan: Plan) -> list[frozenset[int]]:
+    """Return the itemsets of up to K real items, some where there are many."""
+    items = range(min(plan.n_items, 4))
+    return [frozenset(a) for k in range(1, plan.itemset_size + 1) for a in combinations(items, k)]
+
+
+def shown_law(plan: Plan, law: Law) -> dict[frozenset[int], Fraction]:
+    """Return the distribution of the items shown."""
+    result: dict[frozenset[int], Fraction] = {}
+    for report, probability in law.items():
+        shown = report_items(report, plan)
+        result[shown] = result.get(shown, Fraction(0)) + probability
+    return result
+
+
+def test_partial_supports_follow_the_transition_matrix(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+    """Given that a transaction holds l items of A, the report shows l' of them with probability P[l', l]."""
+    for transaction, law in laws.items():
+        sets, shown = fitted(plan, transaction), shown_law(plan, law)
+        for itemset in itemsets_of(plan):
+            matrix = transition_matrix(plan.operator, len(itemset))
+            for to in range(len(itemset) + 1):
+                happens = sum(p for items, p in shown.items() if len(items & itemset) == to)
+                assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
+
+
+def subset_sums(itemset: frozenset[int], reports: list[frozenset[int]]) -> np.ndarray:
+    """Return C_0 … C_k over reports given as the items they show."""
+    hits = [len(itemset & shown) for shown in reports]
+    return np.array([[[sum(comb(hit, j) for hit in hits) for j in range(len(itemset) + 1)]]], dtype=np.int64)
+
+
+def test_estimates_are_unbiased(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+    """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
+    model = SupportModel.of(plan.operator)
+    for transaction, law in laws.items():
+        sets, shown = fitted(plan, transaction), shown_law(plan, law)
+        for itemset in itemsets_of(plan):
+            results = [
+                (p, estimate_supports(subset_sums(itemset, [items]), [Group(1, model)], exact=True))
+                for items, p in shown.items()
+            ]
+            mean = sum(p * e.support[0] for p, e in results)
+            truth = Fraction(sum(itemset <= items for items in sets), len(sets))
+            assert mean == truth
+            # what randomization adds on top of which items were sampled
+            square = sum(p * e.support[0] ** 2 for p, e in results)
+            assert sum(p * e.variance[0] for p, e in results) == square - truth
+
+
+@pytest.mark.parametrize("name", ["none, 3 items", "bch", "reed-solomon, r=2"])
+def test_variances_of_two_reports(name: str) -> None:
+    """Over all pairs of reports both variance estimates have the variance of ŝ as their exact mean."""
+    n_items, k, operator, kind = PLANS[name]
+    plan = make(n_items, k, OPERATORS[operator], kind)
+    model, itemset = SupportModel.of(plan.operator), frozenset(range(k))
+    first, second = (shown_law(plan, law_of(plan, t)) for t in (frozenset(range(k)), frozenset({n_items - 1})))
+    mixed = {s: (first.get(s, Fraction(0)) + second.get(s, Fraction(0))) / 2 for s in {*first, *second}}
+
+    def moments(left: dict, right: dict, field: str) -> tuple[Fraction, Fraction, Fraction]:
+        by_hits: dict[tuple[int, int], Fraction] = {}
+        for a, p in left.items():
+            for b, q in right.items():
+                key = (len(a & itemset), len(b & itemset))
+                by_hits[key] = by_hits.get(key, Fraction(0)) + p * q
+        mean = square = variance = Fraction(0)
+        for (a, b), p in by_hits.items():
+            shown = [frozenset(range(a)), frozenset(range(b))]
+            estimate = estimate_supports(subset_sums(itemset, shown), [Group(2, model)], exact=True)
+            mean += p * estimate.support[0]
+            square += p * estimate.support[0] ** 2
+            variance += p * getattr(estimate, field)[0]
+        return mean, square - mean**2, variance
+
+    mean, variance, estimated = moments(first, second, "variance")
+    assert (mean, variance) == (Fraction(1, 2), estimated)
+    mean, variance, estimated = moments(mixed, mixed, "population_variance")
+    assert (mean, variance) == (Fraction(1, 2), estimated)
+
+
+def test_covariances_of_one_report() -> None:
+    """E of the covariance estimate is the covariance of the estimates of A, C and A ∪ C, given the transaction."""
+    plan = make(4, 2, OPERATORS["m2"], "bch")
+    model = SupportModel.of(plan.operator)
+    members = {"a": [1, 0], "c": [0, 1], "b": [1, 1]}
+    for transaction in [{0, 1}, {0}, {2, 3}]:
+        shown = shown_law(plan, law_of(plan, transaction))
+        for left, right in combinations(members, 2):
+            joint = estimated = one = other = 0.0
+            for items, p in shown.items():
+                counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
+                z = [_value(model, members[name], counts) for name in (left, right)]
+                joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
+                arguments = (counts[:, None], [Group(1, model)], members[left], members[right])
+                estimated += float(p) * float(covariance(*arguments, population=False)[0])
+            assert estimated == pytest.approx(joint - one * other, abs=1e-9)
+
+
+def _value(model: SupportModel, member: list[int], counts: np.ndarray) -> float:
+    return float(counts[0] @ np.array([float(w) for w in model.moment_weights(member)]))
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_closed_form_is_the_last_row_of_the_inverse(operator: Operator) -> None:
+    """The estimator's row q satisfies qᵀP = (0, …, 0, 1), so it is the last row of P⁻¹."""
+    for k in range(1, operator.size + 1):
+        row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
+        products = [sum(row[to] * matrix[to][held] for to in range(k + 1)) for held in range(k + 1)]
+        assert products == [0] * k + [1]
+        assert all(sum(matrix[to][held] for to in range(k + 1)) == 1 for held in range(k + 1))
+
+
+@pytest.mark.parametrize("operator", OPERATORS.values(), ids=OPERATORS)
+def test_second_moments_follow_from_the_matrix(operator: Operator) -> None:
+    """E[Z² | l held] of the closed form equals Σ P[l', l] q_l'²."""
+    model = SupportModel.of(operator)
+    for k in range(1, operator.size + 1):
+        row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
+        for held in range(k + 1):
+            assert model.second_moment(k, held) == sum(matrix[to][held] * row[to] ** 2 for to in range(k + 1))
+
+
+def test_all_baskets_together_cover_every_report(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+    """Every report is possible under every basket, so none rules a basket out."""
+    assert all(p > 0 for p in chain.from_iterable(law.values() for law in laws.values()))

@@ -1,0 +1,693 @@
+"""Reports of a fixed size: their law exactly, their numbers, the compiled paths, the planner, and the whole way."""
+
+import math
+import re
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+
+import fit
+import naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assocpriv.apps.render.results import plan_lines, plan_record
+from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.fixed_size import SetDraws
+from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.kernels import OUT_OF_WORDS, randomize_sets, unrank_reports
+from assocpriv.core.privacy import Breach
+from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.lab.enumeration import distribution
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.designs import search_designs
+from assocpriv.planning.fixed_size_designs import FixedDesign, fixed_moments, round_fixed_design, search_fixed_designs
+from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.plans.baskets.wire import check_packed, decode_report, encode_report, pack_reports, report_items
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
+from assocpriv.server.estimates.supports import Group, estimate_supports
+from assocpriv.server.itemsets.mining import mine
+
+N = 5_000_000
+GAMMA = Breach("5%", "50%")  # γ = 19
+
+
+@pytest.fixture(autouse=True)
+def _wrap_around():
+    """Without compilation numpy warns where unsigned integers wrap around, as they are meant to."""
+    with np.errstate(over="ignore"):
+        yield
+
+
+# ---- sets as numbers
+
+
+@pytest.mark.parametrize(("n_items", "size"), [(1, 1), (5, 0), (5, 1), (5, 5), (8, 3), (9, 6)])
+def test_ranks_number_all_sets_in_order(n_items, size):
+    """The ranks 0 … C(n,ℓ) − 1 are those of all sets in the order of Σ 2^c, and lead back to them."""
+    sets = sorted(combinations(range(n_items), size), key=lambda members: sum(1 << c for c in members))
+    assert [rank_of_set(members) for members in sets] == list(range(comb(n_items, size)))
+    assert [tuple(set_of_rank(rank, n_items, size)) for rank in range(len(sets))] == sets
+
+
+@given(st.sets(st.integers(0, 999), max_size=60))
+def test_a_set_comes_back_from_its_rank(members):
+    """Ranks of many words lead back to their sets, whatever larger numbers there are."""
+    rank = rank_of_set(members)
+    assert 0 <= rank < comb(1000, len(members))
+    assert set_of_rank(rank, 1000, len(members)) == sorted(members)
+
+
+@pytest.mark.parametrize(("n_items", "size"), [(1, 1), (5, 3), (40, 30), (70, 35), (140, 66)])
+def test_binomial_words(n_items, size):
+    """The table holds C(c, i), and all bits where it does not fit into the words of a rank."""
+    table = binomial_words(n_items, size)
+    most = (1 << 64 * table.shape[2]) - 1
+    assert comb(n_items, size) - 1 <= most < (comb(n_items, size) - 1 or 1) << 64
+    for c in range(n_items):
+        for i in range(size + 1):
+            assert sum(word << 64 * at for at, word in enumerate(table[c, i].tolist())) == min(comb(c, i), most)
+
+
+# ---- the law, exactly
+
+PLANS = {
+    "m=2, 2 of 5": naive.fixed_plan(3, 2, 2, 2, shares=(3, 1, 4)),
+    "m=2, 3 of 6": naive.fixed_plan(4, 2, 2, 3, shares=(1, 5, 2)),
+    "m=3, 3 of 7": naive.fixed_plan(4, 3, 3, 3, shares=(1, 5, 2, 9)),
+    "m=3, 2 of 6": naive.fixed_plan(3, 3, 2, 2, shares=(7, 1, 2, 1)),
+    "m=3, 5 of 6, none or one kept never": naive.fixed_plan(3, 3, 1, 5, shares=(1, 1, 7, 2)),
+    "m=1, subset selection": naive.fixed_plan(5, 1, 1, 2, shares=(1, 4)),
+    "l=1, randomized response": naive.fixed_plan(4, 2, 1, 1, shares=(1, 6, 1)),
+}
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def plan(request):
+    """One plan of a small universe."""
+    return PLANS[request.param]
+
+
+def law_of(plan, transaction):
+    """Return the exact distribution of one transaction's report, from the shipping client."""
+    randomizer = Randomizer(plan)
+    return distribution(lambda entropy: randomizer.randomize(sorted(transaction), entropy=entropy))
+
+
+@pytest.fixture(scope="module")
+def laws(plan):
+    """Return the law of every basket there is."""
+    items = range(plan.n_items)
+    baskets = [frozenset(t) for size in range(plan.n_items + 1) for t in combinations(items, size)]
+    return {basket: law_of(plan, basket) for basket in baskets}
+
+
+def fitted(plan, transaction):
+    """Return the equally likely sets of M items that a transaction may be cut or padded to."""
+    m, n = plan.transaction_size, plan.n_items
+    if len(transaction) <= m:
+        return [transaction | frozenset(range(n, n + m - len(transaction)))]
+    return [frozenset(t) for t in combinations(sorted(transaction), m)]
+
+
+def test_reports_follow_the_weights(plan, laws):
+    """A set that shares j items with the transaction has the probability v_j / total, fraction for fraction."""
+    operator = plan.fixed
+    total = sum(
+        comb(operator.size, j) * comb(plan.n_items, operator.report_size - j) * v
+        for j, v in enumerate(operator.keep_weights)
+        if v
+    )
+    for transaction, law in laws.items():
+        assert sum(law.values()) == 1
+        assert len(law) == comb(plan.padded_items, operator.report_size)
+        sets = fitted(plan, transaction)
+        for report, probability in law.items():
+            shown = report_items(report, plan)
+            assert len(shown) == operator.report_size
+            chances = [Fraction(operator.keep_weights[len(items & shown)], total) for items in sets]
+            assert probability == sum(chances) / len(sets)
+
+
+def test_largest_ratio_is_the_stated_amplification(plan, laws):
+    """Over all pairs of baskets and all reports the ratio reaches γ exactly; no report rules a basket out."""
+    ratios = [
+        max(law[report] for law in laws.values()) / min(law[report] for law in laws.values())
+        for report in next(iter(laws.values()))
+    ]
+    assert max(ratios) == plan.amplification > 1
+
+
+def itemsets_of(plan):
+    """Return the itemsets of up to K real items."""
+    items = range(plan.n_items)
+    return [frozenset(a) for k in range(1, plan.itemset_size + 1) for a in combinations(items, k)]
+
+
+def test_partial_supports_follow_the_transition_matrix(plan, laws):
+    """Given that a transaction holds l items of A, the report shows l' of them with probability P[l', l]."""
+    for transaction, law in laws.items():
+        sets = fitted(plan, transaction)
+        for itemset in itemsets_of(plan):
+            matrix = transition_matrix(plan.operator, len(itemset))
+            for to in range(len(itemset) + 1):
+                happens = sum(p for report, p in law.items() if len(report_items(report, plan) & itemset) == to)
+                assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
+
+
+def test_estimates_are_unbiased(plan, laws):
+    """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
+    group = Group(1, SupportModel.of(plan.operator))
+    for transaction, law in laws.items():
+        sets = fitted(plan, transaction)
+        for itemset in itemsets_of(plan):
+            k, mean, square, variance = len(itemset), Fraction(0), Fraction(0), Fraction(0)
+            for report, p in law.items():
+                hits = len(report_items(report, plan) & itemset)
+                sums = np.array([[[comb(hits, j) for j in range(k + 1)]]], dtype=np.int64)
+                estimate = estimate_supports(sums, [group], exact=True)
+                mean += p * estimate.support[0]
+                square += p * estimate.support[0] ** 2
+                variance += p * estimate.variance[0]
+            truth = Fraction(sum(itemset <= items for items in sets), len(sets))
+            assert mean == truth
+            assert variance == square - truth  # what randomization adds on top of which items were sampled
+
+
+@pytest.mark.parametrize(("n", "size", "gamma"), [(5, 2, 4), (9, 1, 3), (30, 4, 19)])
+def test_single_item_baskets_are_subset_selection(n, size, gamma):
+    """With m = 1 an item of one's own is shown with γℓ/(γℓ + n − ℓ), another one as Ye and Barg say."""
+    operator = FixedSizeOperator(1, n, size, (1, gamma))
+    scale = gamma * size + n - size
+    other = Fraction(size * (gamma * (size - 1) + n - size), (n - 1) * scale)
+    own = Fraction(gamma * size, scale)
+    assert transition_matrix(operator, 1) == [[1 - other, 1 - own], [other, own]]
+
+
+@pytest.mark.parametrize(("n", "m", "gamma"), [(5, 1, 4), (9, 3, 3), (64, 5, 19)])
+def test_reports_of_one_item_are_randomized_response(n, m, gamma):
+    """With ℓ = 1 each of one's own items is shown with γ/(γm + n − m), any other one with 1/(γm + n − m)."""
+    operator = FixedSizeOperator(m, n, 1, (1, gamma, *[0] * (m - 1)))
+    own, other = Fraction(gamma, gamma * m + n - m), Fraction(1, gamma * m + n - m)
+    assert transition_matrix(operator, 1) == [[1 - other, 1 - own], [other, own]]
+    with pytest.raises(Exception, match="says nothing about itemsets of 2" if m > 1 else "itemset size must be"):
+        estimator_row(operator, 2)
+
+
+# ---- the wire
+
+WIDE = {
+    "1 bit": naive.fixed_plan(1, 1, 1, 1),
+    "4 bits": PLANS["m=2, 2 of 5"],
+    "8 bits, all used": naive.fixed_plan(255, 1, 1, 1),  # 256 sets: every byte is a report
+    "59 bits": naive.fixed_plan(59, 5, 2, 25),
+    "65 bits": naive.fixed_plan(64, 5, 2, 30),
+    "132 bits": naive.fixed_plan(131, 5, 2, 66),
+}
+wide_plan = st.sampled_from(list(WIDE.values()))
+
+
+@given(wide_plan, st.data())
+def test_reports_come_back(plan, data):
+    """Any set of ℓ items comes back from its report; so do the first and the last."""
+    size, n = plan.fixed.report_size, plan.padded_items
+    drawn = data.draw(st.integers(0, comb(n, size) - 1))
+    for rank, shown in [(drawn, None), (0, range(size)), (comb(n, size) - 1, range(n - size, n))]:
+        report = encode_report(rank, plan)
+        assert decode_report(report, plan) == rank
+        assert rank_of_set(report_items(report, plan)) == rank
+        assert shown is None or report_items(report, plan) == frozenset(shown)
+
+
+@given(wide_plan, st.lists(st.integers(-3, 3), max_size=6), st.data())
+def test_numbers_that_no_set_has_are_refused(plan, near, data):
+    """Every number from C(n, ℓ) on is refused, alone and among others, and the first of them is named."""
+    sets, bits = comb(plan.padded_items, plan.fixed.report_size), plan.report_bits
+    drawn = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=4))
+    ranks = [min(max(sets + d, 0), (1 << bits) - 1) for d in near] + drawn
+    packed = np.array([[*encode_report(rank, plan)] for rank in ranks], dtype=np.uint8).reshape(-1, plan.report_bytes)
+    wrong = [place for place, rank in enumerate(ranks) if rank >= sets]
+    for place in wrong:
+        for read in (decode_report, report_items):
+            with pytest.raises(WireError, match="a report is no number of a set"):
+                read(encode_report(ranks[place], plan), plan)
+    if not wrong:
+        check_packed(packed, plan)
+        assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
+        return
+    with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
+        check_packed(packed, plan, "here: ", 10)
+    with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
+        pack_reports([row.tobytes() for row in packed], plan)
+    with pytest.raises(WireError, match="no number of a set"):
+        Reports(plan, packed)
+
+
+def test_a_file_with_a_wrong_number_is_refused(tmp_path, monkeypatch):
+    """A report in a file that no set has is refused by its place when the file is read."""
+    plan = WIDE["59 bits"]
+    packed = np.zeros((5, plan.report_bytes), dtype=np.uint8)
+    reports = Reports(plan, packed)
+    packed[3] = [*encode_report(comb(64, 25), plan)]
+    reports.write(tmp_path / "reports.parquet")
+    collection = read_reports(tmp_path / "reports.parquet")
+    with pytest.raises(WireError, match=re.escape("reports.parquet: report 3 is no number of a set")):
+        list(collection.batches(2))
+
+
+# ---- compiled code
+
+SHAPES = [
+    # real items, M, ℓ: one word and several, all others or few of them added, powers of two as bounds
+    (1, 1, 1), (3, 2, 2), (7, 5, 9), (11, 5, 8), (59, 5, 25), (64, 5, 5), (64, 5, 33), (128, 5, 60), (25, 15, 7),
+    (256, 1, 1), (37, 3, 38), (131, 4, 66),
+]  # fmt: skip
+
+
+def random_baskets(rng, n_items, count):
+    """Return baskets of all sizes over a numbered catalogue, empty and full ones among them."""
+    sizes = [0, n_items, *rng.integers(0, n_items + 1, count - 2)]
+    return Baskets.from_sets(
+        [rng.choice(n_items, size, replace=False).tolist() for size in sizes], Catalogue.numbered(n_items)
+    )
+
+
+def random_words(rng, count, zeros=0.0):
+    """Return uniform words, some of them 0: draws below an n that is no power of 2 reject 0."""
+    words = rng.integers(0, 1 << 64, size=count, dtype=np.uint64)
+    words[rng.random(count) < zeros] = 0
+    return words
+
+
+def one_by_one(plan, baskets, words):
+    """Return what the one-report client makes of the words, and how many it used."""
+    entropy, randomizer = naive.ReplayEntropy(words), Randomizer(plan)
+    return [randomizer.randomize(basket, entropy=entropy) for basket in baskets], entropy.used
+
+
+def reports_of(chunk):
+    """Return a chunk's reports as bytes."""
+    return [row.tobytes() for row in chunk.packed]
+
+
+@pytest.mark.parametrize("shares", [None, (1 << 20, 19 << 20), (1 << 200, 3 << 200)], ids=["small", "planned", "huge"])
+@pytest.mark.parametrize(("n_items", "m", "size"), SHAPES)
+def test_bulk_equals_the_client(rng, n_items, m, size, shares):
+    """For equal words the bulk reports are the one-report client's, one after the other, rejections included."""
+    plan = naive.fixed_plan(n_items, m, 1, size, shares=shares and [shares[j % 2] for j in range(m + 1)])
+    baskets, words = random_baskets(rng, n_items, 70), random_words(rng, 70 * 60, zeros=0.3)
+    wanted, used = one_by_one(plan, baskets, words)
+    rest = naive.ReplayEntropy(words[used:])
+    chunk = BulkRandomizer(plan).randomize(baskets, words[:used], rest)
+    assert reports_of(chunk) == wanted
+    assert chunk.packed.shape == (70, plan.report_bytes)
+    assert rest.used == 0
+    check_packed(chunk.packed, plan)
+
+
+@pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])
+def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
+    """When the words run out, wherever that is, more are taken and no transaction is drawn otherwise."""
+    plan = naive.fixed_plan(n_items, m, 1, size)
+    baskets, words = random_baskets(rng, n_items, 70), random_words(rng, 4000, zeros=0.2)
+    wanted, used = one_by_one(plan, baskets, words)
+    fitted = BulkRandomizer(plan).randomize(baskets, words, naive.ReplayEntropy([])).raw_fitted
+    for first in [*range(12), used // 2, used - 1, used]:
+        chunk = BulkRandomizer(plan).randomize(baskets, words[:first], naive.ReplayEntropy(words[first:]))
+        assert reports_of(chunk) == wanted
+        assert np.array_equal(chunk.raw_fitted, fitted)
+
+
+@pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (59, 5, 25), (131, 4, 66)])
+@pytest.mark.parametrize("n_transactions", [0, 1, 63, 64, 65])
+def test_randomize_sets(rng, n_items, m, size, n_transactions):
+    """The kernel does exactly the transactions that the words suffice for, and tells how many words they took."""
+    plan = naive.fixed_plan(n_items, m, 1, size)
+    tables, transactions = BulkRandomizer(plan)._sets, list(random_baskets(rng, n_items, 65))[:n_transactions]
+    offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
+    items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
+    for n_words in (7 * n_transactions, 60 * n_transactions):
+        words = random_words(rng, n_words, zeros=0.1)
+        fitted = np.zeros((n_transactions, m), dtype=np.int64)
+        reports = np.zeros((n_transactions, -(-plan.report_bits // 64)), dtype=np.uint64)
+        done, used, status = randomize_sets(
+            offsets, items, words, tables._draws, tables._binomials, tables._shape, fitted, reports
+        )
+        octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
+        wanted = naive.randomize_transactions(transactions, plan, words)
+        assert ([row.tobytes() for row in octets], fitted[:done].tolist(), used) == wanted
+        assert status == (OUT_OF_WORDS if done < n_transactions else 0)
+
+
+def words_for_draw(value, bound):
+    """Return the least number of words from which below(bound) draws a value, and how many words it has."""
+    n_words = -(-(bound - 1).bit_length() // 64)
+    return -((-value << 64 * n_words) // bound), n_words
+
+
+@pytest.mark.parametrize(("n_items", "m", "size"), [(11, 5, 8), (64, 5, 33), (131, 4, 66)])
+@pytest.mark.parametrize("base", [1, 1 << 20, (1 << 90) + 1])
+def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
+    """Draws just below and at every cumulative weight, and words at the limit of rejection, are the client's."""
+    plan = naive.fixed_plan(n_items, m, 1, size, shares=[base * (19 if j % 2 else 1) for j in range(m + 1)])
+    draws = SetDraws.of(plan.fixed)
+    total, kept = draws.cumulative[-1], set()
+    for cumulative in draws.cumulative[:-1]:
+        at, n_words = words_for_draw(cumulative, total)
+        for number in (at - 1, at, at + 1):
+            words = [number >> 64 * i & (1 << 64) - 1 for i in range(n_words)]
+            words += random_words(rng, 60).tolist()
+            basket = Baskets.from_sets([range(min(m, n_items))], plan.catalogue)
+            wanted, used = one_by_one(plan, basket, words)
+            chunk = BulkRandomizer(plan).randomize(basket, np.array(words[:used], np.uint64), naive.ReplayEntropy([]))
+            assert reports_of(chunk) == wanted
+            kept.add(len(report_items(wanted[0], plan) & set(chunk.raw_fitted[0].tolist())))
+    assert len(kept) == len(draws.cumulative)
+
+
+@pytest.mark.parametrize("n_words", [1, 2])
+def test_bulk_at_the_limit_of_rejection(rng, n_words):
+    """Words whose product with the bound falls just below the limit are drawn again, those at it are taken."""
+    plan = naive.fixed_plan(11, 4, 1, 5, shares=[(1 << 70 * (n_words - 1)) + 4 * j for j in range(5)])
+    total, span = SetDraws.of(plan.fixed).cumulative[-1], 1 << 64 * n_words
+    assert n_words == -(-total.bit_length() // 64)
+    odd, shift = total, 0
+    while not odd % 2:
+        odd, shift = odd // 2, shift + 1
+    limit, used = span % total, []
+    for product in ((limit >> shift) - 1 << shift, -(-limit >> shift) << shift):
+        number = (product >> shift) * pow(odd, -1, span >> shift) % (span >> shift)
+        assert number * total % span == product
+        words = [number >> 64 * i & (1 << 64) - 1 for i in range(n_words)] + random_words(rng, 20).tolist()
+        basket = Baskets.from_sets([[1, 2]], plan.catalogue)
+        wanted, count = one_by_one(plan, basket, words)
+        chunk = BulkRandomizer(plan).randomize(basket, np.array(words[:count], np.uint64), naive.ReplayEntropy([]))
+        assert reports_of(chunk) == wanted
+        used.append(count)
+    assert used[0] > used[1]
+
+
+@pytest.mark.parametrize(("n_items", "m", "size"), SHAPES)
+def test_words_drawn_ahead_suffice(rng, n_items, m, size):
+    """The words that a chunk is given are enough for rejections too."""
+    plan = naive.fixed_plan(n_items, m, 1, size, shares=[(19 << 20) - 1 if j % 2 else 1 << 20 for j in range(m + 1)])
+    baskets, randomizer = random_baskets(rng, n_items, 300), BulkRandomizer(plan)
+    words = random_words(rng, randomizer.words_needed(baskets) + randomizer.spare_words(baskets))
+    assert len(randomizer.randomize(baskets, words, naive.ReplayEntropy([])).packed) == 300
+
+
+@pytest.mark.parametrize("n_reports", [0, 1, 63, 64, 65, 130])
+@pytest.mark.parametrize(("n_items", "size"), [(2, 1), (9, 5), (64, 25), (70, 60), (140, 66)])
+def test_unrank_reports(rng, n_items, size, n_reports):
+    """Every item's bitmap shows whose set it belongs to, the first and last set included, and zeros beyond."""
+    table, sets = binomial_words(n_items, size), comb(n_items, size)
+    ranks = [int.from_bytes(rng.bytes(40), "little") % sets for _ in range(n_reports)]
+    ranks[:2] = [0, sets - 1][: len(ranks)]
+    words = [[rank >> 64 * i & (1 << 64) - 1 for i in range(table.shape[2])] for rank in ranks]
+    planes = random_words(rng, (1 + n_reports // 128) * n_items * 2).reshape(-1, n_items, 2)
+    unrank_reports(np.array(words, dtype=np.uint64).reshape(-1, table.shape[2]), table, planes)
+    assert np.array_equal(planes, naive.unrank_reports(ranks, size, planes.shape))
+
+
+@pytest.mark.parametrize("name", [*PLANS, *WIDE])
+@pytest.mark.parametrize("n_reports", [0, 1, 70])
+def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
+    """What one report shows and what the server's bitmaps and counts say of it are the same."""
+    plan = (PLANS | WIDE)[name]
+    sets = comb(plan.padded_items, plan.fixed.report_size)
+    reports = [encode_report(int.from_bytes(rng.bytes(40), "little") % sets, plan) for _ in range(n_reports)]
+    packed, items = pack_reports(reports, plan), rng.permutation(plan.padded_items)
+    shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
+    assert not shown[:, n_reports:].any()
+    for t, report in enumerate(reports):
+        assert report_items(report, plan) == frozenset(items[shown[:, t] == 1].tolist())
+    planes, counts = planes_of(packed, plan), np.zeros(len(items), dtype=np.int64)
+    assert planes.shape[1] == plane_count(plan) == plan.padded_items
+    ItemTables(plan, items).count(planes, n_reports, counts)
+    assert np.array_equal(counts, shown.sum(axis=1))
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 1])
+def test_counts_are_those_of_the_reports(rng, memory_bytes):
+    """Counts of items, pairs and triples, dummies among them, are those of the sets that reports show."""
+    plan = naive.fixed_plan(9, 3, 3, 5)
+    packed = np.concatenate(
+        [c.packed for c in randomize_chunks(random_baskets(rng, 9, 5000), plan, entropy=SeededEntropy(3))]
+    )
+    shown = [report_items(row.tobytes(), plan) for row in packed]
+    counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
+    for k in (1, 2, 3):
+        itemsets = np.array(list(combinations(range(12), k)), dtype=np.int64)
+        wanted = [naive.count_itemset(shown, itemset) for itemset in itemsets.tolist()]
+        assert counter.count(itemsets).tolist() == wanted
+
+
+def test_bulk_follows_the_law(rng):
+    """On fresh words the bulk path's reports have the exact law; that of independent insertion is rejected."""
+    plan, basket = PLANS["m=2, 3 of 6"], frozenset({0, 2})
+    baskets = Baskets.from_sets([basket] * 30_000, plan.catalogue)
+    chunks = randomize_chunks(baskets, plan, entropy=SeededEntropy(int(rng.integers(1 << 60))))
+    ranks = np.concatenate([chunk.packed for chunk in chunks])[:, 0]
+    observed = np.bincount(ranks, minlength=20)
+    law = law_of(plan, basket)
+    assert not fit.rejects(observed, [float(law[bytes([rank])]) for rank in range(20)])
+    # sets of three when each item outside is added with probability 1/2, given the same law of kept items
+    p = plan.fixed.size_distribution
+    kept = [len(basket & set(set_of_rank(rank, 6, 3))) for rank in range(20)]
+    independent = np.array([float(p[j]) / comb(2, j) for j in kept])
+    assert fit.rejects(observed, independent / independent.sum())
+
+
+# ---- the whole way
+
+
+def test_the_whole_way(rng, tmp_path):
+    """Planned, randomized, filed and mined supports lie around the true ones; independent insertion's inverse fails.
+
+    |z| < 4.9 has a false-alarm rate of 1e-6 for each itemset. The wrong model has the same shares of kept items and as
+    many items added on average, but each of them independently.
+    """
+    n_items, m, n_reports = 27, 5, 60_000
+    plan = make_plan(n_items, m, GAMMA, reports=n_reports, kind="fixed-size")
+    likely = rng.choice(n_items, size=(3, 3), replace=False)
+    baskets = [
+        {*likely[rng.integers(3)].tolist(), *rng.choice(n_items, rng.integers(3), replace=False).tolist()}
+        for _ in range(n_reports)
+    ]
+    made = Baskets.from_sets(baskets, plan.catalogue)
+    chunks = randomize_chunks(made, plan, entropy=SeededEntropy(int(rng.integers(1 << 60))))
+    Reports(plan, np.concatenate([chunk.packed for chunk in chunks])).write(tmp_path / "r.parquet")
+    reports = read_reports(tmp_path / "r.parquet")
+    assert len(reports) == n_reports
+    found = mine(reports, "15%")
+    names = {frozenset(str(item) for item in chosen) for chosen in likely.tolist()}
+    assert names <= set(found.loc[found["frequent"], "itemsets"])
+    itemsets = [sorted(map(int, itemset)) for itemset in found["itemsets"]]
+    truth = np.array([naive.count_itemset(baskets, itemset) / n_reports for itemset in itemsets])
+    assert (np.abs(found["support"] - truth) < fit.Z_LIMIT * found["std_error"]).all()
+
+    rho = Fraction(plan.fixed.report_size, plan.padded_items)
+    bits = 8
+    a = round(rho * (1 << bits)) | 1
+    shares = [p / comb(m, j) for j, p in enumerate(plan.fixed.size_distribution)]
+    weights = [max(1, math.floor(share * (1 << 64))) for share in shares]
+    weights[0] += (1 << 64) - sum(comb(m, j) * w for j, w in enumerate(weights))
+    wrong = Group(n_reports, SupportModel.of(Operator(m, a, bits, 64, tuple(weights))))
+    counter = LocalCounter(reports)
+    worst = 0.0
+    for itemset, true in zip(itemsets, truth, strict=True):
+        k = len(itemset)
+        sums = [n_reports] + [
+            int(counter.count(np.array(list(combinations(itemset, j)), dtype=np.int64)).sum()) for j in range(1, k + 1)
+        ]
+        estimate = estimate_supports(np.array([[sums]], dtype=np.int64), [wrong])
+        worst = max(worst, float(abs(estimate.support[0] - true) / estimate.std_error(population=False)[0]))
+    assert worst > 2 * fit.Z_LIMIT
+
+
+# ---- the planner
+
+
+def best_of(m, n, gamma, sizes, **options):
+    """Return the best design and the LDS per size, in percent, of its operator."""
+    designs = search_fixed_designs(m, n, Fraction(gamma), sizes, N, **options)
+    design = min(designs, key=lambda d: d.worst_support)
+    model = SupportModel.of(round_fixed_design(design, m, Fraction(gamma)))
+    return design, [100 * model.lowest_discoverable_support(k, N) for k in sizes]
+
+
+@pytest.mark.parametrize(
+    ("m", "gamma", "n", "sizes", "expected"),
+    [
+        (5, 19, 16, (1, 2, 3), 0.326), (5, 19, 32, (1, 2, 3), 0.318), (5, 19, 64, (1, 2, 3), 0.386),
+        (5, 19, 128, (1, 2, 3), 0.447), (3, 19, 32, (1, 2, 3), 0.199), (5, 9, 32, (1, 2, 3), 0.607),
+        (5, 19, 16, (2,), 0.174), (5, 19, 32, (2,), 0.241), (5, 19, 64, (2,), 0.304), (5, 19, 64, (1,), 0.124),
+    ],
+)  # fmt: skip
+def test_known_optima(m, gamma, n, sizes, expected):
+    """The search finds the lowest discoverable supports of an independent computation, all digits of it."""
+    design, lds = best_of(m, n, gamma, sizes)
+    assert f"{100 * design.worst_support:.3f}" == f"{expected:.3f}"
+    assert max(lds) == pytest.approx(100 * design.worst_support, rel=1e-5)
+
+
+def test_a_long_catalogue_gains_nothing():
+    """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
+    designs = search_fixed_designs(5, 1000, Fraction(19), (1, 2, 3), N, most_bits=1000)
+    best = min(designs, key=lambda d: d.worst_support)
+    assert f"{100 * best.worst_support:.3f}" == "0.493"
+    assert best.report_bits == 995
+    independent = min(search_designs(5, Fraction(19), (1, 2, 3), N), key=lambda d: d.worst_support)
+    assert 0.98 < best.worst_support / independent.worst_support < 1
+
+
+@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 4)])
+def test_search_agrees_with_the_matrix(n, m, size):
+    """For every pattern, the search's LDS is that of the exact transition matrix, infinite where P is singular."""
+    sizes = tuple(range(1, min(m, n - m) + 1))[:3]
+    possible = [j for j in range(m + 1) if 0 <= size - j <= n - m]
+    found = {}
+    for number in range(1, (1 << len(possible)) - 1):
+        likelier = {j for place, j in enumerate(possible) if number >> place & 1}
+        pattern = "".join("1" if j in likelier else "0" for j in range(m + 1))
+        model = SupportModel.of(round_fixed_design(FixedDesign(n, size, pattern, 0.0), m, Fraction(19)))
+        found[pattern] = max(model.lowest_discoverable_support(k, N) for k in sizes)
+    design = next(d for d in search_fixed_designs(m, n, Fraction(19), sizes, N) if d.report_size == size)
+    assert design.worst_support == pytest.approx(min(found.values()), rel=1e-4)
+    assert found[design.pattern] == pytest.approx(design.worst_support, rel=1e-4)
+
+
+@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 7), (64, 2, 1)])
+def test_moments_are_those_of_the_matrix(n, m, size):
+    """For every pattern E[Z² | l held] is that of the exact transition matrix, infinite where P is singular."""
+    largest = min(3, m, n - m)
+    for numbers, patterns, moments in fixed_moments(m, n, size, 19.0, largest):
+        for place, row in enumerate(patterns):
+            likelier = dict(zip(numbers, row, strict=True))
+            pattern = "".join(str(int(likelier.get(j, 0))) for j in range(m + 1))
+            model = SupportModel.of(round_fixed_design(FixedDesign(n, size, pattern, 0.0), m, Fraction(19)))
+            singular = any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
+            for k in range(1, largest + 1):
+                exact = [math.inf if singular else float(model.second_moment(k, held)) for held in range(k + 1)]
+                assert moments[k - 1][place].tolist() == pytest.approx(exact, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 2), (12, 4, 5), (9, 5, 3)])
+def test_half_of_the_sizes_suffice(n, m, size):
+    """ℓ items with a pattern and n − ℓ with the reversed one, the complement of each set, have the same errors."""
+    weights = [1 + 3 * (j % 2) if 0 <= size - j <= n - m else 0 for j in range(m + 1)]
+    models = [
+        SupportModel.of(FixedSizeOperator(m, n, size, tuple(weights))),
+        SupportModel.of(FixedSizeOperator(m, n, n - size, tuple(weights[::-1]))),
+    ]
+    for k in (1, 2):
+        for held in range(k + 1):
+            assert models[0].second_moment(k, held) == models[1].second_moment(k, held)
+
+
+@pytest.mark.parametrize("prior", ["1%", "5%", "20%", "49%"])
+def test_rounding_stays_strictly_below_the_limit(prior):
+    """Rounded operators keep the limit strictly, nearly reach it, and have the design's pattern."""
+    limit = Breach(prior, "50%").amplification_limit
+    for design in search_fixed_designs(4, 20, limit, (1, 2), N):
+        if math.isfinite(design.worst_support):
+            operator = round_fixed_design(design, 4, limit)
+            assert limit * (1 - Fraction(1, 1 << 19)) < operator.amplification < limit
+            assert operator.pattern == design.pattern
+
+
+def test_every_itemset_asked_for_can_be_estimated():
+    """Planning for single items with itemsets of three leaves out reports too small to tell of triples."""
+    free = min(search_fixed_designs(5, 64, Fraction(19), (1,), N), key=lambda d: d.worst_support)
+    bound = min(search_fixed_designs(5, 64, Fraction(19), (1,), N, itemset_size=3), key=lambda d: d.worst_support)
+    assert free.report_size == 1
+    assert bound.report_size >= 3
+    plan = make_plan(59, 5, GAMMA, target="singles", reports=N)
+    assert all(SupportModel.of(plan.operator).lowest_discoverable_support(k, N) < math.inf for k in (1, 2, 3))
+
+
+def lds_of(plan):
+    """Return a plan's worst LDS over its itemset sizes."""
+    model = SupportModel.of(plan.operator)
+    return max(model.lowest_discoverable_support(k, N) for k in range(1, plan.itemset_size + 1))
+
+
+@pytest.mark.parametrize(("n_items", "m"), [(4, 1), (27, 5), (59, 5), (20, 10)])
+def test_the_better_kind_is_taken(n_items, m):
+    """Short catalogues get reports of a fixed size, no worse than those with independent insertion, and shorter."""
+    plans = {kind: make_plan(n_items, m, GAMMA, reports=N, kind=kind) for kind in ("auto", "independent", "fixed-size")}
+    assert plans["auto"] == plans["fixed-size"]
+    assert plans["independent"].kind == "select-a-size"
+    assert lds_of(plans["auto"]) <= 1.02 * lds_of(plans["independent"])
+    assert plans["auto"].amplification < GAMMA.amplification_limit
+    assert Plan.parse(plans["auto"].canonical_json) == plans["auto"]
+
+
+@pytest.mark.parametrize(
+    ("n_items", "options"),
+    [
+        (1000, {}), (59, {"code": "bch"}), (59, {"pattern": "threshold"}), (59, {"sizes": "in clear"}),
+        (59, {"kind": "independent"}), (2, {}),
+    ],
+    ids=["long catalogue", "a code", "the paper's patterns", "sizes in clear", "asked for", "fewer items than K"],
+)  # fmt: skip
+def test_when_insertion_stays_independent(n_items, options):
+    """Where fixed sizes cannot win, or something else was asked for, insertion is independent."""
+    assert make_plan(n_items, 5, GAMMA, **options).kind == "select-a-size"
+
+
+@pytest.mark.parametrize(
+    ("n_items", "options", "message"),
+    [
+        (59, {"code": "bch"}, "take no code"),
+        (59, {"sizes": "in clear"}, "hide sizes"),
+        (2, {}, "need 3 to 4091 items, got 2"),
+        (5000, {}, "need 3 to 4091 items, got 5000"),
+    ],
+)
+def test_impossible_fixed_sizes_are_refused(n_items, options, message):
+    """What contradicts reports of a fixed size is refused with its rule; so is an unknown kind."""
+    with pytest.raises(PlanError, match=message):
+        make_plan(n_items, 5, GAMMA, kind="fixed-size", **options)
+    with pytest.raises(PlanError, match="kind must be one of auto, independent, fixed-size"):
+        make_plan(n_items, 5, GAMMA, kind="fixed")
+
+
+def test_threshold_patterns_of_fixed_size():
+    """Threshold patterns can be asked for, and are no better than any pattern."""
+    any_pattern = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
+    threshold = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size", pattern="threshold")
+    weights = [v for v in threshold.fixed.keep_weights if v]
+    assert weights == sorted(weights)
+    assert lds_of(any_pattern) < lds_of(threshold)
+
+
+def test_progress_is_told():
+    """The search tells every report size that it has tried."""
+    told = []
+    make_plan(20, 3, GAMMA, kind="fixed-size", progress=lambda *step: told.append(step))
+    assert told == [(done, 11) for done in range(1, 12)]
+
+
+def test_what_a_plan_of_fixed_size_shows():
+    """The plan's text and record tell of the size of reports instead of a default probability."""
+    plan = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
+    size = plan.fixed.report_size
+    text = "\n".join(plan_lines(plan, N))
+    assert f"reports of exactly {size} of 32 items" in text
+    assert "the number of a set" in text
+    assert "default probability" not in text
+    record = plan_record(plan, N)
+    assert (record["plan_kind"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
+    other = plan_record(make_plan(27, 5, GAMMA, kind="independent"), N)
+    assert (other["plan_kind"], other["report_size"]) == ("select-a-size", None)

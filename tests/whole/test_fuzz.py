@@ -1,0 +1,709 @@
+"""Bytes from outside, hostile ones among them: refused with an error of ours, or read and written again the same.
+
+The targets are those of tests/fuzz, which ``python dev.py fuzz`` runs for longer, guided by coverage.
+"""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from canary import NAME, marked_files, marks_in, shown_by
+from click.testing import CliRunner
+from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans, run_plan
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from naive import small_plan
+
+import assocpriv as ap
+from assocpriv.apps.cli import main
+from assocpriv.audit.black_box.pipe import Program
+from assocpriv.core.errors import AssocprivError, BasketError, PlanError
+from assocpriv.files.parquet import column_chunks
+from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+from assocpriv.files.reports import PLAN_KEY, read_reports
+from assocpriv.files.taxonomy import read_taxonomy
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.codes import primitive_polynomial
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
+from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.records.basket_frames import list_cells, long_cells
+from assocpriv.records.baskets import Baskets
+
+SLOW = {"table_parquet", "table_csv", "table_json", "baskets_parquet", "report_file"}
+
+
+def quick(examples: int) -> settings:
+    """Return settings for so many examples, always the same ones."""
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
+    )
+
+
+# ---- any bytes
+
+
+@st.composite
+def damaged(draw: st.DrawFn, seeds: list[bytes]) -> bytes:
+    """Return a seed with a few of its pieces changed, taken out, put in or doubled."""
+    data = bytearray(draw(st.sampled_from(seeds)))
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(data)))
+        end = draw(st.integers(start, min(len(data), start + 40)))
+        piece = bytes(data[start:end])
+        digits = st.integers(-(2**70), 2**70).map(lambda number: str(number).encode())
+        data[start:end] = draw(st.one_of(st.just(b""), st.just(piece * 2), st.binary(max_size=9), digits))
+    return bytes(data)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_are_accepted(name: str) -> None:
+    """Every target accepts what it begins with, so that damage is judged and not the seed."""
+    assert all(TARGETS[name].run(seed) for seed in TARGETS[name].seeds())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_damaged_bytes_are_refused_or_round_trip(name: str) -> None:
+    """Seeds with pieces changed, and bytes made up, raise nothing but errors of ours."""
+    target = TARGETS[name]
+
+    @quick(15 if name in SLOW else 80)
+    @given(st.one_of(damaged(target.seeds()), st.binary(max_size=60)))
+    def run(data: bytes) -> None:
+        target.run(data)
+
+    run()
+
+
+TEXT = st.text(st.sampled_from("01289ab ,;\"'\r\n\t\0\ufeff\u2028\ud800é-+.#\x1a\x85"), max_size=40)
+
+
+@pytest.mark.parametrize("name", ["baskets_dat", "baskets_csv", "baskets_long", "taxonomy", "catalogue", "plan"])
+def test_odd_text_is_refused_or_round_trips(name: str) -> None:
+    """Text of quotes, separators, ends of lines of all kinds, NULs, marks of byte order and halves of characters."""
+
+    @quick(120)
+    @given(TEXT)
+    def run(text: str) -> None:
+        TARGETS[name].run(text.encode("utf-8", errors="surrogatepass"))
+
+    run()
+
+
+# ---- plans and tables whose fields are hostile
+
+
+HOSTILE: list[Any] = [
+    None, True, -1, 0, 1, 2, 15, 16, 2**31, 2**63, 2**64, 10**9, 10**4000, -(10**30), 0.5, 1e308, float("nan"),
+    float("inf"), "", "0", "1/0", "1e999999999", "9" * 5000, "-1", "½", "\ud800", "\0", "a" * 100_000, [], [[]], {},
+    [1, "a"], {"count": 10**9}, {"names": ["a", "a"]}, {"names": [None]}, {"kind": "none"}, {"kind": []},
+    [["a"]] * 3, {"a": "a"}, {"a": {"b": "c"}}, "hidden", "in clear", "fixed-size",
+]  # fmt: skip
+
+
+def places(content: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the container and the key of everything in JSON content."""
+    keys = content if isinstance(content, dict) else range(len(content)) if isinstance(content, list) else ()
+    for key in list(keys):
+        yield content, key
+        yield from places(content[key])
+
+
+@st.composite
+def hostile(draw: st.DrawFn, texts: list[str]) -> str:
+    """Return JSON text with a few fields replaced, dropped, added or doubled."""
+    content = json.loads(draw(st.sampled_from(texts)))
+    for _ in range(draw(st.integers(1, 2))):
+        container, key = draw(st.sampled_from(list(places(content)) or [({"a": 0}, "a")]))
+        change = draw(st.sampled_from(["replace", "replace", "replace", "drop", "add"]))
+        if change == "replace":
+            container[key] = draw(st.sampled_from(HOSTILE))
+        elif change == "drop":
+            del container[key]
+        elif isinstance(container, dict):
+            container[draw(st.sampled_from(["view", "x", "report_size", "ones_row", "\ud800"]))] = 1
+        else:
+            container.append(draw(st.sampled_from(HOSTILE)))
+    return json.dumps(content).replace('"\ud800"', '"\\ud800"')
+
+
+@quick(400)
+@given(hostile([plan.canonical_json for plan in plans()]))
+def test_hostile_plans_are_refused_or_round_trip(text: str) -> None:
+    """Plans with fields of wrong types, sizes and relations, huge numbers and no numbers among them."""
+    run_plan(text.encode())
+
+
+@pytest.mark.parametrize("name", ["table_json", "table_csv", "table_parquet"])
+def test_hostile_facts_of_tables_are_refused_or_round_trip(name: str) -> None:
+    """Mined tables with hostile facts and cells raise nothing but errors of ours."""
+    seeds = TARGETS[name].seeds()
+
+    def facts_of(seed: bytes) -> str:
+        if name == "table_json":
+            return seed.decode()
+        if name == "table_csv":
+            return seed.decode().split("\n")[0].removeprefix("# assocpriv-itemsets ")
+        return str(pq.read_schema(io.BytesIO(seed)).metadata[b"assocpriv-itemsets"].decode())
+
+    def with_facts(seed: bytes, facts: str) -> bytes:
+        if name == "table_json":
+            return facts.encode()
+        if name == "table_csv":
+            return f"# assocpriv-itemsets {facts}\n".encode() + seed.split(b"\n", 1)[1]
+        table = pq.read_table(io.BytesIO(seed)).replace_schema_metadata({b"assocpriv-itemsets": facts})
+        return parquet_of(table)
+
+    @quick(40)
+    @given(st.sampled_from(seeds).flatmap(lambda seed: st.tuples(st.just(seed), hostile([facts_of(seed)]))))
+    def run(chosen: tuple[bytes, str]) -> None:
+        TARGETS[name].run(with_facts(*chosen))
+
+    run()
+
+
+def parquet_of(table: pa.Table, **options: Any) -> bytes:
+    """Return an Arrow table as the bytes of a Parquet file."""
+    stream = io.BytesIO()
+    pq.write_table(table, stream, **options)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"format": "assocpriv-plan", ' * 2000, "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ('{"a": 1, "a": 1}', "given twice"),
+        ("1" * 5000, "not valid JSON"),
+        ("null", "not a plan"),
+        ("", "not valid JSON"),
+        ('"\\ud800"', "not a plan"),
+    ],
+    ids=["deep", "deeper", "twice", "long number", "null", "empty", "half"],
+)
+def test_json_that_is_no_plan_is_refused(text: str, words: str) -> None:
+    """Deep nesting, doubled fields, endless numbers and other values than objects."""
+    with pytest.raises(PlanError, match=words):
+        Plan.parse(text)
+
+
+@pytest.mark.parametrize("depth", range(900, 1001, 20))
+def test_nesting_as_deep_as_the_reader_goes_is_refused(depth: int) -> None:
+    """A promise that is nested as deeply as JSON can be read is refused, and its text is not written out."""
+    content = plans()[0].to_json()
+    text = json.dumps(content | {"promise": {"prior": "DEEP", "posterior": "1/2"}})
+    for hole in ('"DEEP"', '"hidden"', '"none"'):
+        with pytest.raises(PlanError):
+            Plan.parse(text.replace(hole, "[" * depth + "]" * depth))
+
+
+# ---- Parquet of any types
+
+
+ARRAYS = [
+    pa.array([1, 2, 3]),
+    pa.array([-1, 2, 2**62]),
+    pa.array([2**63, 2**64 - 1, 0], pa.uint64()),
+    pa.array(["a", "b", None]),
+    pa.array(["", " ", "\0"]),
+    pa.array([b"\xff", b"a", b""]),
+    pa.array([[1], [2, 2], None]),
+    pa.array([["a"], [], [None]]),
+    pa.array([[["a"]], [[]], None]),
+    pa.array([{"a": 1}, None, {"a": 2}]),
+    pa.array([[{"a": 1}], [], []]),
+    pa.array([1.5, float("nan"), None]),
+    pa.array([True, False, None]),
+    pa.nulls(3),
+    pa.array(["x", "y", "x"]).dictionary_encode(),
+    pa.array([[2**63], [], [5]], pa.list_(pa.uint64())),
+    pa.array([[-1], [0], [7]], pa.large_list(pa.int8())),
+    pa.array([[1, 2], [3, 4], [5, 5]], pa.list_(pa.int32(), 2)),
+    pa.array([[b"\xff"], [b"a"], []], pa.list_(pa.binary())),
+    pa.array([b"abc", b"\0\0\0", b"def"], pa.binary(3)),
+    pa.array([0, 1, 2], pa.timestamp("us")),
+    pa.array([1, 2, 3], pa.decimal128(38, 0)),
+    pa.array([[("a", 1)], [], None], pa.map_(pa.string(), pa.int64())),
+]
+NAMES = ["items", "item", "transaction", "Transaction ", "report", "itemsets", "count", "", "\0", "a.b"]
+
+
+@pytest.mark.parametrize("name", ["baskets_parquet", "report_file", "table_parquet"])
+def test_parquet_of_any_types_is_refused_or_round_trips(name: str) -> None:
+    """Columns of wrong types, ids of 2^63 and more or below 0, nested lists, nulls, doubled and odd names."""
+
+    @quick(60)
+    @given(st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(ARRAYS)), min_size=1, max_size=3))
+    def run(columns: list[tuple[str, pa.Array]]) -> None:
+        table = pa.Table.from_arrays([array for _, array in columns], names=[label for label, _ in columns])
+        metadata = {PLAN_KEY: plans()[0].canonical_json, b"assocpriv-itemsets": b"{}"}
+        TARGETS[name].run(parquet_of(table.replace_schema_metadata(metadata)))
+
+    run()
+
+
+RUN_TARGET = "import sys; from fuzz.targets import TARGETS; print(TARGETS[sys.argv[1]].run(sys.stdin.buffer.read()))"
+
+
+@pytest.mark.parametrize("name", ["baskets_parquet", "table_parquet"])
+def test_a_footer_that_ends_the_process_in_arrow_is_refused(name: str) -> None:
+    """Counts that do not fit their column raise in C++ where Arrow lists a chunk, and nothing catches that."""
+    data = TARGETS[name].seeds()[0]
+    length = int.from_bytes(data[-8:-4], "little")
+    # numbers of values by definition level, a list of 4; a fifth makes it wrong
+    footer = data[-8 - length : -8].replace(b"\x19\x46", b"\x19\x56\x00")
+    broken = data[: -8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+    assert len(broken) > len(data)
+    assert column_chunks(io.BytesIO(broken)) == column_chunks(io.BytesIO(data))
+    command = [sys.executable, "-c", RUN_TARGET, name]
+    ended = subprocess.run(command, input=broken, capture_output=True, env=environment(), check=False)
+    assert (ended.returncode, ended.stdout.strip()) == (0, b"False"), ended.stderr[-2000:]
+
+
+def environment() -> dict[str, str]:
+    """Return our environment with the tests and the package on Python's path."""
+    here = Path(__file__).resolve().parents[1]
+    return os.environ | {"PYTHONPATH": f"{here}{os.pathsep}{here.parent}"}
+
+
+@pytest.mark.parametrize("rows", [1, 7])
+def test_footers_say_what_arrow_says(rows: int) -> None:
+    """Our reading of a sound footer agrees with Arrow's, chunk by chunk."""
+    columns = {"a": list(range(20)), "b": [["x", "y"]] * 20, "c": [{"d": None}] * 20, "e": [True, None] * 10}
+    data = io.BytesIO(parquet_bytes(columns, row_group_size=rows))
+    found = [(chunk.group, chunk.path, chunk.values, chunk.plain_bytes) for chunk in column_chunks(data)]
+    metadata = pq.read_metadata(data)
+    expected = []
+    for group in range(metadata.num_row_groups):
+        for place in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(place)
+            expected.append((group, chunk.path_in_schema, chunk.num_values, chunk.total_uncompressed_size))
+    assert found == expected
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize("names", [["a", "b", "c"], [1, 2, 3]], ids=["text", "numbers"])
+def test_lists_in_any_row_groups_are_read(tmp_path: Path, rows: int, names: list[Any]) -> None:
+    """Every writer begins a new row group after so many rows, and a batch may reach over its end."""
+    lists = [names[: place % 4] for place in range(20)]
+    path = tmp_path / "lists.parquet"
+    path.write_bytes(parquet_bytes({"items": lists}, row_group_size=rows))
+    catalogue = Catalogue(sorted(map(str, names)))
+    whole = read_baskets(path, catalogue=catalogue, empty="keep")
+    streamed = list(stream_baskets(path, catalogue, empty="keep"))
+    for baskets in (whole, *(streamed if len(streamed) == 1 else [])):
+        assert baskets.sizes.tolist() == [len(each) for each in lists]
+    assert [item for part in streamed for item in part.items.tolist()] == whole.items.tolist()
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_any_byte_may_be_wrong(seed: int) -> None:
+    """Each byte of a Parquet file, changed alone: the baskets are read, or refused in words of ours."""
+    data, path = TARGETS["baskets_parquet"].seeds()[seed], folder() / "one-byte.parquet"
+    for place in range(len(data)):
+        for value in (0, data[place] + 1 & 255):
+            path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            accepted(lambda: read_baskets(path, repeats="merge", empty="keep"))
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    """A damaged file may hold fewer items than transactions."""
+    with pytest.raises(BasketError, match="do not fit each other"):
+        long_cells(pa.array([1, 2, 1]), pa.array(["a"]))
+
+
+@pytest.mark.parametrize("code", [1, 2, 2**31 - 1, -1])
+@pytest.mark.parametrize("chunked", [False, True], ids=["whole", "chunks"])
+def test_codes_outside_a_dictionary_are_refused(code: int, chunked: bool) -> None:
+    """A damaged column may have codes that its dictionary does not; nothing beyond the dictionary is read."""
+    codes = pa.array([0, code, None], pa.int32())
+    bad = pa.DictionaryArray.from_arrays(codes, pa.array([NAME]), safe=False)
+    good = pa.array(["x", "y", "z"]).dictionary_encode()
+    column = pa.chunked_array([good, bad]) if chunked else bad
+    ids = pa.array(range(len(column)))
+    for columns in ((ids, column), (column, ids)):
+        with pytest.raises(BasketError, match="codes outside its dictionary") as caught:
+            long_cells(*columns)
+        assert not marks_in(shown_by(caught.value))
+    if not chunked:
+        with pytest.raises(BasketError, match="codes outside its dictionary"):
+            list_cells(pa.ListArray.from_arrays([0, 3], bad))
+
+
+@pytest.mark.parametrize("kind", range(16))
+def test_a_footer_whose_lists_never_end_is_refused(kind: int) -> None:
+    """A list of 2^60 values of any kind ends with the bytes, and so does a text of 2^60 bytes."""
+    endless = b"\xff\xff\xff\xff\xff\xff\xff\xff\x0f"
+    for footer in (b"\x49" + bytes([0xF0 | kind]) + endless, b"\x49\xf8" + endless * 2, b"\x49" * 5000):
+        data = io.BytesIO(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(ValueError, match="footer is damaged"):
+            column_chunks(data)
+
+
+# ---- files that claim more than they are
+
+
+def varint(number: int) -> bytes:
+    """Return a number as Thrift's compact protocol writes it."""
+    rest, out = number << 1, b""
+    while True:
+        out += bytes([rest & 127 | (128 if rest > 127 else 0)])
+        rest >>= 7
+        if not rest:
+            return out
+
+
+def lying(data: bytes, true: int, told: int) -> bytes:
+    """Return a Parquet file whose footer says ``told`` wherever it said ``true``, a number that is rare."""
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = data[-8 - length : -8].replace(b"\x16" + varint(true), b"\x16" + varint(told))
+    assert footer != data[-8 - length : -8]
+    return data[: -8 - length] + footer + len(footer).to_bytes(4, "little") + b"PAR1"
+
+
+ROWS = 12_345
+
+
+@pytest.mark.parametrize("told", [1, ROWS - 1, ROWS + 1, 10**10, 2**62])
+def test_report_files_that_lie_about_their_rows_are_refused(tmp_path: Path, told: int) -> None:
+    """A footer with another number of rows than there are is refused, or gives no report that is not there."""
+    plan = plans()[1]
+    (tmp_path / "lie.parquet").write_bytes(lying(report_file(plan, ROWS), ROWS, told))
+    found = accepted(lambda: [*read_reports(tmp_path / "lie.parquet").batches(1000)])
+    assert found is None or sum(map(len, found)) == told < ROWS
+
+
+@pytest.mark.parametrize("told", [1, ROWS + 1, 10**10, 2**62])
+def test_basket_files_that_lie_about_their_rows_hold_no_more(tmp_path: Path, told: int) -> None:
+    """A footer with another number of rows is refused, or gives no basket that is not there."""
+    path = tmp_path / "lie.parquet"
+    path.write_bytes(lying(parquet_bytes({"items": [["1"]] * ROWS}), ROWS, told))
+    found = accepted(lambda: read_baskets(path))
+    assert found is None or len(found) <= ROWS
+
+
+def report_file(plan: Plan, rows: int, **options: Any) -> bytes:
+    """Return a Parquet file of so many reports, all zeros."""
+    kind = pa.binary(plan.report_bytes)
+    array = pa.FixedSizeBinaryArray.from_buffers(kind, rows, [None, pa.py_buffer(bytes(rows * plan.report_bytes))])
+    schema = pa.schema([pa.field("report", kind, nullable=False)], metadata={PLAN_KEY: plan.canonical_json})
+    return parquet_of(pa.Table.from_arrays([array], schema=schema), **options)
+
+
+BOMB_ROWS = 8_000_000
+_MOST_MIB = 100  # beyond what is loaded before the first bomb; read whole, tables take 180, baskets 400 and more
+
+
+def bombs(where: Path) -> dict[str, tuple[str, str]]:
+    """Write files of kilobytes that hold, or claim, gigabytes; return the reader and the words that each must show."""
+    zeros = pa.array(np.zeros(BOMB_ROWS, dtype=np.int64))
+    ends = pa.array(np.arange(BOMB_ROWS + 1, dtype=np.int32))
+    whole = pa.array([0, BOMB_ROWS], pa.int32())
+    once = {"row_group_size": BOMB_ROWS, "use_dictionary": True}
+    text = pa.array(["x" * (1 << 26)])
+    plan = small_plan("bch", 6, 2, 2)
+    one_list = parquet_bytes({"items": pa.ListArray.from_arrays(whole, zeros)}, **once)
+    ids = np.arange(20_000)
+    long_names = pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), pa.array(["x" * 60_000]))
+    zipped = {"compression": "zstd", "store_schema": False}
+    delta = zipped | {"use_dictionary": False, "column_encoding": "DELTA_BYTE_ARRAY"}
+    cell = parquet_of(pa.table({"itemsets": text}), compression="zstd", use_dictionary=False)
+    content = {
+        "reports.parquet": ("reports", report_file(plan, BOMB_ROWS, **once), "few bytes"),
+        "zipped.parquet": ("reports", report_file(plan, BOMB_ROWS, compression="zstd"), "few bytes"),
+        "one-list.parquet": ("baskets", parquet_bytes({"items": pa.ListArray.from_arrays(whole, zeros)}), "few bytes"),
+        "lists.parquet": (
+            "baskets",
+            parquet_bytes({"items": pa.ListArray.from_arrays(ends, zeros)}, **once),
+            "few bytes",
+        ),
+        "long.parquet": ("baskets", parquet_bytes({"transaction": zeros, "item": zeros}, **once), "read as a whole"),
+        "cell.parquet": (
+            "baskets",
+            parquet_of(pa.table({"items": pa.ListArray.from_arrays([0, 1], text)}), compression="zstd"),
+            "few bytes",
+        ),
+        "table.parquet": ("table", parquet_bytes({"count": zeros, "itemsets": zeros}, **once), "few bytes"),
+        "wide.parquet": ("table", parquet_of(pa.table({"itemsets": text}), compression="zstd"), "few bytes"),
+        "lying-list.parquet": ("baskets", lying(one_list, BOMB_ROWS, 3), "few bytes"),
+        "lying-cell.parquet": ("table", lying(cell, column_chunks(io.BytesIO(cell))[0].plain_bytes, 3), "few bytes"),
+        "name.parquet": ("baskets", parquet_bytes({"transaction": ids, "item": long_names}, **zipped), "read 20000"),
+        "names.parquet": ("table", parquet_bytes({"itemsets": long_names}, **zipped), "not mined"),
+        "delta.parquet": ("table", parquet_bytes({"itemsets": ["x" * 60_000] * 20_000}, **delta), "not mined"),
+        "line.dat.gz": ("baskets", gzip.compress(b"1 " * (1 << 25), 1), "MiB to read"),
+        "long.csv.gz": ("long", gzip.compress(b"transaction,item\n" + b"1,1\n" * (1 << 22), 1), "read as a whole"),
+    }
+    for name, (_, data, _) in content.items():
+        assert len(data) < 1 << 21, name
+        (where / name).write_bytes(data)
+    return {name: (reader, words) for name, (reader, _, words) in content.items()}
+
+
+READ_BOMBS = """
+import sys
+import tracemalloc
+from pathlib import Path
+import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
+from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.core.errors import AssocprivError
+from assocpriv.files.reports import read_reports
+from assocpriv.server.itemsets.mining import read_itemsets
+
+def stream(path, chosen=None):
+    options = {"unknown": "drop", "repeats": "merge", "memory_bytes": 64 << 20, "format": chosen}
+    return sum(map(len, stream_baskets(path, Catalogue.numbered(5), **options)))
+
+READERS = {
+    "reports": lambda path: sum(map(len, read_reports(path).batches(1 << 20))),
+    "baskets": stream,
+    "long": lambda path: stream(path, "long"),
+    "table": read_itemsets,
+}
+def most():
+    # of this program alone; what getrusage tells begins with the parent's
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) >> 10
+Path("warm.dat").write_text("1 2\\n")
+stream(Path("warm.dat"))
+before = most()
+for line in sys.argv[1:]:
+    reader, name = line.split(" ")
+    try:
+        said = "read %s" % READERS[reader](Path(name))
+    except AssocprivError as error:
+        said = str(error)
+    print(name, most() - before, said)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="measures memory as Linux counts it")
+def test_files_of_kilobytes_do_not_take_gigabytes(tmp_path: Path) -> None:
+    """Reports, baskets and tables that claim more than their bytes can hold are refused before they are read."""
+    made = bombs(tmp_path)
+    arguments = [f"{reader} {name}" for name, (reader, _) in made.items()]
+    done = subprocess.run(
+        [sys.executable, "-c", READ_BOMBS, *arguments], cwd=tmp_path, env=environment(), capture_output=True, text=True,
+        check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    for line, (name, (_, words)) in zip(done.stdout.splitlines(), made.items(), strict=True):
+        shown, mib, said = line.split(" ", 2)
+        assert shown == name
+        assert words in said, line
+        assert int(mib) < _MOST_MIB, line
+
+
+def test_parquet_compressed_again_is_judged_by_its_size_on_disk(tmp_path: Path) -> None:
+    """Zeros between pages and footer make a file long, but not once they are compressed."""
+    ends = pa.array([0, 2_000_000], pa.int32())
+    data = parquet_bytes({"items": pa.ListArray.from_arrays(ends, pa.array(np.zeros(2_000_000, dtype=np.int64)))})
+    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    (tmp_path / "padded.gz").write_bytes(gzip.compress(data[:footer] + bytes(1 << 20) + data[footer:]))
+    with pytest.raises(BasketError, match="few bytes"):
+        list(stream_baskets(tmp_path / "padded.gz", None, format="parquet", memory_bytes=64 << 20, repeats="merge"))
+
+
+def test_long_parquet_that_hides_its_rows_is_read_as_a_whole(tmp_path: Path) -> None:
+    """Where the file says fewer rows than its row groups have, these are what it takes."""
+    rows = 500_000
+    data = parquet_bytes({"transaction": np.arange(rows), "item": np.zeros(rows)}, compression="none")
+    footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
+    fewer = footer.replace(b"\x16" + varint(rows), b"\x16" + varint(3), 1)
+    (tmp_path / "l.parquet").write_bytes(data[: -8 - len(footer)] + fewer + len(fewer).to_bytes(4, "little") + b"PAR1")
+    assert pq.read_metadata(tmp_path / "l.parquet").num_rows == 3
+    with pytest.raises(BasketError, match="read as a whole, which takes about 91 MiB"):
+        list(stream_baskets(tmp_path / "l.parquet", None, memory_bytes=64 << 20))
+
+
+@pytest.mark.parametrize("count", [2**20 + 1, 10**9, 2**63, 10**4000])
+def test_a_plan_of_a_billion_items_costs_nothing(count: int) -> None:
+    """The number of items is judged before anything of that size is made."""
+    text = plans()[0].canonical_json.replace('"count":5', f'"count":{count}')
+    with pytest.raises(PlanError):
+        Plan.parse(text)
+
+
+def test_a_large_taxonomy_is_read_in_time(tmp_path: Path) -> None:
+    """A hundred thousand names in chains of 64 take a second, circles and longer chains are refused."""
+    lines = [",".join(f"n{chain}-{step}" for step in range(65)) for chain in range(1500)]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert len(View(parents=read_taxonomy(tmp_path / "t.csv").parents).parents) == 64 * 1500
+    (tmp_path / "t.csv").write_text(",".join(f"n{step}" for step in range(100_000)))
+    with pytest.raises(PlanError, match="more than 65 names"):
+        read_taxonomy(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("number", [2**31, 2**32 + 1, 2**63 - 1, 2**63, 2**64, 10**30])
+def test_huge_ids_are_refused_or_unknown(tmp_path: Path, number: int) -> None:
+    """Ids beyond a catalogue, up to 2^63 and beyond, are no item in any format, and never wrap around to one."""
+    path = tmp_path / "ids"
+    contents = {"dat": f"{number} 1\n", "basket": f"{number},1\n", "long": f"transaction,item\n1,{number}\n1,1\n"}
+    catalogue, options = Catalogue.numbered(5), {"unknown": "drop", "repeats": "merge"}
+    for kind, text in contents.items():
+        path.write_text(text)
+        found = accepted(lambda kind=kind: read_baskets(path, format=kind, catalogue=catalogue, **options))
+        assert found is None or found.items.tolist() == [1]
+    for kind in (pa.int64(), pa.uint64()):
+        if number < 2**63 or (kind == pa.uint64() and number < 2**64):
+            path.write_bytes(parquet_bytes({"items": pa.array([[number, 1]], pa.list_(kind))}))
+            assert read_baskets(path, format="parquet", catalogue=catalogue, unknown="drop").items.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("reader", "name"), [(read_plan, "plan"), (read_catalogue, "catalogue"), (read_taxonomy, "taxonomy")]
+)
+def test_files_without_end_are_refused(reader: Any, name: str) -> None:
+    """A device that never ends, and says that it has no bytes, is not read to its end."""
+    if not Path("/dev/zero").exists():
+        pytest.skip("no such device")
+    with pytest.raises(PlanError, match="larger than 64 MiB"):
+        reader("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("kind", "insert_bits", "blocks", "view"),
+    [("bch", 15, 170, {}), ("bch", 1, 195, {}), ("reed-solomon", 16, 195, {}), ("none", 16, 0, {"left_out": ["bags"]})],
+)
+def test_a_plan_of_few_bytes_costs_a_device_little(
+    kind: str, insert_bits: int, blocks: int, view: dict[str, Any]
+) -> None:
+    """The largest fields and catalogues that a short plan may ask for take a device a few megabytes for a report."""
+    w = {"bch": ((1 << 20) * insert_bits).bit_length(), "reed-solomon": 20}.get(kind, 0)
+    code = {"field_bits": w, "field_polynomial": primitive_polynomial(w), "blocks": blocks} if w else {}
+    content = json.loads(small_plan("none", 5, 1, 1).canonical_json) | {
+        "catalogue": {"count": (1 << 20) - 1},
+        "generator": {"kind": kind} | code | ({"ones_row": False} if kind == "bch" else {}),
+        "promise": {"prior": f"1/{10**24}", "posterior": f"{10**24 - 1}/{10**24}"},
+    }
+    operator = {"size": 1, "insert_num": 1, "insert_bits": insert_bits, "weight_bits": 3, "keep_weights": ["1", "7"]}
+    content |= {"operators": [operator]}
+    if view:
+        content |= {"version": 2, "view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
+    text = json.dumps(content)
+    assert len(text) < 1024
+    tracemalloc.start()
+    try:
+        assert ap.randomize(["1"], Plan.parse(text))
+        assert tracemalloc.get_traced_memory()[1] < 24 << 20
+    finally:
+        tracemalloc.stop()
+
+
+# ---- no item in any refusal
+
+
+@contextmanager
+def no_marks() -> Iterator[None]:
+    """Let errors of ours pass that show no mark, in their text or hidden in them; nothing else passes."""
+    try:
+        yield
+    except AssocprivError as error:
+        shown = shown_by(error)
+    else:
+        return
+    assert not marks_in(shown)
+
+
+PIECES = st.sampled_from([NAME, NAME, ",", "\n", "\r", '"', " ", "1", "milk", "\0", "\x07", "\ud800", "\t", "9" * 12])
+
+
+@quick(150)
+@given(st.lists(PIECES, max_size=12), st.sampled_from(["dat", "basket", "long"]), st.binary(max_size=2))
+def test_malformed_text_shows_no_mark(pieces: list[str], kind: str, tail: bytes) -> None:
+    """Marked items among separators, quotes and broken characters are in no refusal, whole or as a stream."""
+    path = folder() / "marked"
+    start = b"transaction,item\n" if kind == "long" and len(pieces) % 2 else b""
+    path.write_bytes(start + "".join(pieces).encode("utf-8", errors="surrogatepass") + tail)
+    for catalogue in (None, Catalogue(["milk", "1"])):
+        with no_marks():
+            read_baskets(path, format=kind, catalogue=catalogue)
+        with no_marks():
+            list(stream_baskets(path, catalogue, format=kind, memory_bytes=1 << 24))
+
+
+MARKED = [
+    parquet_bytes({"items": [[NAME, "milk"], [NAME]]}),
+    parquet_bytes({"transaction": [NAME, NAME], "item": [NAME, "milk"]}),
+    parquet_bytes({NAME: pa.array([NAME, "b"]).dictionary_encode(), "item": [[NAME], None]}),
+]
+
+
+@quick(120)
+@given(damaged(MARKED))
+def test_malformed_parquet_shows_no_mark(data: bytes) -> None:
+    """Damaged Parquet files of marked items are refused without a mark, or read."""
+    path = folder() / "marked.parquet"
+    path.write_bytes(data)
+    with no_marks():
+        read_baskets(path, catalogue=Catalogue(["milk"]))
+
+
+@quick(60)
+@given(damaged([gzip.compress(f"milk,{NAME}\n".encode() * 9, 0), zlib.compress(NAME.encode())]))
+def test_malformed_archives_show_no_mark(data: bytes) -> None:
+    """Damaged archives of marked items, stored without compression, are refused without a mark."""
+    path = folder() / "marked.csv.gz"
+    path.write_bytes(data)
+    with no_marks():
+        read_baskets(path, catalogue=Catalogue(["milk"]))
+
+
+DEVICE = small_plan("none", 5, 2, 2)
+
+
+@quick(60)
+@given(st.lists(PIECES, max_size=10), st.binary(max_size=2))
+def test_a_malformed_basket_of_a_device_shows_no_mark(pieces: list[str], tail: bytes) -> None:
+    """Whatever stands on standard input of the command report, nothing printed, raised or left behind shows an item."""
+    where = folder() / "device"
+    where.mkdir(exist_ok=True)
+    write_plan(DEVICE, where / "plan.json", force=True)
+    files = ["--plan", where / "plan.json", "--ledger", where / "ledger", "-o", where / "report"]
+    basket = "".join(pieces).encode("utf-8", errors="surrogatepass") + tail
+    for given_as in ([], ["--basket", "".join(pieces).replace("\0", "")]):
+        arguments = ["report", *map(str, files), "--force", "--occasion", "now", *given_as]
+        result = CliRunner().invoke(main, arguments, input=basket)
+        assert result.exit_code in (0, 1, 2)
+        assert result.exception is None or isinstance(result.exception, SystemExit | AssocprivError)
+        assert not marks_in(result.output)
+        assert result.exception is None or not marks_in(shown_by(result.exception))
+        assert marked_files(where, set()) == []
+        (where / "ledger").unlink(missing_ok=True)
+
+
+HEX = st.text(st.sampled_from("0123456789abcdefAg \r-"), max_size=6)
+
+
+@pytest.mark.skipif(not Path("/bin/cat").exists(), reason="needs a program that writes a file")
+@quick(25)
+@given(st.lists(st.one_of(HEX, st.sampled_from([NAME, "plan x", "", "00", "1f"])), max_size=6), st.binary(max_size=2))
+def test_what_a_program_under_audit_writes_is_refused_or_read(lines: list[str], tail: bytes) -> None:
+    """Output of another program is reports of three transactions, or refused, and is never quoted."""
+    (folder() / "output").write_bytes("\n".join(lines).encode() + tail)
+    command = ["/bin/sh", "-c", f"exec /bin/cat {folder() / 'output'}"]
+    baskets = Baskets.from_sets([[0], [1], []], catalogue=Catalogue.numbered(5))
+    found = None
+    with no_marks():
+        found = list(Program(command, "plan.json", DEVICE, patience_seconds=20).reports([baskets]))
+    if found is not None:
+        assert [answers.octets.shape[0] for answers in found] == [3]
+        assert (found[0].lengths <= found[0].octets.shape[1]).all()

@@ -1,0 +1,329 @@
+"""Tests of the architecture: who imports whom, what an import loads, and the public names."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import assocpriv
+
+PACKAGE = Path(assocpriv.__file__).parent
+
+# A module may import only modules standing above it, and none of a floor that its own floor must not see. __init__ and
+# __main__ of the root are the front door: they may import anything, and only the command line may import the root (its
+# version).
+ORDER = [
+    "core.numba_settings",
+    "core.compiling",
+    "core.entropy",
+    "core.errors",
+    "core.kernels",
+    "core.machine",
+    "core.parallel",
+    "core.privacy",
+    "core.ranking",
+    "plans.fields",
+    "plans.baskets.catalogue",
+    "plans.baskets.generator",
+    "plans.baskets.codes",
+    "plans.baskets.operator",
+    "plans.baskets.view",
+    "plans.baskets.plan",
+    "plans.baskets.information",
+    "plans.baskets.transition",
+    "plans.baskets.wire",
+    "files.atomic",
+    "files.parquet",
+    "files.plans",
+    "files.reports",
+    "files.tables",
+    "files.taxonomy",
+    "records.cells",
+    "records.basket_frames",
+    "records.basket_text",
+    "records.baskets",
+    "records.basket_files",
+    "records.basket_sizes",
+    "client.baskets.fixed_size",
+    "client.baskets.seeds",
+    "client.baskets.randomizer",
+    "client.baskets.bulk",
+    "client.baskets.transactions",
+    "client.ledger_file",
+    "client.ledger",
+    "server.counting.bitmaps",
+    "server.counting.backend",
+    "server.estimates.tails",
+    "server.estimates.false_discovery",
+    "server.estimates.supports",
+    "server.estimates.intervals",
+    "server.estimates.limits",
+    "server.consistency.inequalities",
+    "server.consistency.quadratic",
+    "server.consistency.realizable",
+    "server.consistency.nearest",
+    "server.itemsets.apriori",
+    "server.itemsets.sample_splitting",
+    "server.itemsets.thresholds",
+    "server.itemsets.mining",
+    "server.itemsets.rules",
+    "server.itemsets.ask",
+    "server.rounds.sampling_model",
+    "server.rounds.combine",
+    "server.rounds.knowledge",
+    "server.crafted.repeats",
+    "server.crafted.checks",
+    "server.crafted.influence",
+    "planning.designs",
+    "planning.fixed_size_designs",
+    "planning.focus",
+    "planning.named_randomizers",
+    "planning.planner",
+    "planning.rounds",
+    "planning.shortlist",
+    "planning.refine",
+    "planning.sampling_loss",
+    "planning.shuffling",
+    "planning.transaction_size",
+    "lab.attacks",
+    "lab.enumeration",
+    "lab.seeded_entropy",
+    "lab.rounds",
+    "lab.simulate",
+    "lab.rounds_trial",
+    "lab.synthetic",
+    "audit.findings",
+    "audit.recompute.numbers",
+    "audit.recompute.plan_text",
+    "audit.recompute.integers",
+    "audit.enumerate.draws",
+    "audit.enumerate.parts",
+    "audit.enumerate.bulk_equal",
+    "audit.enumerate.exact",
+    "audit.black_box.clients",
+    "audit.black_box.neighbours",
+    "audit.black_box.shown",
+    "audit.black_box.tallies",
+    "audit.black_box.conformance",
+    "audit.black_box.laws",
+    "audit.black_box.every_item",
+    "audit.black_box.lower_bounds",
+    "audit.black_box.other_sizes",
+    "audit.black_box.empirical",
+    "audit.black_box.pipe",
+    "baskets",
+    "apps.options",
+    "apps.progress",
+    "apps.console",
+    "apps.render.crafted",
+    "apps.render.limits",
+    "apps.render.results",
+    "apps.render.audit",
+    "apps.render.inspection",
+    "apps.render.privacy",
+    "apps.render.rounds",
+    "apps.commands.warm_up",
+    "apps.commands.audit",
+    "apps.simulation",
+    "apps.commands.demo",
+    "apps.commands.rounds",
+    "apps.commands.lab",
+    "apps.commands.privacy",
+    "apps.commands.report",
+    "apps.commands.server",
+    "apps.cli",
+]
+FLOORS = ["core", "plans", "files", "records", "client", "server", "planning", "lab", "audit"]
+DOORS = ["baskets"]  # one public module a system
+APPS = "apps"
+UNSEEN = {  # what stands above a floor and is still not its business
+    "client": {"server"},
+    "server": {"client", "records"},
+    "planning": {"client", "records"},
+}
+FRONT_DOOR = {"__init__", "__main__"}
+PLAN = "plans.baskets.plan"
+HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
+ONLY_HOME = {
+    "numba": {"core.compiling", "core.kernels", "core.numba_settings"},
+    "galois": {"plans.baskets.codes"},
+    "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
+    "pyspark": set(),
+}
+
+
+def module_name(path: Path) -> str:
+    """Return a file's module name below the package, ``core`` for core/__init__.py."""
+    parts = list(path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+
+
+SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+FOLDERS = sorted(
+    module_name(path) for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE
+)  # each with a bare __init__
+
+
+def floor_of(module: str) -> str:
+    """Return the floor that a module stands on: its top folder, or ``doors``."""
+    return "doors" if module in DOORS else module.partition(".")[0]
+
+
+def imports_of(module: str, source: str) -> set[str]:
+    """Return the full names of all modules that a source imports, also inside functions and for types alone.
+
+    ``from a.b import c`` counts as a.b.c where that is a module of this package, otherwise as a.b.
+    """
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            parents = ["assocpriv", *module.split(".")][: -node.level] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                found.add(full if full.removeprefix("assocpriv.") in {*ORDER, *FOLDERS} else base)
+    return found
+
+
+def inner_imports(module: str, source: str) -> set[str]:
+    """Return the imported modules of this package, named without the package; the root as an empty name."""
+    names = {name for name in imports_of(module, source) if name.split(".")[0] == "assocpriv"}
+    return {name.removeprefix("assocpriv").removeprefix(".") for name in names}
+
+
+def forbidden_imports(module: str, source: str) -> set[str]:
+    """Return what a module imports although it does not stand above it."""
+    unseen = UNSEEN.get(floor_of(module), set())
+    allowed = {name for name in ORDER[: ORDER.index(module)] if floor_of(name) not in unseen}
+    if floor_of(module) == APPS:
+        allowed.add("")
+    return inner_imports(module, source) - allowed
+
+
+def loaded_after(code: str, names: set[str]) -> set[str]:
+    """Return which of the named modules a fresh Python has loaded after running some code."""
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return names & set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_every_file_is_listed_once() -> None:
+    """ORDER lists every module of every folder."""
+    assert sorted(ORDER) == sorted(set(SOURCES) - set(FOLDERS) - FRONT_DOOR)
+
+
+def test_floors_stand_in_order() -> None:
+    """The modules of a folder stand together, and the floors in the architecture's order."""
+    assert list(dict.fromkeys(map(floor_of, ORDER))) == [*FLOORS, "doors", APPS]
+    folders = [name.rpartition(".")[0] for name in ORDER]
+    runs = [folder for folder, before in zip(folders, [None, *folders], strict=False) if folder != before]
+    nested = [folder for folder in runs if folder.count(".") and not folder.startswith(APPS)]
+    assert len(nested) == len(set(nested))
+
+
+@pytest.mark.parametrize("module", ORDER)
+def test_imports_point_upwards(module: str) -> None:
+    """A module imports only modules standing above it; client and server never each other."""
+    assert forbidden_imports(module, SOURCES[module]) == set()
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_folders_load_nothing(folder: str) -> None:
+    """A folder's __init__ imports nothing, so asking for one module loads no other side."""
+    assert imports_of(folder, SOURCES[folder]) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "caught"),
+    [
+        (PLAN, "from assocpriv.plans.baskets.wire import encode_report", {"plans.baskets.wire"}),
+        (PLAN, "import assocpriv.client.baskets.bulk as b", {"client.baskets.bulk"}),
+        (PLAN, "from assocpriv.plans.baskets import wire, view", {"plans.baskets.wire"}),
+        (PLAN, "from . import wire", {"plans.baskets.wire"}),
+        (PLAN, "from .wire import encode_report", {"plans.baskets.wire"}),
+        (PLAN, "from ...client.baskets.bulk import CHUNK", {"client.baskets.bulk"}),
+        (PLAN, "from assocpriv import Plan", {""}),
+        (PLAN, "import assocpriv", {""}),
+        (PLAN, "def f():\n    if 1:\n        from assocpriv.plans.baskets.wire import x", {"plans.baskets.wire"}),
+        ("server.itemsets.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("planning.planner", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("planning.planner", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
+        ("client.baskets.bulk", "from assocpriv.server.estimates import supports", {"server.estimates.supports"}),
+        ("lab.simulate", "from assocpriv.apps.render import crafted", {"apps.render.crafted"}),
+        ("lab.simulate", "from assocpriv import baskets", {"baskets"}),
+        ("plans.baskets.wire", "from assocpriv.plans.baskets.plan import Plan\nimport numpy", set()),
+        ("apps.cli", "from assocpriv import __version__", set()),
+    ],
+)
+def test_wrong_imports_are_caught(module: str, source: str, caught: set[str]) -> None:
+    """The check itself sees every way to write an import."""
+    assert forbidden_imports(module, source) == caught
+
+
+@pytest.mark.parametrize("library", sorted(ONLY_HOME))
+def test_heavy_libraries_have_one_home(library: str) -> None:
+    """Only the home of numba, galois, click and pyspark imports them."""
+    users = {name for name, text in SOURCES.items() if library in {i.split(".")[0] for i in imports_of(name, text)}}
+    assert users == ONLY_HOME[library]
+
+
+def test_galois_is_imported_inside_functions_only() -> None:
+    """Importing plans.baskets.codes does not load galois, whose fields cost seconds."""
+    body = [
+        node for node in ast.parse(SOURCES["plans.baskets.codes"]).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    top = ast.Module(body, type_ignores=[])
+    assert "galois" not in imports_of("plans.baskets.codes", ast.unparse(top))
+
+
+def test_client_is_light() -> None:
+    """All modules of the client together load no heavy library."""
+    modules = ["assocpriv.client", *(f"assocpriv.{name}" for name in ORDER if name.startswith("client."))]
+    assert loaded_after("\n".join(f"import {name}" for name in modules), HEAVY) == set()
+
+
+def test_package_is_light() -> None:
+    """Importing the package loads no library at all."""
+    assert loaded_after("import assocpriv", HEAVY | {"numpy", "narwhals", "bitarray"}) == set()
+
+
+def test_help_is_light() -> None:
+    """The command line shows its help without numpy or anything heavier than click."""
+    code = (
+        "import runpy\nsys.argv = ['assocpriv', '--help']\n"
+        "try:\n    runpy.run_module('assocpriv', run_name='__main__')\n"
+        "except SystemExit as end:\n    assert not end.code"
+    )
+    assert loaded_after(code, (HEAVY - {"click"}) | {"numpy", "narwhals", "bitarray"}) == set()
+
+
+def test_light_checks_see_what_is_loaded() -> None:
+    """The check of loaded modules finds a module that is loaded."""
+    assert loaded_after("import assocpriv\nassocpriv.Plan\nimport pyarrow", HEAVY) == {"pyarrow"}
+
+
+def test_public_names_resolve() -> None:
+    """Every public name can be had, dir() shows it, and an unknown one is an AttributeError."""
+    for name in assocpriv.__all__:
+        assert getattr(assocpriv, name) is not None
+        assert name in dir(assocpriv)
+    assert list(assocpriv.__all__) == sorted(set(assocpriv.__all__))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = assocpriv.nothing
+
+
+def test_types_and_lazy_names_agree() -> None:
+    """What the root tells type checkers is what it loads at run time."""
+    told = {
+        alias.name: node.module
+        for node in ast.walk(ast.parse(SOURCES["__init__"]))
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("assocpriv.")
+        for alias in node.names
+    }
+    assert told == assocpriv._HOME_OF
+    assert set(told) == set(assocpriv.__all__)
