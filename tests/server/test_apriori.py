@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quiet import mine
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
@@ -26,7 +27,6 @@ from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets import apriori
 from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
-from assocpriv.server.itemsets.mining import mine
 from assocpriv.server.itemsets.rules import association_rules
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
@@ -255,7 +255,7 @@ def test_undecidable_levels_at_the_end_are_not_counted():
     """Sizes from which nothing can be decided any more cost no counting, and are accounted for."""
     model, n_reports = SupportModel.of(THRESHOLD), 250
     counter = ExpectedCounter(THRESHOLD, MARKET, n_reports)
-    assert all(apriori.least_told([Group(n_reports, model)], k) > 0.25 for k in (2, 3))
+    assert all(apriori.least_decidable([Group(n_reports, model)], k) > 0.25 for k in (2, 3))
     found, levels = mine_levels([(counter, model)], 6, 0.25, 3)
     assert counter.asked == [1]
     assert {len(itemset) for itemset in as_dict(found, "counts")} == {1}

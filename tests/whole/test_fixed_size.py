@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quiet import mine
 
 from assocpriv.apps.render.results import plan_lines, plan_record
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
@@ -36,7 +37,6 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
 from assocpriv.server.estimates.supports import Group, estimate_supports
-from assocpriv.server.itemsets.mining import mine
 
 N = 5_000_000
 GAMMA = Breach("5%", "50%")  # γ = 19

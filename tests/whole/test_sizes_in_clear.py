@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from quiet import mine
 
 from assocpriv.apps.cli import main
 from assocpriv.baskets import randomize_baskets
@@ -37,7 +38,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Group, covariance, estimate_supports
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.itemsets.mining import mine, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import association_rules
 
 IN_CLEAR = "in clear"
@@ -461,7 +462,7 @@ def test_a_size_that_nobody_has_is_an_empty_group(tmp_path: Path) -> None:
     reports.write(tmp_path / "r.parquet")
     for each in (reports, read_reports(tmp_path / "r.parquet")):
         assert [len(group) for group in each.groups()] == [50, 100, 0]
-        assert mining_facts(mine(each, 0.9))["reports"] == 150
+        assert mining_facts(mine(each, 0.9)).reports == 150
 
 
 def test_damaged_reports_are_refused(collection: tuple[Plan, Baskets, Reports]) -> None:
@@ -510,7 +511,7 @@ def test_mining_finds_what_is_there(collection: tuple[Plan, Baskets, Reports], t
     """Files, memory and every format of itemsets give the same supports, errors and rules."""
     reports = collection[2]
     itemsets = mine(reports, 0.05)
-    assert [group["reports"] for group in mining_facts(itemsets)["groups"]] == [len(g) for g in reports.groups()]
+    assert [group.n_reports for group in mining_facts(itemsets).groups] == [len(g) for g in reports.groups()]
     reports.write(tmp_path / "r.parquet")
     again = mine(read_reports(tmp_path / "r.parquet"), 0.05, memory_bytes=1 << 26)
     assert again.equals(itemsets)

@@ -16,15 +16,37 @@ estimate outside lies outside of its interval.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.errors import EstimateError
 from assocpriv.server.estimates.supports import Group, SupportEstimates, normal_quantile, partial_counts
 from assocpriv.server.estimates.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
 LONGER_BY = 0.25  # standard errors
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorOptions:
+    """What errors are stated for.
+
+    Attributes:
+        confidence_level: of intervals.
+        population: whether for the population that the transactions were drawn from, else for those at hand.
+
+    Raises:
+        EstimateError: the level does not lie between 0 and 1.
+    """
+
+    confidence_level: float = 0.95
+    population: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.confidence_level > 0 and (1 + self.confidence_level) / 2 < 1):
+            raise EstimateError(f"confidence_level must lie between 0 and 1, got {self.confidence_level:.17g}")
 
 
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
