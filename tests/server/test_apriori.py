@@ -24,7 +24,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Group
+from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets import apriori
 from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
 from assocpriv.server.itemsets.rules import association_rules
@@ -323,13 +323,15 @@ def test_errors_that_no_plan_foresees_make_a_level_uncertain() -> None:
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     baskets = Baskets.from_sets(pairs, plan.catalogue)
     model = SupportModel.of(plan.operator)
-    least = 1.001 * model.lowest_discoverable_support(3, 200_000)
+    least = 1.001 * lowest_discoverable_support([Group(200_000, model)], 3)
     for seed in range(12):
         itemsets = simulate(baskets, plan, least, seed=seed).itemsets
         level = itemsets.attrs["assocpriv"]["levels"][2]
         false = itemsets[(itemsets["length"] == 3) & itemsets["frequent"]]
         if len(false):
             assert level["status"] == "uncertain"
-            assert level["std_error"] >= false["std_error"].max() > 2 * model.std_error(3, least, 200_000)
+            assert (
+                level["std_error"] >= false["std_error"].max() > 2 * foreseen_error([Group(200_000, model)], 3, least)
+            )
             return
     pytest.fail("in 12 collections the triple never passed: the case does not show what it should")

@@ -26,7 +26,7 @@ from assocpriv.server.consistency import realizable
 from assocpriv.server.counting.report_parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
-from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, wide_intervals
+from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
 from assocpriv.server.estimates.supports import Group, estimate_supports
 from assocpriv.server.estimates.tails import score_intervals
 from assocpriv.server.itemsets import mining as itemsets_module
@@ -298,7 +298,7 @@ def test_wide_intervals_are_never_too_short() -> None:
         partial = np.random.default_rng(5).multinomial(n_reports, chance, 200)
         sums = np.stack([partial.sum(axis=1), partial[:, 1] + 2 * partial[:, 2], partial[:, 2]], axis=1)[:, None, :]
         estimates = estimate_supports(sums, groups)
-        wide = wide_intervals(sums, estimates, groups, level, population=False)
+        wide = support_intervals(sums, estimates, groups, level, population=False, wide=True)
         score = score_intervals(strata_of(sums, groups), n_reports, level, population=False)
         error = estimates.std_error(population=False)
         longer = (wide[:, 1] - score[:, 1]) / error

@@ -123,14 +123,14 @@ def naive_ranks(support, low, high):
 def test_rank_sets_by_comparing_every_pair(rng, monkeypatch) -> None:
     """Ranks and their limits are those of comparing all candidates' intervals two by two, at level 1 − α/C."""
     seen = []
-    real = thresholds.wide_intervals
+    real = thresholds.support_intervals
 
     def spy(sums, estimates, groups, level, **options):
         ends = real(sums, estimates, groups, level, **options)
         seen.append((level, estimates.support, ends))
         return ends
 
-    monkeypatch.setattr(thresholds, "wide_intervals", spy)
+    monkeypatch.setattr(thresholds, "support_intervals", spy)
     groups = [Group(30_000, MODEL)]
     mined = mine_largest([(NoisyCounter(30_000, rng), MODEL)], 9, 12, 2, MOST_CANDIDATES)
     ranks = rank_sets(mined, groups, 0.9, population=False)
@@ -167,13 +167,13 @@ def test_rank_sets_cover_all_ranks_at_once(rng, monkeypatch) -> None:
     runs = 150
     most = binom.isf(FALSE_ALARM, runs, 0.05)
     assert uncovered(rng, runs) <= most
-    real = thresholds.wide_intervals
+    real = thresholds.support_intervals
 
     def half(sums, estimates, *arguments, **options):
         middle = estimates.support[:, None]
         return middle + (real(sums, estimates, *arguments, **options) - middle) / 2
 
-    monkeypatch.setattr(thresholds, "wide_intervals", half)
+    monkeypatch.setattr(thresholds, "support_intervals", half)
     assert uncovered(rng, runs) > most
 
 

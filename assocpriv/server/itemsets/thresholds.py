@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.counting.backend import Collections
-from assocpriv.server.estimates.intervals import wide_intervals
+from assocpriv.server.estimates.intervals import support_intervals
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
 from assocpriv.server.itemsets.apriori import (
@@ -209,7 +209,7 @@ def rank_sets(
     for counted in mined.counted:
         estimates = estimate_supports(counted.sums, groups)
         support.append(estimates.support)
-        ends.append(wide_intervals(counted.sums, estimates, groups, level, population=population))
+        ends.append(support_intervals(counted.sums, estimates, groups, level, population=population, wide=True))
     return _places_of(mined, np.concatenate(support), np.concatenate(ends))
 
 
