@@ -96,7 +96,7 @@ def read_baskets(
     path = Path(path)
 
     def read() -> tuple[Baskets, ReadCounts]:
-        cells = joined(map_batches(lambda batch: batch, path, options.format, Budget(), options.progress))
+        cells = joined(map_batches(lambda batch: batch, path, options.format, Budget.within(None), options.progress))
         return _assemble(cells, catalogue, options)
 
     return _named_after(path, read)
@@ -158,7 +158,7 @@ def stream_baskets(
         transactions, dropped = then(baskets)
         return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
-    batches = map_batches(finish, path, options.format, Budget.of(options.memory_bytes), options.progress)
+    batches = map_batches(finish, path, options.format, Budget.within(options.memory_bytes), options.progress)
     return BasketStream(path, batches)
 
 
