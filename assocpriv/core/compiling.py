@@ -1,22 +1,9 @@
-"""How kernels are compiled: once for each processor, kept on disk, never stale.
+"""How kernels are compiled: once for each processor, kept on disk (core/code_folders.py), never stale.
 
 A kernel that Python calls is an :func:`entry`, declared for one list of argument types; kernels that only kernels
 call are a :func:`kernel` or an :func:`intrinsic`, and their code lies within that of their entries. An entry is
 compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`. Other types than the declared
 ones are a TypeError, not a second compilation in the middle of a run.
-
-Compiled code is kept in the first of these folders that can be used:
-
-1. what the environment variable NUMBA_CACHE_DIR names;
-2. the __pycache__ beside this file;
-3. the user's cache folder.
-
-The files hold pickles, which run what they say. So of a folder that another user than root can write nothing is read,
-and nothing is written there, whoever named it; nor of one with a file of this code that another user can write. What
-numba itself takes for its folder does not count: it may come from a file beside the data (core/numba_settings.py).
-
-A folder that cannot be written is used as well where the code lies there already (an image filled as root and run
-read-only). Without a folder, or on a full disk, each process compiles for itself.
 
 A file's name has a digest of all that its code depends on: the code of the kernel's module, of all modules of this
 package that it imports, and so on, this one included, as Python loaded them (so neither times nor sizes of files
@@ -24,28 +11,24 @@ matter); the versions of Python, numpy and numba with its compiler, the processo
 code is another file, whoever writes or is interrupted meanwhile.
 """
 
-import contextlib
 import functools
 import hashlib
 import inspect
-import os
 import pickle
-import stat
 import sys
-import tempfile
 import threading
 import traceback
-import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import llvmlite  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.code_folders import CodePlace, find_folder, make_folder, open_for_write
 from assocpriv.core.numba_settings import load_numba
 
 numba = load_numba()
@@ -126,21 +109,6 @@ def entry(*arguments: Any) -> Callable[[_F], _F]:
         return compiled  # type: ignore[no-any-return]
 
     return decorate
-
-
-@dataclass(frozen=True, slots=True)
-class CodePlace:
-    """Where an entry's compiled code is kept on disk.
-
-    Attributes:
-        folder: the folder, or None.
-        trouble: with no folder, what prevents it.
-        passed_over: with a folder, which better ones are not safe, and why.
-    """
-
-    folder: Path | None
-    trouble: str = ""
-    passed_over: str = ""
 
 
 class Entry:
@@ -224,7 +192,7 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: _
 def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
     """Give a function that is to be compiled a cache on disk, if there is a place for one."""
     function, digest = compiled.py_func, _digest(module)
-    place = _find_folder(f"*.{function.__qualname__}-{digest}.*.nb[ic]")
+    place = find_folder(f"*.{function.__qualname__}-{digest}.*.nb[ic]")
     if place.folder is None:
         return place
     try:
@@ -251,7 +219,7 @@ def _cache_class(digest: str, folder: Path) -> Any:
             self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
 
         def ensure_cache_path(self) -> None:
-            _make(folder)
+            make_folder(folder)
 
         def get_cache_path(self) -> str:
             return str(folder)
@@ -264,7 +232,7 @@ def _cache_class(digest: str, folder: Path) -> Any:
     class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
         """Reads and writes the files."""
 
-        _open_for_write = staticmethod(_open_for_write)
+        _open_for_write = staticmethod(open_for_write)
 
     class Cache(caching.FunctionCache):  # type: ignore[misc]
         """Keeps the code of one function."""
@@ -276,103 +244,6 @@ def _cache_class(digest: str, folder: Path) -> Any:
             self._cache_file = Files(self._cache_path, self._impl.filename_base, digest)
 
     return Cache
-
-
-@contextlib.contextmanager
-def _open_for_write(path: str) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole or not at all, and that no group can write, whatever the umask."""
-    temporary = f"{path}.tmp.{uuid.uuid4().hex[:16]}"
-    try:
-        with open(os.open(temporary, _NEW_FILE, 0o644), "wb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-
-
-def _find_folder(files: str) -> CodePlace:
-    """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
-    troubles: list[str] = []
-    unsafe: list[str] = []
-    for named, mode in _folders():
-        folder = Path(os.path.realpath(named))  # a link that others can change would lead elsewhere later
-        danger = _danger_of(folder, files)
-        trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
-        if not trouble:
-            return CodePlace(folder, passed_over="; ".join(unsafe))
-        troubles.append(f"{folder}: {trouble}")
-        unsafe += troubles[-1:] if danger else []
-    return CodePlace(None, "; ".join(troubles))
-
-
-def _folders() -> Iterator[tuple[Path, int]]:
-    """Yield the folders that code may be kept in, best first, and the mode of each if it has to be made."""
-    named = os.environ.get("NUMBA_CACHE_DIR")  # not numba.config: a file in the current folder may have set that
-    if named:
-        yield Path(named).absolute() / "assocpriv", 0o755
-    yield Path(__file__).parent / "__pycache__", 0o755
-    from numba.misc.appdirs import AppDirs
-
-    users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
-    if users.is_absolute():  # without a home it is relative to wherever we are
-        yield users, 0o700
-
-
-def _trouble_with(folder: Path, mode: int, files: str) -> str:
-    """Return why a folder is of no use, or nothing; make it if it is not there."""
-    try:
-        _make(folder, mode)
-    except OSError as error:
-        if not any(folder.glob(files)):
-            return error.strerror or "cannot be written"
-    return ""
-
-
-def _make(folder: Path, mode: int = 0o755) -> None:
-    """Make a folder; raise OSError where it cannot be written."""
-    folder.mkdir(mode, parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=folder).close()
-
-
-def _danger_of(folder: Path, files: str) -> str:
-    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing.
-
-    The folder is given without links.
-    """
-    if not hasattr(os, "getuid"):
-        return ""  # Windows keeps the folders of users apart
-    if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
-        return "another user can write there"
-    try:
-        open_to_others = [file.name for file in folder.glob(files) if not _is_ours(file)]
-    except OSError:
-        return "another user may be able to write there"
-    return f"another user can write {min(open_to_others)}" if open_to_others else ""
-
-
-def _is_ours(place: Path, *, inside: bool = False) -> bool:
-    """Tell whether only this user and root can write a folder or a file.
-
-    Of a folder that a safe one lies ``inside`` of, members of its group may be able to write it: they cannot put
-    another folder of ours there. Of a place that does not exist nothing is to be feared yet.
-    """
-    try:
-        status = place.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    if status.st_uid not in (0, os.getuid()):
-        return False
-    if not inside:
-        return not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
-    # in a sticky folder such as /tmp only owners can exchange what is theirs
-    return not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
 
 
 # ---- what code depends on

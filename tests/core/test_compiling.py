@@ -20,7 +20,8 @@ from click.testing import CliRunner
 from assocpriv.apps.cli import main
 from assocpriv.apps.commands import warm_up
 from assocpriv.core import compiling
-from assocpriv.core.compiling import CodePlace, Entry, compile_kernels
+from assocpriv.core.code_folders import CodePlace
+from assocpriv.core.compiling import Entry, compile_kernels
 from assocpriv.core.kernels import bitmaps, counting, draws, randomizing, ranks, seeds, vector
 from assocpriv.records import text_kernel
 
@@ -125,7 +126,7 @@ class Install:
         self.home.mkdir()
         for package in (self.core.parent, self.core, kernels):
             (package / "__init__.py").touch()
-        for name in ("numba_settings.py", "compiling.py"):
+        for name in ("numba_settings.py", "code_folders.py", "compiling.py"):
             shutil.copyfile(CORE / name, self.core / name)
         for name, source in KERNELS.items():
             (kernels / f"{name}.py").write_text(source)

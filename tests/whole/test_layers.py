@@ -17,6 +17,7 @@ PACKAGE = Path(assocpriv.__file__).parent
 # version).
 ORDER = [
     "core.numba_settings",
+    "core.code_folders",
     "core.compiling",
     "core.entropy",
     "core.errors",
