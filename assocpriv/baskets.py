@@ -413,8 +413,8 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.planning.planner import catalogue_of
     from assocpriv.planning.refine import refine as run
+    from assocpriv.planning.request import catalogue_of
 
     _check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)

@@ -16,7 +16,7 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import Round, run_rounds
 from assocpriv.lab.simulate import PlainCounter
-from assocpriv.planning.planner import check_range
+from assocpriv.planning.request import check_range
 from assocpriv.planning.rounds import Schedule, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
-from assocpriv.planning.planner import check_range
+from assocpriv.planning.request import check_range
 from assocpriv.planning.rounds import Schedule, items_share, plan_items, plan_itemsets, plan_shortlist
 from assocpriv.planning.shortlist import held_entries, shortlist
 from assocpriv.plans.baskets.catalogue import Catalogue

@@ -23,11 +23,8 @@ from numpy.typing import NDArray
 
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.focus import Focus, focused_operator, single_focus
-from assocpriv.planning.planner import choose_generator
+from assocpriv.planning.focus import Focus, focused_design, focused_operator, single_focus
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -175,13 +172,10 @@ def plan_itemsets(
 
 
 def _plan(catalogue: Catalogue, m: int, promise: Breach, focus: Focus, view: View) -> Plan:
-    padded = len(catalogue) + m
-    operator = focused_operator(m, padded, promise.amplification_limit, focus)
-    if isinstance(operator, FixedSizeOperator):
-        generator = Generator()
-    else:
-        generator = choose_generator("auto", padded, operator.insert_bits, m + focus.largest)
-    return Plan(catalogue, m, focus.largest, (operator,), generator, promise, view=view)
+    padded, limit = len(catalogue) + m, promise.amplification_limit
+    design = focused_design(m, padded, limit, focus)
+    generator = design.generator("auto", padded, m + focus.largest)
+    return Plan(catalogue, m, focus.largest, (design.operator(limit),), generator, promise, view=view)
 
 
 def _best_size(

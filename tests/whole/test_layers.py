@@ -81,6 +81,7 @@ ORDER = [
     "planning.fixed_size_designs",
     "planning.focus",
     "planning.named_randomizers",
+    "planning.request",
     "planning.planner",
     "planning.rounds",
     "planning.shortlist",
