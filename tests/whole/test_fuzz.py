@@ -597,7 +597,7 @@ def test_a_plan_of_few_bytes_costs_a_device_little(
     operator = {"size": 1, "insert_num": 1, "insert_bits": insert_bits, "weight_bits": 3, "keep_weights": ["1", "7"]}
     content |= {"operators": [operator]}
     if view:
-        content |= {"version": 2, "view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
+        content |= {"view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
     text = json.dumps(content)
     assert len(text) < 1024
     tracemalloc.start()

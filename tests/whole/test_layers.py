@@ -21,6 +21,7 @@ ORDER = [
     "core.entropy",
     "core.errors",
     "core.kernels",
+    "core.loading",
     "core.machine",
     "core.parallel",
     "core.privacy",
