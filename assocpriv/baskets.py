@@ -442,14 +442,13 @@ def combine(
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
     """
-    from assocpriv.planning.refine import kept_shares
     from assocpriv.server.rounds.combine import combine_tables
 
     if isinstance(tables, str | Path) or hasattr(tables, "columns"):
         raise TypeError("tables must be a list of tables or files; combining takes two or more")
     sizes = _sizes(histogram)
     frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes, kept_shares(sizes) if sizes is not None else None)
+    return combine_tables(frames, sizes)
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":

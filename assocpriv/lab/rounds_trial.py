@@ -3,9 +3,9 @@
 The truth is the most frequent itemsets of up to four items in whole baskets, exactly counted.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb
 from time import perf_counter
 
 import numpy as np
@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.lab.rounds import Round, run_rounds
+from assocpriv.lab.rounds import RoundResult, run_rounds
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.request import check_range
-from assocpriv.planning.rounds import Schedule, plan_sizes
+from assocpriv.planning.rounds import PeopleSplit, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
+from assocpriv.server.rounds.sampling_model import SizeShares
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
@@ -46,7 +47,7 @@ class RoundTrial:
         hits: of the wanted itemsets, how many are among the best found; None where the round asks for no items.
         precision: their share of the wanted itemsets.
         rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
-        kept: mean share of the true itemsets' support that is left within what this round's transactions report.
+        surviving: mean share of the true itemsets' support that is left within what this round's transactions report.
         discoverable: true itemsets whose support within that is at least the lowest that this round could tell from 0.
     """
 
@@ -56,7 +57,7 @@ class RoundTrial:
     hits: int | None = None
     precision: float | None = None
     rmse: float | None = None
-    kept: float | None = None
+    surviving: float | None = None
     discoverable: int | None = None
 
 
@@ -143,74 +144,75 @@ def try_rounds(
         raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
     counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress("trying rounds", done, len(counts) + 1)
 
-    told(0)
-    frequent = true_itemsets(baskets, top)
-    truth = dict(list(frequent.items())[:top])
-    if not truth:
-        raise EstimateError("no basket holds any item; there is nothing to find")
+    report(0)
+    target = Target.of(baskets, top)
     tried = []
     for done, count in enumerate(counts, 1):
-        told(done)
-        tried.append(_try_schedule(baskets, promise, Schedule(rounds=count), top, seed, frequent, truth))
-    told(len(counts) + 1)
-    return RoundsTrial(baskets, promise, top, truth, frequent, tuple(tried))
+        report(done)
+        tried.append(_try_schedule(target, promise, PeopleSplit(rounds=count), top, seed))
+    report(len(counts) + 1)
+    return RoundsTrial(baskets, promise, top, target.truth, target.supports, tuple(tried))
 
 
-def _try_schedule(
-    baskets: Baskets,
-    promise: Breach,
-    schedule: Schedule,
-    top: int,
-    seed: int | None,
-    frequent: dict[Itemset, float],
-    truth: dict[Itemset, float],
-) -> ScheduleTrial:
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Baskets beside the truth: the most frequent itemsets, and the ``supports`` of these and others near them."""
+
+    baskets: Baskets
+    truth: dict[Itemset, float]
+    supports: dict[Itemset, float]
+
+    @classmethod
+    def of(cls, baskets: Baskets, top: int) -> "Target":
+        """Count the truth.
+
+        Raises:
+            EstimateError: there is nothing to find.
+        """
+        supports = true_itemsets(baskets, top)
+        if not supports:
+            raise EstimateError("no basket holds any item; there is nothing to find")
+        return cls(baskets, dict(list(supports.items())[:top]), supports)
+
+
+def _try_schedule(target: Target, promise: Breach, split: PeopleSplit, top: int, seed: int | None) -> ScheduleTrial:
     started = perf_counter()
-    done = run_rounds(baskets, promise, top, schedule, seed=seed)
+    results = run_rounds(target.baskets, promise, top, split, seed=seed)
     seconds = perf_counter() - started
-    asked = round(schedule.sizes * len(baskets))
-    tried = [RoundTrial("sizes", plan_sizes(promise), asked)]
-    tried += [_tried_round(baskets, each, frequent, truth) for each in done]
-    return ScheduleTrial(tuple(tried), done[-1].knowledge, seconds)
+    sizes = RoundTrial("sizes", plan_sizes(promise), round(split.sizes * len(target.baskets)))
+    return ScheduleTrial((sizes, *(_try_round(target, each) for each in results)), results[-1].knowledge, seconds)
 
 
-def _tried_round(
-    baskets: Baskets, done: Round, frequent: dict[Itemset, float], truth: dict[Itemset, float]
-) -> RoundTrial:
-    least = min(truth.values())
-    found = ranked(done.knowledge, len(truth))
-    hits = sum(frequent.get(itemset, 0.0) >= least for itemset in found)
-    errors = [done.knowledge[a].support - s if a in done.knowledge else -s for a, s in truth.items()]
-    kept = kept_shares(baskets, done.plan, list(truth))
-    reached = _reached(done.plan, done.people, truth, kept)
+def _try_round(target: Target, result: RoundResult) -> RoundTrial:
+    truth, known = target.truth, result.knowledge
+    best, least = ranked(known, len(truth)), min(truth.values())
+    hits = sum(target.supports.get(itemset, 0.0) >= least for itemset in best)
+    errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
+    surviving = true_surviving_shares(target.baskets, result.plan, list(truth))
     return RoundTrial(
-        done.name,
-        done.plan,
-        done.people,
+        result.name,
+        result.plan,
+        result.people,
         hits,
         hits / len(truth),
         float(np.sqrt(np.mean(np.square(errors)))),
-        float(kept.mean()),
-        reached,
+        float(surviving.mean()),
+        _reached(result, truth, surviving),
     )
 
 
-def _reached(plan: Plan, people: int, truth: dict[Itemset, float], kept: Floats) -> int:
+def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats) -> int:
     """Count the itemsets that so many reports can tell from nothing."""
-    model, entries = SupportModel.of(plan.operator), plan.view.kind == "itemsets"
-    limits: dict[int, float] = {}
-    count = 0
-    for (itemset, support), share in zip(truth.items(), kept.tolist(), strict=True):
-        k = 1 if entries else len(itemset)
-        if k <= plan.itemset_size:
-            if k not in limits:
-                limits[k] = model.lowest_discoverable_support(k, people)
-            count += support * share >= limits[k]
-    return count
+    plan, model = result.plan, SupportModel.of(result.plan.operator)
+    limits = {k: model.lowest_discoverable_support(k, result.people) for k in range(1, plan.itemset_size + 1)}
+    entries = plan.view.kind == "itemsets"
+    sizes = [1 if entries else len(itemset) for itemset in truth]
+    left = np.array(list(truth.values())) * surviving
+    return sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
 
 
 def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST) -> dict[Itemset, float]:
@@ -266,7 +268,7 @@ def of_used_items(baskets: Baskets) -> Baskets:
     return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
 
 
-def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
+def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
     """Return which share of each itemset's support is left within the at most M sampled entries of a plan.
 
     Args:
@@ -281,30 +283,23 @@ def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Fl
         sizes = [1 if tuple(sorted(baskets.catalogue[i] for i in a)) in asked else 0 for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
-    longest = int(transactions.sizes.max(initial=0))
-    left = {k: _left(longest, m, k) for k in set(sizes)}
+    every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
+    left = {k: every.surviving(m, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)
     place = {item: row for row, item in enumerate(items.tolist())}
-    total, kept = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+    total, surviving = np.zeros(len(itemsets)), np.zeros(len(itemsets))
     for start in range(0, len(baskets), _BLOCK):
-        holds = _held(baskets[start : start + _BLOCK], items)
+        holds = _holdings(baskets[start : start + _BLOCK], items)
         held_sizes = transactions.sizes[start : start + _BLOCK]
         for row, (itemset, k) in enumerate(zip(itemsets, sizes, strict=True)):
             holders = np.logical_and.reduce(holds[[place[item] for item in itemset]], axis=0)
             total[row] += np.count_nonzero(holders)
-            kept[row] += left[k][held_sizes[holders]].sum()
-    result: Floats = kept / np.maximum(total, 1)
+            surviving[row] += left[k][held_sizes[holders]].sum()
+    result: Floats = surviving / np.maximum(total, 1)
     return result
 
 
-def _left(longest: int, m: int, k: int) -> Floats:
-    """Return the share of its k-itemsets that a transaction of 0 … longest entries keeps; nothing for k = 0."""
-    if k == 0:
-        return np.zeros(longest + 1)
-    return np.array([1.0 if size <= m else comb(m, k) / max(comb(size, k), 1) for size in range(longest + 1)])
-
-
-def _held(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _holdings(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return who holds which of some items (increasing), bool (items, baskets)."""
     flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     rows = np.repeat(np.arange(len(baskets)), baskets.sizes)

@@ -52,7 +52,7 @@ def test_negative_estimates_are_scaled_as_small_ones() -> None:
 def test_kept_shares_by_counting() -> None:
     """κ is the share of a transaction's k-itemsets that lie within m sampled items, by counting samples."""
     for k in (1, 2):
-        for size, kept in zip(MIXED.sizes.tolist(), MIXED.kept(3, k).tolist(), strict=True):
+        for size, kept in zip(MIXED.sizes.tolist(), MIXED.surviving(3, k).tolist(), strict=True):
             if size <= 3:
                 assert kept == 1.0
                 continue
@@ -68,7 +68,6 @@ def test_thinning_keeps_each_item_alike() -> None:
     empty = sum(s * (1 - keep) ** c for c, s in zip(MIXED.sizes.tolist(), MIXED.shares.tolist(), strict=True))
     assert thinned.shares[0] == pytest.approx(empty)
     assert MIXED.thinned(100.0).mean == pytest.approx(MIXED.mean)
-    assert MIXED.above(2) == pytest.approx(0.4)
 
 
 def test_dummies_tell_sizes() -> None:

@@ -63,6 +63,12 @@ def measured(support: float, variance: float) -> Estimate:
     return Estimate(support, variance, support, variance)
 
 
+def as_knowledge(itemsets: Sequence[Itemset], supports: Floats, variances: Floats) -> Knowledge:
+    """Return what was measured of itemsets, float64 (itemsets,) each."""
+    values = zip(itemsets, supports.tolist(), variances.tolist(), strict=True)
+    return {itemset: measured(support, variance) for itemset, support, variance in values}
+
+
 def combined(estimates: Sequence[Estimate]) -> Estimate:
     """Return the average of estimates of one support, weighted by their inverse variances.
 
@@ -212,10 +218,7 @@ def grown(knowledge: Knowledge, least: float, largest: int, measure: Measure) ->
         guess, most = np.array([guessed(itemset, known) for itemset in candidates]).T
         supports, variances = measure(candidates) or (guess, np.full(len(candidates), np.inf))
         mean, spread = _shrunk(supports, variances, guess, _CLOSER * guess, most, _LARGER_PATTERNS)
-        found = {
-            itemset: measured(support, variance)
-            for itemset, support, variance in zip(candidates, mean.tolist(), spread.tolist(), strict=True)
-        }
+        found = as_knowledge(candidates, mean, spread)
         known |= found
         level = [itemset for itemset in candidates if found[itemset].expected >= least]
     return known

@@ -39,10 +39,6 @@ class SizeShares:
         """Mean size."""
         return float(self.sizes @ self.shares)
 
-    def above(self, size: int) -> float:
-        """Share of transactions larger than ``size``."""
-        return float(self.shares[self.sizes > size].sum())
-
     def thinned(self, mean: float) -> "SizeShares":
         """Return the sizes' distribution if every item stayed with the same probability, so that ``mean`` are left."""
         keep = min(1.0, mean / self.mean) if self.mean > 0 else 0.0
@@ -53,7 +49,7 @@ class SizeShares:
                 left[: size + 1] += share * binomial_law(size, keep)
         return SizeShares(np.arange(largest + 1), left / left.sum())
 
-    def kept(self, m: int, k: int) -> Floats:
+    def surviving(self, m: int, k: int) -> Floats:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in self.sizes.tolist()])
 
@@ -81,7 +77,7 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
     >>> undo_sampling(np.array([0.0]), half, 2, 1)[1].round(3).tolist()
     [1.5]
     """
-    kept, ways = sizes.kept(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
+    kept, ways = sizes.surviving(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
     held = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
     before, after = held @ sizes.shares, held @ (sizes.shares * kept)
     if not before[-1] > 0:
