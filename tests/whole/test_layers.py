@@ -90,7 +90,6 @@ ORDER = [
     "planning.sampling_loss",
     "planning.shuffling",
     "planning.transaction_size",
-    "lab.attacks",
     "lab.enumeration",
     "lab.seeded_entropy",
     "lab.rounds",
