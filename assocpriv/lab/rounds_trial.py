@@ -22,6 +22,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -207,8 +208,9 @@ def _try_round(target: Target, result: RoundResult) -> RoundTrial:
 
 def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats) -> int:
     """Count the itemsets that so many reports can tell from nothing."""
-    plan, model = result.plan, SupportModel.of(result.plan.operator)
-    limits = {k: model.lowest_discoverable_support(k, result.people) for k in range(1, plan.itemset_size + 1)}
+    plan = result.plan
+    groups = [Group(result.people, SupportModel.of(plan.operator))]
+    limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
     entries = plan.view.kind == "itemsets"
     sizes = [1 if entries else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving

@@ -31,7 +31,7 @@ from assocpriv.planning.rounds import (
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.itemsets.mining import mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.rounds.combine import sizes_held, sizes_of_table, undo_table
 from assocpriv.server.rounds.holdings import SyntheticHoldings
 from assocpriv.server.rounds.knowledge import Knowledge, as_knowledge
@@ -118,9 +118,9 @@ def refine(
         PlanError: numbers out of range, or no operator fits.
     """
     facts = mining_facts(frame)
-    if facts["plan_id"] != plan.plan_id:
+    if facts.plan_id != plan.plan_id:
         raise EstimateError(
-            f"the table was mined with plan {facts['plan_id'][:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
+            f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
     if plan.view.kind == "sizes" and not candidates:
@@ -134,7 +134,7 @@ def refine(
             f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round"
         )
     check_range("top", top, 1, _MOST_TOP)
-    count = facts["reports"] if reports is None else reports
+    count = facts.reports if reports is None else reports
     check_range("reports", count, 1, 10**15)
     whole = None if sizes is None else sizes_held(frame, sizes)
     known = _knowledge(frame, plan, whole)
@@ -159,7 +159,7 @@ def _after_sizes(
         raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(items)}")
     check_range("top", top, 1, _MOST_TOP)
     split = PeopleSplit()
-    asked: int = mining_facts(frame)["reports"]
+    asked = mining_facts(frame).reports
     left = round(asked * (1 - split.sizes) / split.sizes) if reports is None else reports
     check_range("reports of the table", asked, 1, 10**15)
     check_range("reports", left, 3, 10**15)

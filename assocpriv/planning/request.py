@@ -14,7 +14,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.itemsets.apriori import MOST_CANDIDATES
+from assocpriv.server.counting.backend import MOST_CANDIDATES
 
 DEFAULT_REPORTS = 1_000_000
 FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"
