@@ -427,13 +427,15 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
+    from assocpriv.planning.refine import RoundWishes
     from assocpriv.planning.refine import refine as run
     from assocpriv.planning.request import catalogue_of
 
     _check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)
     sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
+    wishes = RoundWishes(top, candidates, sizes, reports, catalogue)
+    return run(_table(itemsets), plan, wishes)
 
 
 def combine(

@@ -47,11 +47,10 @@ from assocpriv.server.rounds.knowledge import (
     ranked,
     shrunk_pairs,
 )
-from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, shares_from_dummies, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 
 Floats = NDArray[np.float64]
 _LARGEST_ITEMSET = 4
-_LEFT_BIAS = 0.3  # of what undoing the sampling changes, this much counts as an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +78,7 @@ def run_rounds(
     *,
     seed: int | None = None,
 ) -> list[RoundResult]:
-    """Ask all people once, round after round.
-
-    Args:
-        baskets: raw baskets.
-        promise: the breach that no report may cause.
-        wanted: itemsets wanted.
-        split: how people are split; over three rounds by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
+    """Ask all people once, round after round, for so many itemsets wanted; three rounds by default.
 
     Raises:
         EstimateError: too few baskets to split.
@@ -171,7 +163,7 @@ class _Run:
         m, n = plan.transaction_size, len(entries)
         surviving = holdings.surviving(m, support[n : n + m][::-1])
         raw = support[:n] / surviving
-        variances = (errors[:n] / surviving) ** 2 + (_LEFT_BIAS * (1 - surviving) * raw) ** 2
+        variances = (errors[:n] / surviving) ** 2 + (LEFT_BIAS * (1 - surviving) * raw) ** 2
         known = before.knowledge | {
             entry: combined([before.knowledge[entry], value])
             for entry, value in as_knowledge(entries, raw, variances).items()
@@ -204,9 +196,7 @@ class Asked:
 def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeShares]:
     """Return what a round's reports say of single items, by position in its catalogue, and its transactions' sizes.
 
-    Args:
-        asked: the round's reports.
-        tail: the sizes expected, for those beyond M.
+    ``tail`` are the sizes expected, for those beyond M.
     """
     m, n = asked.plan.transaction_size, asked.plan.n_items
     support, errors = asked.singles()
@@ -218,12 +208,8 @@ def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeSha
 def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior: Prior, wanted: int) -> Knowledge:
     """Return what is known of items, pairs and larger itemsets, by position in the round's catalogue.
 
-    Args:
-        asked: the round's reports.
-        sizes: of its transactions.
-        singles: estimates of the items, of this and earlier rounds.
-        prior: how items' supports are distributed.
-        wanted: itemsets wanted: how many items pairs are made of.
+    ``singles`` are estimates of the items, of this and earlier rounds, ``prior`` their distribution; as many more items
+    are paired as more itemsets are wanted.
     """
     plan = asked.plan
 
@@ -262,4 +248,4 @@ def _arrays(known: Knowledge) -> tuple[Floats, Floats]:
 def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
     """Return supports before the sampling to m items, with variances that count what undoing it may leave of bias."""
     raw, factors = undo_sampling(supports, sizes, m, k)
-    return raw, (errors * factors) ** 2 + (_LEFT_BIAS * (raw - supports)) ** 2
+    return raw, (errors * factors) ** 2 + (LEFT_BIAS * (raw - supports)) ** 2

@@ -126,20 +126,7 @@ def try_rounds(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> RoundsTrial:
-    """Run schedules of rounds on baskets and compare what they find with the truth.
-
-    Args:
-        baskets: raw baskets.
-        promise: the breach that no report may cause.
-        rounds: 1, 2, 3, or ``auto`` for all of them.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
+    """Run schedules of rounds and compare what they find with the truth, as :func:`assocpriv.simulate_rounds`."""
     check_range("top", top, 1, _MOST_TOP)
     if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
         raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
@@ -273,10 +260,7 @@ def of_used_items(baskets: Baskets) -> Baskets:
 def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
     """Return which share of each itemset's support is left within the at most M sampled entries of a plan.
 
-    Args:
-        baskets: raw baskets.
-        plan: of items or itemsets; an itemset that its transactions cannot hold keeps nothing.
-        itemsets: ids of the baskets' catalogue; each is held by somebody.
+    Itemsets are ids of the baskets' catalogue; of one that the plan's transactions cannot hold nothing is left.
     """
     transactions, _ = apply_view(baskets, plan)
     m, index = plan.transaction_size, plan.catalogue.index_of

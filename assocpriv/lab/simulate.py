@@ -153,20 +153,9 @@ def simulate(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Randomize baskets, mine the reports and compare with the truth.
+    """Randomize baskets, mine the reports and compare with the truth, as :func:`assocpriv.simulate`.
 
-    Args:
-        baskets: transactions over the plan's catalogue, as its view makes them of raw baskets
-            (client/baskets/transactions.py).
-        plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for mining.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Raises:
-        BasketError: the baskets use another catalogue.
-        EstimateError: no baskets, or sizes that the plan cannot answer.
+    The baskets are transactions over the plan's catalogue, as its view makes them of raw ones.
     """
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)

@@ -26,6 +26,14 @@ CHUNK_BASKETS = 1 << 17
 MAX_BASKETS = 1 << 31
 MAX_PATTERNS = 1 << 16
 MAX_MEAN = 100.0
+_WHOLE_NUMBERS = {
+    "n_baskets": (1, MAX_BASKETS), "n_items": (1, MAX_ITEMS), "n_patterns": (1, MAX_PATTERNS),
+    "seed": (0, (1 << 128) - 1),
+}  # fmt: skip
+_NUMBERS = {  # by the largest; means are above 0
+    "mean_size": MAX_MEAN, "mean_pattern_size": MAX_MEAN, "correlation": 1.0, "corruption_mean": 1.0,
+    "corruption_sd": 1.0, "item_skew": 10.0, "pattern_skew": 10.0,
+}  # fmt: skip
 
 _QUALITY_NAMES = (
     "organic,fresh,classic,local,premium,everyday,homestyle,light,farmhouse,family,mini,gourmet,"
@@ -77,17 +85,10 @@ class QuestSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_integer(self.n_baskets, "n_baskets", 1, MAX_BASKETS)
-        _check_integer(self.n_items, "n_items", 1, MAX_ITEMS)
-        _check_integer(self.n_patterns, "n_patterns", 1, MAX_PATTERNS)
-        _check_integer(self.seed, "seed", 0, (1 << 128) - 1)
-        _check_number(self.mean_size, "mean_size", MAX_MEAN, above_zero=True)
-        _check_number(self.mean_pattern_size, "mean_pattern_size", MAX_MEAN, above_zero=True)
-        _check_number(self.correlation, "correlation", 1.0)
-        _check_number(self.corruption_mean, "corruption_mean", 1.0)
-        _check_number(self.corruption_sd, "corruption_sd", 1.0)
-        _check_number(self.item_skew, "item_skew", 10.0)
-        _check_number(self.pattern_skew, "pattern_skew", 10.0)
+        for name, (low, high) in _WHOLE_NUMBERS.items():
+            _check_integer(getattr(self, name), name, low, high)
+        for name, highest in _NUMBERS.items():
+            _check_number(getattr(self, name), name, highest, above_zero=highest == MAX_MEAN)
 
 
 def _check_integer(value: object, name: str, low: int, high: int) -> None:

@@ -163,15 +163,7 @@ def best_designs(
     thresholds_only: bool = False,
     progress: Progress | None = None,
 ) -> list[D_co]:
-    """Return the best design of every family.
-
-    Args:
-        families: where to search.
-        limit: γ of the promise.
-        objective: what is made least.
-        thresholds_only: only patterns 0…01…1.
-        progress: called with (families done, families).
-    """
+    """Return the best design of every family, of all patterns or only of those 0…01…1."""
     designs = []
     for done, family in enumerate(families, 1):
         patterns, errors = pattern_errors(family, limit, objective, thresholds_only=thresholds_only)
@@ -296,7 +288,7 @@ def search_designs(
     largest_insert_bits: int = LARGEST_INSERT_BITS,
     progress: Progress | None = None,
 ) -> list[InsertionDesign]:
-    """Return the best design of every ρ = a/2^r with r at most ``largest_insert_bits``, as :func:`best_designs`."""
+    """Return the best design of every ρ = a/2^r with r up to a largest."""
     families = insertion_families(m, largest_insert_bits, thresholds_only=thresholds_only)
     return best_designs(families, limit, objective, thresholds_only=thresholds_only, progress=progress)
 
@@ -325,11 +317,7 @@ def _lengths(n_items: int, insert_bits: int, independent: int) -> dict[str, int]
 def choose_generator(code: str, n_items: int, insert_bits: int, independent: int) -> Generator:
     """Return the generator asked for; ``auto`` takes the one with the shortest report, BCH where seeds tie.
 
-    Args:
-        code: ``auto``, ``bch``, ``reed-solomon`` or ``none``.
-        n_items: items, dummies included.
-        insert_bits: r.
-        independent: items whose bits must be independent, m + k.
+    Items count with the dummies, ``insert_bits`` is r, and the bits of ``independent`` = m + k items must be so.
     """
     if code == "auto":
         lengths = _lengths(n_items, insert_bits, independent)

@@ -175,15 +175,7 @@ def search_fixed_designs(
     thresholds_only: bool = False,
     progress: Progress | None = None,
 ) -> list[FixedSizeDesign]:
-    """Return the best design of every report size ℓ, as :func:`~assocpriv.planning.designs.best_designs`.
-
-    Args:
-        m: transaction size.
-        items: number of items n, the m dummies included.
-        limit: γ of the promise.
-        objective: what is made least; all itemsets of up to its ``largest`` must be estimable, so ℓ is no less.
-        thresholds_only: only patterns 0…01…1; then all ℓ are tried, and half of them otherwise.
-        progress: called with (done, total).
+    """Return the best design of every report size ℓ for m of n items; of half of these where all patterns are tried.
 
     Raises:
         PlanError: there are fewer real items than an itemset has, or more items than such reports may have.

@@ -65,13 +65,7 @@ def single_focus(support: float) -> Focus:
 
 @lru_cache(maxsize=512)
 def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> Design:
-    """Return the design with the least error in a focus, of either kind.
-
-    Args:
-        m: transaction size.
-        items: number of items, the m dummies included.
-        limit: γ of the promise.
-        focus: what matters; its largest itemset has at most m items.
+    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included.
 
     Raises:
         PlanError: no operator fits.

@@ -129,17 +129,7 @@ def best_plan(request: PlanRequest, progress: Progress | None = None) -> Plan:
 def best_operators(
     transaction_sizes: Sequence[int], wishes: PlanWishes, targets: Sequence[int], progress: Progress | None = None
 ) -> dict[int, Operator]:
-    """Return for each transaction size the operator with the least worst error, whatever its reports' length.
-
-    Args:
-        transaction_sizes: m, each 1..15.
-        wishes: the promise, the number of reports, the patterns.
-        targets: itemset sizes k whose LDS counts.
-        progress: called with (done, total).
-
-    Raises:
-        PlanError: no operator fits.
-    """
+    """Return for each transaction size the operator with the least worst error, whatever its reports' length."""
     limit, operators = wishes.limit, {}
     for place, m in enumerate(transaction_sizes):
         designs = search_designs(

@@ -87,24 +87,11 @@ class Refinement:
         return lowest_posterior(self.plan.promise.posterior, self.amplification_limit)
 
 
-def refine(
-    frame: "pd.DataFrame",
-    plan: Plan,
-    top: int = DEFAULT_TOP,
-    *,
-    candidates: bool = False,
-    sizes: SizeShares | None = None,
-    reports: int | None = None,
-    catalogue: Catalogue | None = None,
-) -> Refinement:
-    """Plan the next round, for other people, from a mined table.
+@dataclass(frozen=True, slots=True)
+class RoundWishes:
+    """What is wished of the next round.
 
-    After a round of sizes the next one asks about all items, and how people are split over the rounds to come follows
-    from the sizes, too.
-
-    Args:
-        frame: a mined table.
-        plan: the plan it was mined with.
+    Attributes:
         top: itemsets wanted.
         candidates: make the itemsets of the table the entries, the best by support with all their subsets as far as
             there is room, instead of the single items; :class:`~assocpriv.planning.rounds.EntryRule` says how many.
@@ -112,6 +99,20 @@ def refine(
         reports: how many people will answer; as many as in the table by default. After a round of sizes all that will
             be asked in any round; by default 49 times as many as in the table, so that it was of 2%.
         catalogue: after a round of sizes that counted all names, the items to ask about.
+    """
+
+    top: int = DEFAULT_TOP
+    candidates: bool = False
+    sizes: SizeShares | None = None
+    reports: int | None = None
+    catalogue: Catalogue | None = None
+
+
+def refine(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
+    """Plan the next round, for other people, from a mined table and the plan it was mined with.
+
+    After a round of sizes the next one asks about all items, and how people are split over the rounds to come follows
+    from the sizes, too.
 
     Raises:
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two entries.
@@ -123,64 +124,71 @@ def refine(
             f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
-    if plan.view.kind == "sizes" and not candidates:
-        if sizes is not None:
-            raise EstimateError("the table is a histogram of sizes itself, so give no other")
-        return _after_sizes(frame, plan, top, catalogue, reports)
-    if catalogue is not None and plan.view.kind != "sizes":
+    return _AFTER[plan.view.kind](frame, plan, wishes)
+
+
+def _after_itemsets(_frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
+    _refuse_catalogue(wishes)
+    raise EstimateError(f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round")
+
+
+def _refuse_catalogue(wishes: RoundWishes) -> None:
+    if wishes.catalogue is not None:
         raise EstimateError("a catalogue goes with a table of sizes; from other tables come the entries themselves")
-    if plan.view.kind != "items":
-        raise EstimateError(
-            f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round"
-        )
-    check_range("top", top, 1, _MOST_TOP)
-    count = facts.reports if reports is None else reports
+
+
+def _after_items(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
+    """Plan a round of a shortlist, or of itemsets."""
+    _refuse_catalogue(wishes)
+    check_range("top", wishes.top, 1, _MOST_TOP)
+    count = mining_facts(frame).reports if wishes.reports is None else wishes.reports
     check_range("reports", count, 1, 10**15)
-    whole = None if sizes is None else sizes_held(frame, sizes)
+    whole = None if wishes.sizes is None else sizes_held(frame, wishes.sizes)
     known = _knowledge(frame, plan, whole)
-    after, entry_sizes = (_itemsets if candidates else _shortlist)(known, plan, top, whole, count)
+    after, entry_sizes = (_itemsets if wishes.candidates else _shortlist)(known, plan, wishes.top, whole, count)
     return Refinement(_with_view_of(after, plan), plan, entry_sizes, POISSON if whole is None else HISTOGRAM, count)
 
 
-def _after_sizes(
-    frame: "pd.DataFrame", plan: Plan, top: int, catalogue: Catalogue | None, reports: int | None
-) -> Refinement:
+def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
     """Plan the round of all items, and split the people over it and those to come."""
-    counted = _counted(plan)
-    if (counted is None) == (catalogue is None):
-        raise EstimateError(
-            "the sizes plan counted all names, so give the catalogue of the items to ask about"
-            if catalogue is None
-            else "the sizes plan says which names count; these are the catalogue, so give no other"
-        )
-    items = counted or catalogue
-    assert items is not None
-    if len(items) < _LEAST_ENTRIES:
-        raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(items)}")
-    check_range("top", top, 1, _MOST_TOP)
-    split = PeopleSplit()
-    asked = mining_facts(frame).reports
-    left = round(asked * (1 - split.sizes) / split.sizes) if reports is None else reports
+    if wishes.candidates:
+        return _after_itemsets(frame, plan, replace(wishes, catalogue=None))
+    if wishes.sizes is not None:
+        raise EstimateError("the table is a histogram of sizes itself, so give no other")
+    items, counted = _asked_about(plan, wishes.catalogue), plan.view.counted
+    check_range("top", wishes.top, 1, _MOST_TOP)
+    split, asked = PeopleSplit(), mining_facts(frame).reports
+    left = round(asked * (1 - split.sizes) / split.sizes) if wishes.reports is None else wishes.reports
     check_range("reports of the table", asked, 1, 10**15)
     check_range("reports", left, 3, 10**15)
-    sizes = sizes_of_table(frame)
-    people = People(plan.promise, asked + left, sizes)
-    share = items_share(len(items), people, top)
+    people = People(plan.promise, asked + left, sizes_of_table(frame))
+    share = items_share(len(items), people, wishes.top)
     _, first, _, last = replace(split, sizes=asked / people.count).shares(share)
     counts = {"items": max(round(first * people.count), 1), "shortlist": 0, "itemsets": round(last * people.count)}
     counts["shortlist"] = left - sum(counts.values())
     view = View(others="drop" if counted else "error", parents=plan.view.parents, left_out=plan.view.left_out)
     after = replace(plan_items(items, replace(people, count=counts["items"])), view=view)
-    return Refinement(after, plan, sizes, HISTOGRAM, counts["items"], counts)
+    return Refinement(after, plan, people.sizes, HISTOGRAM, counts["items"], counts)
 
 
-def _counted(plan: Plan) -> Catalogue | None:
-    """Return the names that a plan of sizes counts, numbers in their order; None if these are all names."""
+def _asked_about(plan: Plan, catalogue: Catalogue | None) -> Catalogue:
+    """Return the names that a plan of sizes counts, numbers in their order, or where it counts all the catalogue."""
     counted = plan.view.counted
-    if not counted:
-        return None
-    numbers = set(map(str, range(len(counted))))
-    return Catalogue.numbered(len(counted)) if numbers == set(counted) else Catalogue(counted)
+    if bool(counted) == (catalogue is not None):
+        raise EstimateError(
+            "the sizes plan says which names count; these are the catalogue, so give no other"
+            if counted
+            else "the sizes plan counted all names, so give the catalogue of the items to ask about"
+        )
+    if catalogue is None:
+        numbers = set(map(str, range(len(counted))))
+        catalogue = Catalogue.numbered(len(counted)) if numbers == set(counted) else Catalogue(counted)
+    if len(catalogue) < _LEAST_ENTRIES:
+        raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(catalogue)}")
+    return catalogue
+
+
+_AFTER = {"sizes": _after_sizes, "items": _after_items, "itemsets": _after_itemsets}
 
 
 def _knowledge(frame: "pd.DataFrame", plan: Plan, whole: SizeShares | None) -> Knowledge:

@@ -168,10 +168,6 @@ def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:
     It is the R-th root of the promise's limit, rounded down to a multiple of 2^-64 by integers alone; of one report the
     limit itself.
 
-    Args:
-        promise: the breach that no R reports may cause.
-        reports_per_person: R, 1..1000.
-
     >>> limit_of_each(Breach("5%", "95%"), 2)
     Fraction(19, 1)
     """

@@ -28,14 +28,12 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.rounds.knowledge import Knowledge, ranked
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.rounds.knowledge import LIFT, Knowledge, ranked
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
 LARGEST_SIZE = 200
-_PLANNED_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong: for the choice of M
-_LIFTED = 1.5  # how much likelier a pair is than its items' product, for planning
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
@@ -120,7 +118,7 @@ class People:
         def error(m: int) -> float:
             left = {k: self.surviving(m, k) for k, _, _ in focus.sizes}
             noisier = Focus(tuple((k, weight / left[k] ** 2, shares) for k, weight, shares in focus.sizes))
-            bias = sum(weight * (_PLANNED_BIAS * (1 - left[k]) * shares[-1]) ** 2 for k, weight, shares in focus.sizes)
+            bias = sum(weight * (LEFT_BIAS * (1 - left[k]) * shares[-1]) ** 2 for k, weight, shares in focus.sizes)
             return noisier.error(self.operator(m, n_items + m, focus)) / self.count + bias
 
         return min(choices, key=error)
@@ -137,12 +135,8 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     """Return which share of the people to ask about all items: more, the larger the noise is beside what is looked for.
 
     Looked for are items as frequent as the last of those wanted, were supports to follow Zipf's law and add up to the
-    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
-
-    Args:
-        n_items: of the catalogue.
-        people: in all rounds together.
-        wanted: itemsets.
+    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles. ``people`` are
+    those of all rounds together.
     """
     focus = single_focus(_TYPICAL)
     m = replace(people, count=max(people.count // 2, 1)).best_size(n_items, focus, _TRANSACTION_SIZES)
@@ -185,11 +179,7 @@ def plan_items(catalogue: Catalogue, people: People, *, pairs: bool = False) -> 
 def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wanted: int) -> tuple[Plan, SizeShares]:
     """Return the plan for a shortlist of items, and what is expected of the sizes of what baskets hold of it.
 
-    Args:
-        names: of the items.
-        supports: estimates of theirs, float64 (items,).
-        people: who will report, with the sizes of their whole baskets.
-        wanted: itemsets.
+    ``supports`` are estimates of the items', float64 (items,); the people's sizes are those of whole baskets.
     """
     left = people.sizes.thinned(float(np.clip(supports, 0, 1).sum()))
     focus = expected_focus(supports, wanted)
@@ -200,10 +190,7 @@ def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wante
 def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: People) -> Plan:
     """Return the plan whose catalogue's entries are itemsets.
 
-    Args:
-        itemsets: names of the items of each.
-        supports: estimates of theirs, float64 (itemsets,).
-        people: who will report; their sizes are how many of the itemsets they hold.
+    ``supports`` are estimates of theirs, float64 (itemsets,); the people's sizes are how many of them they hold.
     """
     entries = tuple(tuple(sorted(names)) for names in itemsets)
     focus = single_focus(float(np.clip(supports, 0.001, 0.5).mean()))
@@ -215,15 +202,13 @@ def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: P
 def expected_focus(supports: Floats, wanted: int) -> Focus:
     """Return what to plan for: which sizes the wanted itemsets have, were items held together a little too often.
 
-    Args:
-        supports: estimates of the items, float64 (items,).
-        wanted: number of itemsets.
+    ``supports`` are estimates of the items', float64 (items,).
     """
     items = np.sort(np.clip(supports, 1e-4, 0.95))[::-1]
     few = items[:40]
     left, right = np.triu_indices(len(items), 1)
     triples = np.array(list(combinations(few[:20], 3))).reshape(-1, 3).prod(axis=1)
-    guesses = {1: items, 2: _LIFTED * items[left] * items[right], 3: _LIFTED**3 * triples}
+    guesses = {1: items, 2: LIFT * items[left] * items[right], 3: LIFT**3 * triples}
     least = np.sort(np.concatenate(list(guesses.values())))[::-1][: max(wanted, 1)][-1]
     sizes = []
     for k, guess in guesses.items():
@@ -236,7 +221,7 @@ def expected_focus(supports: Floats, wanted: int) -> Focus:
 
 def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
-    item = min((support / _LIFTED ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
+    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
     below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
     scale = (1 - support) / sum(below)
     return _rounded([share * scale for share in below], support)

@@ -160,12 +160,6 @@ def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: 
     most. Within a stratum of C, a − C/2 is a martingale and grows more convex, what is subtracted grows with C: so
     the expectation is largest with the clones of its upper end and the drift of its lower one.
 
-    Args:
-        epsilon: ε' in [0, ln γ].
-        amplification: γ > 1.
-        reports: N.
-        mass: λ.
-        lost: probability to give away in each tail.
     """
     corner = (1 - mass) / (amplification - 1)
     growth, excess = math.expm1(epsilon), float(amplification - 1)
@@ -181,9 +175,7 @@ def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: 
 def _mean_excess(draws: NDArray[np.float64], over: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return E[(a − C/2 − x)_+], a ~ Bin(C, 1/2), rounded up: t·P[a = t]/2 − x·P[a ≥ t], t the least a above C/2 + x.
 
-    Args:
-        draws: C, shape (strata,).
-        over: x ≥ 0, shape (strata,).
+    ``draws`` are C and ``over`` x ≥ 0, shape (strata,).
     """
     least = np.floor(draws / 2 + over) + 1
     possible = least <= draws

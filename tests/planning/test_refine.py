@@ -16,7 +16,8 @@ from assocpriv.apps.cli import main
 from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.core.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.refine import poisson, refine
+from assocpriv.planning.refine import Refinement, RoundWishes, poisson
+from assocpriv.planning.refine import refine as refine_as
 from assocpriv.planning.rounds import EntryRule, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
@@ -27,6 +28,11 @@ PROMISE = ap.Breach("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]
 PLAN = make_plan(NAMES, 4, PROMISE, itemset_size=2)
 SIZES = SizeShares(np.arange(1, 13), np.full(12, 1 / 12))
+
+
+def refine(frame, plan: ap.Plan, top: int = 64, **change) -> Refinement:
+    """Plan the next round."""
+    return refine_as(frame, plan, RoundWishes(top, **change))
 
 
 def mined(rows, plan=PLAN, **more):

@@ -24,13 +24,12 @@ from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.planner import best_operators, make_plan
-from assocpriv.planning.refine import refine
 from assocpriv.planning.request import PlanWishes, limit_of_each
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
-from tests.planning.test_refine import FALLING, NAMES, mined, singles
+from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")
 FAST_SECONDS = 2.0

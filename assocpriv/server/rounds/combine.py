@@ -36,13 +36,12 @@ from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, mining_facts
 from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, undo_sampling
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-LEFT_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong
 _LARGEST_SIZE = 200
 _LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
 _ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
@@ -87,14 +86,9 @@ def _are_buckets(buckets: Any) -> bool:
 
 
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
-    """Return the distribution of the sizes of a table's transactions, before they were sampled.
+    """Return the distribution of the sizes of a table's transactions, before they were sampled, from whole baskets'.
 
-    That of whole baskets; where the plan drops other names, thinned so that the share of single items sampled is what
-    the table shows.
-
-    Args:
-        frame: a mined table of a plan of items.
-        sizes: of whole baskets.
+    Where the plan drops other names they are thinned so that the share of single items sampled is the table's.
     """
     facts = mining_facts(frame)
     if facts.others != "drop":
@@ -118,12 +112,7 @@ def _thinned_to(sizes: SizeShares, sampled_mean: float, m: int) -> SizeShares:
 
 
 def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
-    """Return a table's supports before its transactions were sampled, and the factors of their standard errors.
-
-    Args:
-        frame: a mined table of a plan of items.
-        sizes: of its transactions before sampling.
-    """
+    """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors."""
     m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
@@ -133,21 +122,9 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
 
 
 def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None) -> "pd.DataFrame":
-    """Put mined tables of several rounds side by side, and average what estimates the same.
+    """Put mined tables side by side, and average what estimates the same, as :func:`assocpriv.combine`.
 
-    Args:
-        frames: tables as ``mine`` returned them, of other people each.
-        sizes: of whole baskets, to correct every table for what sampling lost; without it only tables of one plan are
-            averaged.
-
-    Returns:
-        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support``, ``std_error`` (for the
-        population; NaN where nothing may be averaged), with ``sizes`` also ``model_error``, and of table i
-        ``support_i`` and ``std_error_i`` as mined and, with ``sizes``, ``corrected_i``. ``attrs["assocpriv"]`` tell of
-        each table, and in ``notes`` what was averaged and why not more.
-
-    Raises:
-        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
+    ``sizes`` are those of whole baskets.
     """
     if len(frames) < 2:
         raise EstimateError(f"combining takes two tables or more, got {len(frames)}")

@@ -44,14 +44,9 @@ class SyntheticHoldings:
         return SizeShares(np.arange(len(counts)), counts / counts.sum())
 
     def surviving(self, m: int, cumulative: Floats) -> Floats:
-        """Return the share of each entry's support that is left after sampling m of the entries held.
+        """Return the share of each entry's support that is left after sampling m of those held, float64 (entries,).
 
-        Args:
-            m: entries that are sampled.
-            cumulative: estimates of P(≤ 0 held), … P(≤ m − 1 held), which the synthetic baskets are weighted to meet.
-
-        Returns:
-            float64 (entries,).
+        ``cumulative`` are P(≤ 0 held), … P(≤ m − 1 held), which the synthetic baskets are weighted to meet.
         """
         counts = self.holds.sum(axis=1)
         wanted = shares_from_dummies(cumulative, SizeShares(np.array([m]), np.ones(1))).shares
@@ -74,14 +69,7 @@ def surviving_entries(
 ) -> Floats:
     """Return the share of each entry's support that sampling to m entries left, where entries are itemsets.
 
-    Args:
-        own: estimates of the entries themselves.
-        others: what other tables say of itemsets.
-        sizes: of whole baskets.
-        m: entries that were sampled.
-
-    Returns:
-        float64 (entries,).
+    ``own`` are estimates of the entries themselves, ``others`` what other tables say; sizes are those of whole baskets.
     """
     if not own:
         return np.ones(0)

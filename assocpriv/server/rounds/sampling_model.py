@@ -21,6 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+# Of what undoing the sampling changes, this much may be wrong: for the choice of M, as a weight beside noise, and as
+# what tables of several rounds state. One number for the three: over Groceries, T10I4D100K and generated baskets
+# (300,000 people, three rounds, ε = 1 and ln 19, three seeds) .3 as the weight finds .780 of the top 64, .5 finds .793,
+# with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points.
+LEFT_BIAS = 0.5
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 
 
@@ -65,13 +70,9 @@ def binomial_law(n: int, p: float) -> Floats:
 
 
 def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
-    """Return supports before transactions were sampled to m items, and the factor of their standard errors.
+    """Return supports before transactions of these sizes were sampled to m items, and the factor of their errors.
 
-    Args:
-        supports: estimates of s' for itemsets of k items, float64 (itemsets,), not clipped.
-        sizes: distribution of the sizes before sampling.
-        m: the plan's transaction size.
-        k: items of an itemset.
+    ``supports`` are estimates of s' for itemsets of k items, float64 (itemsets,), not clipped.
 
     >>> half = SizeShares(np.array([2, 4]), np.array([0.5, 0.5]))
     >>> undo_sampling(np.array([0.0]), half, 2, 1)[1].round(3).tolist()
@@ -97,9 +98,7 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
 def shares_from_dummies(cumulative: Floats, tail: SizeShares) -> SizeShares:
     """Return the distribution of sizes from the dummies' supports, and beyond M − 1 from what is known elsewhere.
 
-    Args:
-        cumulative: estimates of P(size ≤ 0), … P(size ≤ M − 1), float64 (M,): the supports of the dummies, last first.
-        tail: gives the shape from size M on.
+    ``cumulative`` are estimates of P(size ≤ 0), … P(size ≤ M − 1), float64 (M,): the dummies' supports, last first.
     """
     from scipy.optimize import isotonic_regression
 
