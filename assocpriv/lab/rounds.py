@@ -19,7 +19,6 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.rounds import (
     BOUNDS,
-    LARGEST_SIZE,
     EntryRule,
     People,
     PeopleSplit,
@@ -50,7 +49,7 @@ from assocpriv.server.rounds.knowledge import (
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 
 Floats = NDArray[np.float64]
-_LARGEST_ITEMSET = 4
+LARGEST_ITEMSET = 4  # items of an itemset that counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ class _Run:
         plan = plan_sizes(self.promise)
         asked = self._ask(people, plan)
         support, errors = asked.singles()
-        return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS), LARGEST_SIZE)
+        return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
     def ask_items(self, people: Baskets, sizes: SizeShares, *, pairs: bool) -> RoundResult:
         plan = plan_items(self.catalogue, People(self.promise, len(people), sizes), pairs=pairs)
@@ -234,7 +233,7 @@ def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior
     def measure(itemsets: list[Itemset]) -> tuple[Floats, Floats] | None:
         return before_sampling(np.array(itemsets)) if len(itemsets[0]) <= plan.itemset_size else None
 
-    return grown(known, max(least, 1e-6), _LARGEST_ITEMSET, measure)
+    return grown(known, max(least, 1e-6), LARGEST_ITEMSET, measure)
 
 
 def _arrays(known: Knowledge) -> tuple[Floats, Floats]:

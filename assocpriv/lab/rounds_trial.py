@@ -5,7 +5,7 @@ The truth is the most frequent itemsets of up to four items in whole baskets, ex
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.lab.rounds import RoundResult, run_rounds
+from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.request import check_range
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes
@@ -30,7 +30,6 @@ from assocpriv.server.rounds.sampling_model import SizeShares
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 AUTO = "auto"
-LARGEST = 4  # items of an itemset that counts
 MOST_ROUNDS = 3
 _STEP = 0.6  # how far the support falls before itemsets are counted again
 _BLOCK = 1 << 17
@@ -104,7 +103,7 @@ class RoundsTrial:
     wanted: int
     truth: dict[Itemset, float]
     supports: dict[Itemset, float]
-    schedules: tuple[ScheduleTrial, ...]
+    schedules: tuple[ScheduleTrial, ...] = ()
 
     @property
     def proposed(self) -> ScheduleTrial:
@@ -137,50 +136,32 @@ def try_rounds(
             progress("trying rounds", done, len(counts) + 1)
 
     report(0)
-    target = Target.of(baskets, top)
+    supports = true_itemsets(baskets, top)
+    if not supports:
+        raise EstimateError("no basket holds any item; there is nothing to find")
+    trial = RoundsTrial(baskets, promise, top, dict(list(supports.items())[:top]), supports)
     tried = []
     for done, count in enumerate(counts, 1):
         report(done)
-        tried.append(_try_schedule(target, promise, PeopleSplit(rounds=count), top, seed))
+        tried.append(_try_schedule(trial, PeopleSplit(rounds=count), seed))
     report(len(counts) + 1)
-    return RoundsTrial(baskets, promise, top, target.truth, target.supports, tuple(tried))
+    return replace(trial, schedules=tuple(tried))
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Baskets beside the truth: the most frequent itemsets, and the ``supports`` of these and others near them."""
-
-    baskets: Baskets
-    truth: dict[Itemset, float]
-    supports: dict[Itemset, float]
-
-    @classmethod
-    def of(cls, baskets: Baskets, top: int) -> "Target":
-        """Count the truth.
-
-        Raises:
-            EstimateError: there is nothing to find.
-        """
-        supports = true_itemsets(baskets, top)
-        if not supports:
-            raise EstimateError("no basket holds any item; there is nothing to find")
-        return cls(baskets, dict(list(supports.items())[:top]), supports)
-
-
-def _try_schedule(target: Target, promise: Breach, split: PeopleSplit, top: int, seed: int | None) -> ScheduleTrial:
+def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> ScheduleTrial:
     started = perf_counter()
-    results = run_rounds(target.baskets, promise, top, split, seed=seed)
+    results = run_rounds(trial.baskets, trial.promise, trial.wanted, split, seed=seed)
     seconds = perf_counter() - started
-    sizes = RoundTrial("sizes", plan_sizes(promise), round(split.sizes * len(target.baskets)))
-    return ScheduleTrial((sizes, *(_try_round(target, each) for each in results)), results[-1].knowledge, seconds)
+    sizes = RoundTrial("sizes", plan_sizes(trial.promise), round(split.sizes * len(trial.baskets)))
+    return ScheduleTrial((sizes, *(_try_round(trial, each) for each in results)), results[-1].knowledge, seconds)
 
 
-def _try_round(target: Target, result: RoundResult) -> RoundTrial:
-    truth, known = target.truth, result.knowledge
+def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundTrial:
+    truth, known = trial.truth, result.knowledge
     best, least = ranked(known, len(truth)), min(truth.values())
-    hits = sum(target.supports.get(itemset, 0.0) >= least for itemset in best)
+    hits = sum(trial.supports.get(itemset, 0.0) >= least for itemset in best)
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
-    surviving = true_surviving_shares(target.baskets, result.plan, list(truth))
+    surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
     return RoundTrial(
         result.name,
         result.plan,
@@ -204,7 +185,7 @@ def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats
     return sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
 
 
-def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST) -> dict[Itemset, float]:
+def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:
     """Return all itemsets of up to ``largest`` items whose support is some number or more, at least ``top`` of them.
 
     Returns:

@@ -33,7 +33,6 @@ from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
-LARGEST_SIZE = 200
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))

@@ -85,10 +85,10 @@ def test_a_noisy_histogram_is_smoothed(rng: np.random.Generator) -> None:
     sizes = rng.negative_binomial(3, 3 / (3 + 6.0), size=200_000)
     true = np.bincount(np.searchsorted(bounds, sizes, side="right") - 1, minlength=len(bounds)) / len(sizes)
     errors = np.full(len(bounds), 0.01)
-    rough = fit_sizes(true + errors * rng.standard_normal(len(bounds)), errors, bounds, 200)
+    rough = fit_sizes(true + errors * rng.standard_normal(len(bounds)), errors, bounds)
     assert rough.shares.sum() == pytest.approx(1)
     assert rough.mean == pytest.approx(sizes.mean(), rel=0.15)
     odd = np.array([0, 0.5, 0, 0, 0, 0, 0.5, 0, 0, 0, 0])  # no smooth law has it
-    sharp = fit_sizes(odd, np.full(len(bounds), 1e-4), bounds, 200)
+    sharp = fit_sizes(odd, np.full(len(bounds), 1e-4), bounds)
     assert sharp.shares[1] == pytest.approx(0.5, abs=0.01)
     assert sharp.shares[8:11].sum() == pytest.approx(0.5, abs=0.01)

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-_LARGEST_SIZE = 200
 _LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
 _ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
 
@@ -75,7 +74,7 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
     unseen = (min(rest / missing, facts.min_support) if missing else 0.0, facts.min_support)
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
     bounds = np.array(list(buckets.values()), dtype=np.int64)
-    return fit_sizes(shares, errors, bounds, max(_LARGEST_SIZE, 5 * int(bounds[-1])))
+    return fit_sizes(shares, errors, bounds)
 
 
 def _are_buckets(buckets: Any) -> bool:

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 # (300,000 people, three rounds, ε = 1 and ln 19, three seeds) .3 as the weight finds .780 of the top 64, .5 finds .793,
 # with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points.
 LEFT_BIAS = 0.5
+_LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 
 
@@ -113,7 +114,7 @@ def shares_from_dummies(cumulative: Floats, tail: SizeShares) -> SizeShares:
     )
 
 
-def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64], largest: int) -> SizeShares:
+def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> SizeShares:
     """Return a smooth distribution of sizes from a bucketed histogram: the negative binomial nearest to it.
 
     A histogram of few people is noisy; two parameters, weighted by the errors, keep what it does show.
@@ -121,13 +122,12 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64], largest
     Args:
         shares: estimates of each bucket's share, float64 (buckets,), not clipped.
         errors: their standard errors.
-        bounds: the least size of each bucket, int64 (buckets,), from 0.
-        largest: sizes go up to this.
+        bounds: the least size of each bucket, int64 (buckets,), from 0; sizes go up to 200 or five times the last.
     """
     from scipy.optimize import least_squares
     from scipy.special import gammaln, xlogy
 
-    sizes = np.arange(largest + 1)
+    sizes = np.arange(max(_LARGEST_SIZE, 5 * int(bounds[-1])) + 1)
     bucket = np.searchsorted(bounds, sizes, side="right") - 1
 
     def law(parameters: Floats) -> Floats:
