@@ -198,13 +198,13 @@ def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) ->
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     counts = np.bincount(items, minlength=len(baskets.catalogue))
     least = int(counts.max(initial=0))
-    found: dict[Itemset, float] = {}
+    supports: dict[Itemset, float] = {}
     while least >= 1:
-        found = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
-        if len(found) >= top or least == 1:
+        supports = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
+        if len(supports) >= top or least == 1:
             break
         least = max(1, int(least * _STEP))
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
+    return dict(sorted(supports.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
 
 
 def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: int) -> dict[Itemset, float]:

@@ -97,8 +97,8 @@ class Truth:
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
         """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
         plain = [(self.fitted, SupportModel.plain())]
-        found, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
-        rows = [row for level in found for row in level.itemsets.tolist()]
+        levels, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
+        rows = [row for level in levels for row in level.itemsets.tolist()]
         return {names_of(self.catalogue, self.view, row) for row in rows}
 
 
@@ -161,8 +161,8 @@ def simulate(
     largest = request.largest(plan)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock = [perf_counter()]
-    told = partial(progress, "randomizing") if progress else None
-    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=told))
+    stage = partial(progress, "randomizing") if progress else None
+    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage))
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
     clock.append(perf_counter())
@@ -206,8 +206,8 @@ def _compare(
         raw_support=truth.supports(itemsets["itemsets"], raw=True),
     )
     with_truth.attrs = itemsets.attrs
-    found = set(itemsets.loc[itemsets["frequent"], "itemsets"])
-    lost = sorted(truth.frequent(min_support, largest) - found, key=sorted)
+    reported = set(itemsets.loc[itemsets["frequent"], "itemsets"])
+    lost = sorted(truth.frequent(min_support, largest) - reported, key=sorted)
     missed = pd.DataFrame(
         {
             "itemsets": lost,

@@ -143,8 +143,8 @@ def _draw_patterns(settings: QuestSettings, rng: np.random.Generator) -> _Patter
     before: list[int] = []
     for row, size in enumerate(sizes.tolist()):
         taken = min(round(shared[row] * size), len(before), size)
-        kept = [before[i] for i in rng.permutation(len(before))[:taken]]
-        before = _draw_distinct(popular, kept, size, rng)
+        shared_items = [before[i] for i in rng.permutation(len(before))[:taken]]
+        before = _draw_distinct(popular, shared_items, size, rng)
         items[row, :size] = before
     corruption = rng.normal(settings.corruption_mean, settings.corruption_sd, count).clip(0.0, 1.0)
     return _Patterns(items, sizes, _cumulative(weights), corruption)
@@ -183,11 +183,11 @@ def _draw_instances(
     log_level = np.minimum(log_level, -1e-12)[chosen]
     dropped = np.minimum(np.log(1.0 - rng.random(count)) / log_level, sizes).astype(np.int64)
     # 3. One item always stays, so every instance brings something and the loop over instances ends.
-    kept = np.maximum(sizes - dropped, 1)
+    lengths = np.maximum(sizes - dropped, 1)
     keys = rng.random((count, patterns.items.shape[1]), dtype=np.float32)
     keys[np.arange(keys.shape[1]) >= sizes[:, None]] = 2.0
     order = np.argsort(keys, axis=1)
-    return patterns.items[chosen[:, None], order], kept
+    return patterns.items[chosen[:, None], order], lengths
 
 
 def _fill_chunk(
@@ -199,22 +199,22 @@ def _fill_chunk(
     keys = []
     first = True
     while open_rows.size:
-        items, kept = _draw_instances(patterns, open_rows.size, rng)
-        fits = kept <= room[open_rows]
+        items, lengths = _draw_instances(patterns, open_rows.size, rng)
+        fits = lengths <= room[open_rows]
         # 4. An instance too large for the room left goes in anyway half of the time, as in the source;
         #    otherwise it ends the basket, where the source moves it to the next one. A first instance always
         #    goes in.
         placed = np.ones(fits.size, dtype=np.bool_) if first else fits | (rng.random(fits.size) < 0.5)
-        used = placed[:, None] & (np.arange(items.shape[1]) < kept[:, None])
+        used = placed[:, None] & (np.arange(items.shape[1]) < lengths[:, None])
         keys.append((open_rows[:, None] * settings.n_items + items)[used])
-        room[open_rows] -= kept
+        room[open_rows] -= lengths
         open_rows = open_rows[fits & (room[open_rows] > 0)]
         first = False
     # 5. An item met twice counts once, so a basket can be smaller than wanted.
     merged = np.sort(np.concatenate(keys))
     merged = merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
-    rows, found = np.divmod(merged, settings.n_items)
-    return np.bincount(rows, minlength=count).astype(np.int64), found
+    rows, distinct = np.divmod(merged, settings.n_items)
+    return np.bincount(rows, minlength=count).astype(np.int64), distinct
 
 
 def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], None] | None = None) -> Baskets:

@@ -155,18 +155,14 @@ def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
 
 def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[Design]:
     m, wishes = request.transaction_size, request.wishes
-    objective = replace(request.objective(m), itemset_size=request.itemset_size)
-    only = wishes.thresholds_only
+    objective, only = replace(request.objective(m), itemset_size=request.itemset_size), wishes.thresholds_only
     return search_fixed_designs(
         m, request.padded_items, wishes.limit, objective, thresholds_only=only, progress=progress
     )
 
 
-def _independent(request: PlanRequest, progress: Progress | None) -> Sequence[Design]:
-    return _insertion_designs(request, request.transaction_size, progress)
-
-
-def _insertion_designs(request: PlanRequest, m: int, progress: Progress | None) -> list[InsertionDesign]:
+def _independent(request: PlanRequest, progress: Progress | None, size: int | None = None) -> list[InsertionDesign]:
+    m = size or request.transaction_size
     return search_designs(
         m,
         request.wishes.limit,
@@ -220,17 +216,17 @@ def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tup
     What a generator must hold grows with every size's r, so the least r near the best designs give the shortest.
     """
     sizes, n_items = range(1, request.transaction_size + 1), len(request.catalogue)
-    found = [_insertion_designs(request, m, _part(progress, place, len(sizes))) for place, m in enumerate(sizes)]
-    bits = [min(design.insert_bits for design in _near_the_best(designs)) for designs in found]
+    searched = [_independent(request, _part(progress, place, len(sizes)), m) for place, m in enumerate(sizes)]
+    bits = [min(design.insert_bits for design in _near_the_best(designs)) for designs in searched]
     independent = [m + min(m, request.itemset_size) for m in sizes]
     needs = {  # items, bits of each, independent items; BCH serves single columns
-        "none": (n_items + len(found), 1, 0),
+        "none": (n_items + len(searched), 1, 0),
         "bch": (
             max((n_items + m) * r for m, r in zip(sizes, bits, strict=True)),
             1,
             max(count * r for count, r in zip(independent, bits, strict=True)),
         ),
-        "reed-solomon": (n_items + len(found), max(bits), independent[-1]),
+        "reed-solomon": (n_items + len(searched), max(bits), independent[-1]),
     }
     code = min(needs if request.code == "auto" else [request.code], key=lambda name: report_bits(name, *needs[name]))
     generator = choose_generator(code, *needs[code])
@@ -241,7 +237,7 @@ def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tup
 
     return [
         min((design for design in designs if serves(design, m)), key=lambda design: design.error)
-        for m, designs in zip(sizes, found, strict=True)
+        for m, designs in zip(sizes, searched, strict=True)
     ], generator
 
 

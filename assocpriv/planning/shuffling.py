@@ -108,9 +108,9 @@ def central_guarantee(
         return best
     worst = 2 / (amplification + 1)
     masses = {"clones": worst} | ({"blanket": blanket} if blanket is not None and blanket > worst else {})
-    found = [(closed_form(amplification, reports, delta), "closed form")]
-    found += [(_least_epsilon(amplification, reports, delta, mass), name) for name, mass in masses.items()]
-    for value, method in found:
+    bounds = [(closed_form(amplification, reports, delta), "closed form")]
+    bounds += [(_least_epsilon(amplification, reports, delta, mass), name) for name, mass in masses.items()]
+    for value, method in bounds:
         if value is not None and value < best.epsilon:
             best = Central(value, delta, reports, method)
     return best

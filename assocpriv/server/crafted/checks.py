@@ -153,8 +153,8 @@ def check_reports(
         if not len(group):
             continue
         of = f", baskets of {group.plan.transaction_size}" if reports.plan.sizes == IN_CLEAR else ""
-        found = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
-        seen += [(name + of, said, log_p) for name, said, log_p in found]
+        results = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
+        seen += [(name + of, said, log_p) for name, said, log_p in results]
         # also those not made: what is named may follow the data
         planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size
     limit = math.log(level / planned)
@@ -260,8 +260,8 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
         return values, float((values.max() - expected) * (expected - values.min()))
     from scipy.stats import binom
 
-    kept = np.array([float(p) for p in operator.size_distribution])
-    law = np.convolve(kept, binom.pmf(np.arange(n - m + 1), n - m, float(operator.default_probability)))
+    own = np.array([float(p) for p in operator.size_distribution])
+    law = np.convolve(own, binom.pmf(np.arange(n - m + 1), n - m, float(operator.default_probability)))
     return values, float(law @ (values - expected) ** 2)
 
 
@@ -311,10 +311,8 @@ def _counted(
     if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
         done, (left, right) = 2, np.triu_indices(plan.n_items, 1)
         pairs = np.column_stack([left, right])
-        yield (
-            pairs,
-            np.column_stack([np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]),
-        )
+        sums = [np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]
+        yield pairs, np.column_stack(sums)
     for k in range(done + 1, plan.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:

@@ -265,11 +265,11 @@ def _population_variance(frame: "pd.DataFrame", facts: MiningFacts) -> Floats:
     return result
 
 
-def _of_one_plan(held: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.bool_]:
-    """Tell of each row whether all tables that hold it are of one plan."""
+def _of_one_plan(listed: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell of each row whether all tables that list it are of one plan."""
     numbers = np.unique(plans, return_inverse=True)[1]
-    low = np.where(held, numbers, len(plans)).min(axis=1)
-    high = np.where(held, numbers, -1).max(axis=1)
+    low = np.where(listed, numbers, len(plans)).min(axis=1)
+    high = np.where(listed, numbers, -1).max(axis=1)
     result: NDArray[np.bool_] = low == high
     return result
 

@@ -210,9 +210,9 @@ def grown(knowledge: Knowledge, least: float, largest: int, measure: Measure) ->
         guess, most = np.array([guessed(itemset, known) for itemset in candidates]).T
         supports, variances = measure(candidates) or (guess, np.full(len(candidates), np.inf))
         mean, spread = _shrunk(supports, variances, guess, _CLOSER * guess, most, _LARGER_PATTERNS)
-        found = as_knowledge(candidates, mean, spread)
-        known |= found
-        level = [itemset for itemset in candidates if found[itemset].expected >= least]
+        larger = as_knowledge(candidates, mean, spread)
+        known |= larger
+        level = [itemset for itemset in candidates if larger[itemset].expected >= least]
     return known
 
 

@@ -79,12 +79,14 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
     >>> undo_sampling(np.array([0.0]), half, 2, 1)[1].round(3).tolist()
     [1.5]
     """
-    kept, ways = sizes.surviving(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
-    held = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
-    before, after = held @ sizes.shares, held @ (sizes.shares * kept)
+    surviving, ways = sizes.surviving(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
+    holding = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
+    before, after = holding @ sizes.shares, holding @ (sizes.shares * surviving)
     if not before[-1] > 0:
         return supports.copy(), np.ones(len(supports))
-    first = float(sizes.shares @ ways) / float(sizes.shares @ (ways * kept))  # the slope at support 0, for small ones
+    first = float(sizes.shares @ ways) / float(
+        sizes.shares @ (ways * surviving)
+    )  # the slope at support 0, for small ones
     rising = np.append(True, after[1:] > np.maximum.accumulate(after)[:-1])  # a θ that changes nothing has no slope
     before, after = before[rising], after[rising]
     slopes = np.gradient(before, after)
