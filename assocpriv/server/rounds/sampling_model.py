@@ -84,9 +84,8 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
     before, after = holding @ sizes.shares, holding @ (sizes.shares * surviving)
     if not before[-1] > 0:
         return supports.copy(), np.ones(len(supports))
-    first = float(sizes.shares @ ways) / float(
-        sizes.shares @ (ways * surviving)
-    )  # the slope at support 0, for small ones
+    # the slope at support 0, for small ones
+    first = float(sizes.shares @ ways) / float(sizes.shares @ (ways * surviving))
     rising = np.append(True, after[1:] > np.maximum.accumulate(after)[:-1])  # a θ that changes nothing has no slope
     before, after = before[rising], after[rising]
     slopes = np.gradient(before, after)
