@@ -23,8 +23,13 @@ from assocpriv.records import basket_files
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.server.itemsets import ask as query
-from assocpriv.server.itemsets import mining as mined
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.estimates.intervals import ErrorOptions
+from assocpriv.server.itemsets import ask as asking
+from assocpriv.server.itemsets import mining
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
+from assocpriv.server.itemsets.requests import MiningRequest
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,20 +268,10 @@ def mine(
         UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
     collection = _collection(reports)
-    frame = mined.mine(
-        collection,
-        min_support,
-        top=top,
-        max_itemset=max_itemset,
-        certain=certain,
-        certain_by=certain_by,
-        consistent=consistent,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    )
-    for line in mined.describe_undecided(mined.mining_facts(frame)):
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
+    frame = mining.mine(LocalBackend.of(collection, memory_bytes, progress), request)
+    for line in describe_undecided(mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
     return frame
 
@@ -310,14 +305,8 @@ def ask(
         WireError: files that are damaged or of different plans.
     """
     collection = _collection(reports)
-    return query.ask(
-        collection,
-        itemsets,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).itemsets
+    questions = asking.Questions(itemsets=itemsets, errors=ErrorOptions(confidence_level, population))
+    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).itemsets
 
 
 def ask_rules(
@@ -349,14 +338,8 @@ def ask_rules(
         WireError: files that are damaged or of different plans.
     """
     collection = _collection(reports)
-    return query.ask(
-        collection,
-        rules=rules,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).rules
+    questions = asking.Questions(rules=rules, errors=ErrorOptions(confidence_level, population))
+    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).rules
 
 
 def _collection(reports: Any) -> Reports:
@@ -484,7 +467,7 @@ def combine(
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    return mined.read_itemsets(table) if isinstance(table, str | Path) else table
+    return read_itemsets(table) if isinstance(table, str | Path) else table
 
 
 def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":

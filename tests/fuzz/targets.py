@@ -45,7 +45,7 @@ from assocpriv.plans.baskets.wire import decode_report, encode_report, pack_repo
 from assocpriv.records import basket_formats
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000

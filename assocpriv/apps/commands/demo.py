@@ -26,15 +26,10 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.mining import (
-    AUTO,
-    check_aim,
-    check_min_support,
-    describe_undecided,
-    mining_facts,
-    write_itemsets,
-)
+from assocpriv.server.itemsets.frames import mining_facts, write_itemsets
+from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
 from assocpriv.server.itemsets.rules import association_rules, rule_records, write_rules
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 if TYPE_CHECKING:
     import pandas as pd

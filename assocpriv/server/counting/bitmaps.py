@@ -5,6 +5,10 @@ over its transactions, so that the rows counted together stand together in cache
 word t div 64, counted through the blocks; bits beyond the last transaction are 0.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,18 +53,23 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
     return planes
 
 
-def plane_count(plan: Plan) -> int:
-    """Return how many planes :func:`planes_of` makes of a plan's reports."""
-    return plan.padded_items if plan.kind == "fixed-size" else 8 * plan.report_bytes
+class ReportForm(NamedTuple):
+    """What the reports of a plan are: how many planes are made of them, how, and whether the planes are seeds' bits."""
+
+    n_planes: int
+    planes: Callable[[NDArray[np.uint8]], Rows]
+    seeded: bool
 
 
-def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
-    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones.
+def form_of(plan: Plan) -> ReportForm:
+    """Return the form of a plan's reports: the bits of seeds or of items, or the ranks of sets of a fixed size."""
+    if plan.kind == "fixed-size":
+        return ReportForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False)
+    return ReportForm(8 * plan.report_bytes, report_planes, seeded=plan.generator.kind != "none")
 
-    These are the bitmaps of the reports' bits; of reports of a fixed size, which are ranks of sets, those of all items.
-    """
-    if plan.kind != "fixed-size":
-        return report_planes(packed)
+
+def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of all items, of reports which are ranks of sets."""
     from assocpriv.core.kernels.ranks import unrank_reports
 
     binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
@@ -69,6 +78,16 @@ def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
     planes = empty_rows(plan.padded_items, len(packed))
     unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, planes)
     return planes
+
+
+def plane_count(plan: Plan) -> int:
+    """Return how many planes :func:`planes_of` makes of a plan's reports."""
+    return form_of(plan).n_planes
+
+
+def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
+    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones."""
+    return form_of(plan).planes(packed)
 
 
 class ItemTables:
@@ -81,8 +100,7 @@ class ItemTables:
 
     def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
         self._items = items
-        self._is_seeded = plan.generator.kind != "none"
-        self._n_planes = plane_count(plan)
+        self._n_planes, _, self._is_seeded = form_of(plan)
         if self._is_seeded:
             self._num = plan.independent.insert_num
             r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
