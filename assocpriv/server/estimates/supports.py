@@ -223,9 +223,6 @@ def covariance(
         left: 0 or 1 for each of the k items: membership of A.
         right: likewise of B.
         population: for the population, else for the transactions at hand.
-
-    Raises:
-        EstimateError: the operator says nothing about one of the sizes.
     """
     n_reports = sum(group.n_reports for group in groups)
 

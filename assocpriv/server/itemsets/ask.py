@@ -31,7 +31,7 @@ from assocpriv.server.estimates.supports import (
     estimate_supports,
     lowest_discoverable_support,
 )
-from assocpriv.server.itemsets.apriori import find_itemsets, groups_of
+from assocpriv.server.itemsets.apriori import count_reports, find_itemsets, groups_of
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
 from assocpriv.server.itemsets.rules import ERRORS, METRICS, SIDES, rule_frame
@@ -108,12 +108,13 @@ def ask(backend: CountingBackend, questions: Questions) -> Answers:
     plan = backend.plan
     asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(questions.itemsets, 1)]
     sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(questions.rules, 1)]
-    if not backend.n_reports:
-        raise EstimateError("there are no reports to ask; collect some first")
     collections = backend.open(Part.WHOLE)
+    n_reports = count_reports(collections)
+    if not n_reports:
+        raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
     limits = _limits({*asked, *unions}, plan, groups_of(collections))
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, backend.n_reports, questions.errors, limits)
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, questions.errors, limits)
     answers = Answers(
         _itemset_answers(asked, plan, collections, questions.errors),
         _rule_answers(sides, plan, collections, questions.errors),

@@ -19,7 +19,7 @@ from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.report_parts import Part
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
-from assocpriv.server.itemsets.apriori import FoundItemsets, groups_of, measure
+from assocpriv.server.itemsets.apriori import FoundItemsets, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import (
     CERTAIN_COLUMNS,
@@ -85,21 +85,21 @@ class _Done:
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
     collections = backend.open(Part.WHOLE)
     mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    return _Done(mined, mined.found, groups_of(collections), backend.n_reports)
+    return _Done(mined, mined.found, groups_of(collections), count_reports(collections))
 
 
 def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
     """Let some reports choose the itemsets and the others measure them."""
-    collections = backend.open(Part.SELECTING)
-    selecting = sum(counter.n_reports for counter, _ in collections)
-    if not 0 < selecting < backend.n_reports:
+    selecting, testing = backend.open(Part.SELECTING), backend.open(Part.TESTING)
+    n_selecting, n_testing = count_reports(selecting), count_reports(testing)
+    if not (n_selecting and n_testing):
         raise EstimateError(
-            f"{backend.n_reports} reports are too few to be split into some that choose and some that test"
+            f"{n_selecting + n_testing} reports are too few to be split into some that choose and some that test"
         )
-    mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    collections = backend.open(Part.TESTING)  # in place of the others, which give their memory back
-    found = measure(collections, [level.itemsets for level in mined.found], mined.min_support)
-    return _Done(mined, found, groups_of(collections), selecting)
+    mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
+    del selecting  # gives its memory back
+    found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
+    return _Done(mined, found, groups_of(testing), n_selecting)
 
 
 def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts, Columns]:
