@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.planning.planner import make_plan as plan
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.basket_files import ReadCounts, read_baskets
+from assocpriv.records import basket_files
+from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.server.counting.backend import LocalBackend
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.rounds_trial import RoundsTrial
     from assocpriv.lab.simulate import Simulation
     from assocpriv.planning.refine import Refinement
+    from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.server.rounds.sampling_model import SizeShares
 
 __all__ = [
@@ -53,6 +56,42 @@ __all__ = [
     "simulate_rounds",
     "to_baskets",
 ]
+
+
+def read_baskets(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 -- the command line's --format
+    catalogue: "Catalogue | None" = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> Baskets:
+    """Read a file of baskets.
+
+    Args:
+        path: the file; a name that ends in .gz is decompressed.
+        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
+            basket), "long" (CSV with a header, a line an item of a transaction, blank lines ignored),
+            "parquet" (long, or a column of lists). By default .dat and .txt are dat, .csv is basket,
+            .parquet and .pq are parquet.
+        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
+            0 … the largest number for dat (the distinct ones beyond 2^20), otherwise the sorted names.
+        unknown: "error", or "drop" to leave out items that are not in the catalogue.
+        repeats: "error", or "merge" to count an item that a basket repeats once.
+        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        The baskets in the order of the file; those of the long layout by first appearance.
+
+    Raises:
+        BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
+            unusable items; empty baskets.
+    """
+    options = ReadOptions(format, unknown, repeats, empty, progress=progress)
+    return basket_files.read_baskets(path, catalogue, options)[0]
 
 
 def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
@@ -160,16 +199,8 @@ def randomize_file(
     """
     _check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    stream = stream_transactions(
-        baskets,
-        plan,
-        format=format,
-        unknown=unknown,
-        repeats=repeats,
-        empty=empty,
-        memory_bytes=memory,
-        progress=progress,
-    )
+    options = ReadOptions(format, unknown, repeats, empty, memory, progress)
+    stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 
     def counted() -> Iterator[Baskets]:

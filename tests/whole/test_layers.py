@@ -17,14 +17,22 @@ PACKAGE = Path(assocpriv.__file__).parent
 # version).
 ORDER = [
     "core.numba_settings",
+    "core.code_folders",
     "core.compiling",
     "core.entropy",
     "core.errors",
-    "core.kernels",
+    "core.loading",
     "core.machine",
     "core.parallel",
     "core.privacy",
     "core.ranking",
+    "core.kernels.vector",
+    "core.kernels.bitmaps",
+    "core.kernels.counting",
+    "core.kernels.draws",
+    "core.kernels.ranks",
+    "core.kernels.seeds",
+    "core.kernels.randomizing",
     "plans.fields",
     "plans.baskets.catalogue",
     "plans.baskets.generator",
@@ -43,7 +51,9 @@ ORDER = [
     "files.taxonomy",
     "records.cells",
     "records.basket_frames",
+    "records.text_kernel",
     "records.basket_text",
+    "records.basket_formats",
     "records.baskets",
     "records.basket_files",
     "records.basket_sizes",
@@ -154,7 +164,7 @@ FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
 HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
 ONLY_HOME = {
-    "numba": {"core.compiling", "core.kernels", "core.numba_settings"},
+    "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
     "pyspark": set(),
