@@ -316,7 +316,7 @@ def _counted(
     for k in range(done + 1, plan.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:
-            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums[:, 0]
+            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums()[:, 0]
 
 
 def _least_likely(
