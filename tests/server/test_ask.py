@@ -115,9 +115,10 @@ def test_nothing_is_known_of_rules_from_nobody(reports: ap.Reports) -> None:
 
 def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     """All subsets of an itemset asked for are counted as the reports show them."""
+    from assocpriv.files.basket_reports import basket_groups
     from assocpriv.server.itemsets.mining import collections_of
 
-    opened = collections_of(reports.groups(), memory_bytes=None, progress=None)
+    opened = collections_of(basket_groups(reports), memory_bytes=None, progress=None)
     counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
     singles = count_subsets(opened, np.array([[0], [1], [3]]))
     large = [column for column, (_, model) in enumerate(opened) if model.tells_of(2)]

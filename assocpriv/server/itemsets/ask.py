@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
@@ -105,13 +106,13 @@ def ask(
         EstimateError: no reports, a name that the plan does not have, an empty itemset, one with a repeated name, or
             one larger than the plan can answer for.
     """
-    plan = reports.plan
+    plan = reports.plan.as_a(Plan)
     check_confidence_level(confidence_level)
     asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(itemsets, 1)]
     sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(rules, 1)]
     if not len(reports):
         raise EstimateError("there are no reports to ask; collect some first")
-    collections = collections_of(reports.groups(), memory_bytes=memory_bytes, progress=progress)
+    collections = collections_of(basket_groups(reports), memory_bytes=memory_bytes, progress=progress)
     facts = {
         "format": ANSWERS,
         "plan_id": plan.plan_id,

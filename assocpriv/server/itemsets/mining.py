@@ -23,6 +23,7 @@ from assocpriv.core.errors import EstimateError, FileError, PlanError
 from assocpriv.core.machine import LEAST_MEMORY, default_memory
 from assocpriv.core.privacy import parse_probability
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.reports import Reports
 from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, WRITERS, output_format
@@ -135,7 +136,7 @@ def mine(
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
     """
-    plan = reports.plan
+    plan = reports.plan.as_a(Plan)
     aim = check_aim(min_support, top)
     largest = check_max_itemset(plan, max_itemset)
     level = parse_certainty(certain, certain_by)
@@ -154,7 +155,7 @@ def mine(
     open_parts = partial(collections_of, memory_bytes=memory_bytes, progress=progress)
     # what is free at the moment decides how fast, not whether
     most = MOST_CANDIDATES if memory_bytes is None else candidates_within(memory_bytes)
-    parts: Sequence[Packed] = reports.groups()
+    parts: Sequence[Packed] = basket_groups(reports)
     split = level is not None and certain_by == SPLIT
     if split:
         choosing = [ReportPart(part, True) for part in parts]
