@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.baskets.view import View
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
     from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __version__ = "0.1.0"
@@ -55,7 +55,7 @@ _HOMES = {
     "assocpriv.plans.baskets.view": ("View",),
     "assocpriv.files.plans": ("read_plan", "write_plan"),
     "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.server.itemsets.mining": ("read_itemsets", "write_itemsets"),
+    "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
     "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,6 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,17 @@ from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.planning.planner import make_plan as plan
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.basket_files import ReadCounts, read_baskets
+from assocpriv.records import basket_files
+from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.server.itemsets import ask as query
-from assocpriv.server.itemsets import mining as mined
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.estimates.intervals import ErrorOptions
+from assocpriv.server.itemsets import ask as asking
+from assocpriv.server.itemsets import mining
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
+from assocpriv.server.itemsets.requests import MiningRequest
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.rounds_trial import RoundsTrial
     from assocpriv.lab.simulate import Simulation
     from assocpriv.planning.refine import Refinement
+    from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.server.rounds.sampling_model import SizeShares
 
 __all__ = [
@@ -48,6 +56,42 @@ __all__ = [
     "simulate_rounds",
     "to_baskets",
 ]
+
+
+def read_baskets(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 -- the command line's --format
+    catalogue: "Catalogue | None" = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> Baskets:
+    """Read a file of baskets.
+
+    Args:
+        path: the file; a name that ends in .gz is decompressed.
+        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
+            basket), "long" (CSV with a header, a line an item of a transaction, blank lines ignored),
+            "parquet" (long, or a column of lists). By default .dat and .txt are dat, .csv is basket,
+            .parquet and .pq are parquet.
+        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
+            0 … the largest number for dat (the distinct ones beyond 2^20), otherwise the sorted names.
+        unknown: "error", or "drop" to leave out items that are not in the catalogue.
+        repeats: "error", or "merge" to count an item that a basket repeats once.
+        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        The baskets in the order of the file; those of the long layout by first appearance.
+
+    Raises:
+        BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
+            unusable items; empty baskets.
+    """
+    options = ReadOptions(format, unknown, repeats, empty, progress=progress)
+    return basket_files.read_baskets(path, catalogue, options)[0]
 
 
 def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
@@ -152,16 +196,8 @@ def randomize_file(
     """
     _check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    stream = stream_transactions(
-        baskets,
-        plan,
-        format=format,
-        unknown=unknown,
-        repeats=repeats,
-        empty=empty,
-        memory_bytes=memory,
-        progress=progress,
-    )
+    options = ReadOptions(format, unknown, repeats, empty, memory, progress)
+    stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 
     def counted() -> Iterator[Baskets]:
@@ -229,20 +265,10 @@ def mine(
         UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
     collection = _collection(reports)
-    frame = mined.mine(
-        collection,
-        min_support,
-        top=top,
-        max_itemset=max_itemset,
-        certain=certain,
-        certain_by=certain_by,
-        consistent=consistent,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    )
-    for line in mined.describe_undecided(mined.mining_facts(frame)):
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
+    frame = mining.mine(LocalBackend.of(collection, memory_bytes, progress), request)
+    for line in describe_undecided(mining_facts(frame)):
         warnings.warn(line, stacklevel=2)
     return frame
 
@@ -276,14 +302,8 @@ def ask(
         WireError: files that are damaged or of different plans.
     """
     collection = _collection(reports)
-    return query.ask(
-        collection,
-        itemsets,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).itemsets
+    questions = asking.Questions(itemsets=itemsets, errors=ErrorOptions(confidence_level, population))
+    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).itemsets
 
 
 def ask_rules(
@@ -315,14 +335,8 @@ def ask_rules(
         WireError: files that are damaged or of different plans.
     """
     collection = _collection(reports)
-    return query.ask(
-        collection,
-        rules=rules,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).rules
+    questions = asking.Questions(rules=rules, errors=ErrorOptions(confidence_level, population))
+    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).rules
 
 
 def _collection(reports: Any) -> Reports:
@@ -450,7 +464,7 @@ def combine(
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    return mined.read_itemsets(table) if isinstance(table, str | Path) else table
+    return read_itemsets(table) if isinstance(table, str | Path) else table
 
 
 def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":

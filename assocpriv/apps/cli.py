@@ -293,14 +293,13 @@ def _names_and_view(
 def _read_sample(path: Path, format_: str | None, made: "Plan") -> "Baskets":
     """Read a sample of baskets as a plan views them, telling what was left out."""
     from assocpriv.client.baskets.transactions import read_transactions
-    from assocpriv.records.basket_files import read_baskets
+    from assocpriv.records.basket_files import ReadOptions, read_baskets
 
     progress = Progress().stage("reading", "B")
     if made.view.is_plain:
-        return read_baskets(path, format=format_, repeats="merge", empty="keep", progress=progress)
-    sample, counts = read_transactions(
-        path, made, format=format_, unknown="drop", repeats="merge", empty="keep", progress=progress
-    )
+        return read_baskets(path, None, ReadOptions(format_, repeats="merge", empty="keep", progress=progress))[0]
+    options = ReadOptions(format_, unknown="drop", repeats="merge", empty="keep", progress=progress)
+    sample, counts = read_transactions(path, made, options)
     say(count_lines(counts, int((sample.sizes == 0).sum()), made))
     return sample
 

@@ -32,16 +32,11 @@ def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], li
 def read_told(path: Path, format_: str | None, plan: "Plan", unknown: str, repeats: str, empty: str) -> "Baskets":
     """Read baskets as a plan's transactions, telling what was left out or merged."""
     from assocpriv.client.baskets.transactions import read_transactions
+    from assocpriv.records.basket_files import ReadOptions
 
-    transactions, counts = read_transactions(
-        path,
-        plan,
-        format=format_,
-        unknown=unknown,
-        repeats=repeats,
-        empty=empty,
-        progress=Progress().stage("reading", "B"),
-    )
+    progress = Progress().stage("reading", "B")
+    options = ReadOptions(format_, unknown=unknown, repeats=repeats, empty=empty, progress=progress)
+    transactions, counts = read_transactions(path, plan, options)
     say(count_lines(counts, int((transactions.sizes == 0).sum()), plan))
     return transactions
 

@@ -23,18 +23,13 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.planning.sampling_loss import sampling_loss
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.basket_files import read_baskets
+from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.mining import (
-    AUTO,
-    check_aim,
-    check_min_support,
-    describe_undecided,
-    mining_facts,
-    write_itemsets,
-)
+from assocpriv.server.itemsets.frames import mining_facts, write_itemsets
+from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
 from assocpriv.server.itemsets.rules import association_rules, rule_records, write_rules
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +115,7 @@ def _baskets(
 ) -> Baskets:
     if path is not None:
         told = progress.stage("reading", "B")
-        raw = read_baskets(path, format=format_, repeats="merge", empty="keep", progress=told)
+        raw, _ = read_baskets(path, None, ReadOptions(format_, repeats="merge", empty="keep", progress=told))
         sold = np.unique(raw.items).tolist()  # a .dat file numbers its items, and not every number need occur
         return raw.aligned(Catalogue(raw.catalogue[item] for item in sold))[0]
     settings = QuestSettings(n_baskets=size, n_items=items, seed=seed or 0)

@@ -67,7 +67,9 @@ def simulate(
     from assocpriv.planning.sampling_loss import sampling_loss
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_sizes import count_sizes
-    from assocpriv.server.itemsets.mining import check_aim, check_max_itemset, describe_undecided, mining_facts
+    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets.requests import check_aim, check_max_itemset
+    from assocpriv.server.itemsets.undecided import describe_undecided
 
     if rounds is not None:
         refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")

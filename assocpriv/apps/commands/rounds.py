@@ -150,13 +150,12 @@ def run_rounds_simulation(
     from assocpriv.apps.render import rounds as show_rounds
     from assocpriv.core.privacy import Breach
     from assocpriv.lab.rounds_trial import of_used_items
-    from assocpriv.records.basket_files import read_baskets
 
     prior, posterior = promise
     assert prior is not None
     assert posterior is not None
     limit = Breach(prior, posterior)
-    raw = read_baskets(
+    raw = api.read_baskets(
         baskets,
         format=reading["format"],
         repeats=reading["repeats"] or "error",

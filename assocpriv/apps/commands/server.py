@@ -81,7 +81,12 @@ def mine(
     from assocpriv.apps.render import results as show
     from assocpriv.files.reports import read_reports
     from assocpriv.files.tables import itemset_records
-    from assocpriv.server.itemsets import mining as mined
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets import mining
+    from assocpriv.server.itemsets.frames import mining_facts, write_itemsets
+    from assocpriv.server.itemsets.requests import MiningRequest
+    from assocpriv.server.itemsets.undecided import describe_undecided
 
     if min_support is None and not top:
         raise click.UsageError(
@@ -89,30 +94,19 @@ def mine(
             "from 1 (the K itemsets of the largest estimates)"
         )
     wanted = top if min_support is None else None
-    mined.check_aim(min_support, wanted)
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, wanted, max_itemset, certain, certain_by, consistent, errors)
     _check_output(output, force, reports)
     collection = read_reports(reports)
     compile_told(COUNTING)
-    frame = mined.mine(
-        collection,
-        min_support,
-        top=wanted,
-        max_itemset=max_itemset,
-        certain=certain,
-        certain_by=certain_by,
-        consistent=consistent,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory,
-        progress=Progress(),
-    )
-    facts = mined.mining_facts(frame)
-    say(f"warning: {line}" for line in mined.describe_undecided(facts))
+    frame = mining.mine(LocalBackend.of(collection, memory, Progress()), request)
+    facts = mining_facts(frame)
+    say(f"warning: {line}" for line in describe_undecided(facts))
     if output is not None:
-        mined.write_itemsets(frame, output, force=force)
+        write_itemsets(frame, output, force=force)
     show_result(
         as_json,
-        lambda: facts | {"itemsets": itemset_records(frame)},
+        lambda: facts.to_json() | {"itemsets": itemset_records(frame)},
         lambda: [
             show.meaning_line(facts),
             *show.threshold_lines(facts),
@@ -154,8 +148,9 @@ def rules(
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
     """
     from assocpriv.apps.render import results as show
-    from assocpriv.server.itemsets.mining import describe_undecided, mining_facts, read_itemsets
+    from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
     from assocpriv.server.itemsets.rules import association_rules, rule_records, write_rules
+    from assocpriv.server.itemsets.undecided import describe_undecided
 
     _check_output(output, force, [itemsets])
     frame = read_itemsets(itemsets)
@@ -164,11 +159,11 @@ def rules(
         write_rules(found, output, force=force)
     facts = mining_facts(frame)
     say(f"warning: {line}" for line in describe_undecided(facts))
-    told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
-    told |= found.attrs.get("assocpriv", {})
+    source = {name: getattr(facts, name) for name in ("plan_id", "reports", "transaction_size", "min_support")}
+    source |= found.attrs.get("assocpriv", {})
     show_result(
         as_json,
-        lambda: told | {"rules": rule_records(found)},
+        lambda: source | {"rules": rule_records(found)},
         lambda: [show.meaning_line(facts), *show.rule_lines(found, top)],
     )
 
@@ -200,7 +195,9 @@ def ask(
     from assocpriv.apps.render import results as show
     from assocpriv.files.reports import read_reports
     from assocpriv.files.tables import itemset_records
-    from assocpriv.server.itemsets import ask as query
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets import ask as asking
     from assocpriv.server.itemsets.rules import rule_records
 
     if not itemsets and not rules_:
@@ -208,17 +205,15 @@ def ask(
     asked = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules_]
     collection = read_reports(reports)
     compile_told(COUNTING)
-    answers = query.ask(
-        collection,
-        *asked,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory,
-        progress=Progress(),
-    )
+    questions = asking.Questions(*asked, errors=ErrorOptions(confidence_level, population))
+    answers = asking.ask(LocalBackend.of(collection, memory, Progress()), questions)
     show_result(
         as_json,
-        lambda: answers.facts | {"itemsets": itemset_records(answers.itemsets), "rules": rule_records(answers.rules)},
+        lambda: {
+            **answers.facts.to_json(),
+            "itemsets": itemset_records(answers.itemsets),
+            "rules": rule_records(answers.rules),
+        },
         lambda: [show.meaning_line(answers.facts), *show.answer_lines(answers)],
     )
 

@@ -15,15 +15,21 @@ COUNTING = ("transpose_reports", "expand_items", "count_items", "count_supersets
 _PATIENCE_SECONDS = 1.0  # loading from disk takes less, also on a busy computer
 
 
+def _load_kernels() -> None:
+    """Load every module that declares kernels for Python."""
+    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401
+    from assocpriv.records import text_kernel  # noqa: F401
+
+
 def compile_told(names: Iterable[str] | None = None) -> None:
     """Compile the named kernels, or load them from disk; where that takes long, say so on standard error.
 
     Args:
-        names: functions of core/kernels.py that Python calls; all of them by default.
+        names: kernels that Python calls; all of them by default.
     """
-    from assocpriv.core import kernels  # noqa: F401  # the kernels there are
     from assocpriv.core.compiling import compile_kernels
 
+    _load_kernels()
     told = threading.Event()
 
     def tell() -> None:
@@ -53,9 +59,9 @@ def warm_up(as_json: bool) -> None:
     Example:
       assocpriv warm-up
     """
-    from assocpriv.core import kernels  # noqa: F401  # the kernels there are
     from assocpriv.core.compiling import compile_kernels
 
+    _load_kernels()
     started = perf_counter()
     kept = compile_kernels(progress=Progress().stage("compiling"))
     seconds = perf_counter() - started

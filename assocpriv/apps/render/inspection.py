@@ -12,7 +12,7 @@ from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.files.tables import FORMATS, itemset_records
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.itemsets.mining import mining_facts, read_itemsets
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
 
 Description = tuple[str, Callable[[], dict[str, Any]], Callable[[], list[str]]]
 
@@ -109,11 +109,10 @@ def _itemsets(path: Path, _reports_planned: int) -> Description | None:
 
     def lines() -> list[str]:
         return [
-            f"{len(frame):,} itemsets mined with plan {facts['plan_id'][:16]}…, minimum support "
-            f"{facts['min_support']:.4g}",
+            f"{len(frame):,} itemsets mined with plan {facts.plan_id[:16]}…, minimum support {facts.min_support:.4g}",
             show.meaning_line(facts),
             *show.threshold_lines(facts),
             *show.itemset_lines(frame, 20),
         ]
 
-    return "itemsets", lambda: facts | {"itemsets": itemset_records(frame)}, lines
+    return "itemsets", lambda: facts.to_json() | {"itemsets": itemset_records(frame)}, lines

@@ -9,7 +9,6 @@ import numpy as np
 
 from assocpriv.apps.render.crafted import influence_lines, influence_record
 from assocpriv.apps.render.limits import (
-    LEVEL,
     LOWEST,
     discoverable,
     finite,
@@ -22,13 +21,14 @@ from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
 from assocpriv.planning.sampling_loss import SamplingLoss
 from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.server.itemsets.mining import sizes_of, sure_rows
+from assocpriv.server.itemsets.facts import MiningFacts
+from assocpriv.server.itemsets.frames import mining_facts, sizes_of, sure_rows
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.planning.transaction_size import SizeRow
-    from assocpriv.server.itemsets.ask import Answers
+    from assocpriv.server.itemsets.ask import AnswerFacts, Answers
 
 _MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
 _CONSISTENT_CLAIMS = {
@@ -274,8 +274,8 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
 
 def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
-    facts = frame.attrs["assocpriv"]
-    certain = facts.get("certain")
+    facts = mining_facts(frame)
+    certain = facts.certain
     if certain is None:
         shown = frame[frame["frequent"]]
         sure, marks, others = sure_rows(shown), ("", "  ?"), _not_sure(shown, facts)
@@ -293,11 +293,15 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
     lines += _rest(len(shown), top)
-    if "consistent" in facts:
-        lines.append(_CONSISTENT_CLAIMS[facts["consistent"]].format(facts["transaction_size"]))
+    if facts.consistent is not None:
+        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
     if certain is not None:
         lines += _claim_lines(
-            int(frame["certain"].sum()), certain, "itemsets", f"support below {100 * facts['min_support']:.6g}%"
+            int(frame["certain"].sum()),
+            certain.level,
+            certain.hypotheses,
+            "itemsets",
+            f"support below {100 * facts.min_support:.6g}%",
         )
     return lines
 
@@ -305,7 +309,7 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
 def _itemset_header(frame: "pd.DataFrame") -> str:
     more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
     rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
-    return f"{rank}{_support_header(frame.attrs['assocpriv'])}{more}  itemset"
+    return f"{rank}{_support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
 
 
 def _itemset_line(row: dict[Any, Any]) -> str:
@@ -317,17 +321,17 @@ def _itemset_line(row: dict[Any, Any]) -> str:
     return f"{rank}{_support_line(row)}{more}"
 
 
-def _not_sure(shown: "pd.DataFrame", facts: dict[str, Any]) -> str:
+def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
     """Say what itemsets are that stand below what is sure."""
     sizes = set(sizes_of(shown).tolist())
     asked = ", ".join(
-        f"{level['errors']:.1f} for {itemsets_of(level['size'])}" for level in facts["levels"] if level["size"] in sizes
+        f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
     )
     return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
 
 
-def _support_header(facts: dict[str, Any]) -> str:
-    interval = f"{100 * facts['confidence_level']:.4g}% interval"
+def _support_header(confidence_level: float) -> str:
+    interval = f"{100 * confidence_level:.4g}% interval"
     return f"{'support':>9} {'± error':>9}  {interval:>17}"
 
 
@@ -335,44 +339,44 @@ def _support_line(row: dict[Any, Any]) -> str:
     return f"{row['support']:9.3%} {row['std_error']:9.3%}  {row['ci_low']:8.3%}–{row['ci_high']:8.3%}"
 
 
-def _claim_lines(found: int, certain: dict[str, Any], what: str, false: str) -> list[str]:
+def _claim_lines(found: int, level: float, hypotheses: int, what: str, false: str) -> list[str]:
     """Say what is claimed of what is marked, and what it rests on."""
-    share = f"{100 * (1 - certain['level']):.6g}%"
-    rests = f"{certain['hypotheses']:,} {what} tested"
+    share = f"{100 * (1 - level):.6g}%"
+    rests = f"{hypotheses:,} {what} tested"
     if not found:
         return [f"*: none is certain; {rests}"]
     return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
 
 
-def threshold_lines(facts: dict[str, Any]) -> list[str]:
+def threshold_lines(facts: MiningFacts) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
-    if facts.get("auto"):
-        decided = [level for level in facts["levels"] if level["status"] == "decided" and level["candidates"]]
-        least = ", ".join(f"{level['min_support']:.4%} for {itemsets_of(level['size'])}" for level in decided)
+    if facts.auto:
+        decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
+        least = ", ".join(f"{level.min_support:.4%} for {itemsets_of(level.size)}" for level in decided)
         return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
-    if facts.get("top") is None:
+    if facts.top is None:
         return []
-    levels = [level for level in facts["levels"] if level["status"] != "undecidable"]
+    levels = [level for level in facts.levels if level.status != "undecidable"]
     lines = [
-        f"the {facts['top']['wanted']:,} largest estimates of {facts['top']['ranked']:,} itemsets counted; rank (and "
-        f"the ranks it may have, of all itemsets at once with {100 * facts['confidence_level']:.4g}% confidence)"
+        f"the {facts.top.wanted:,} largest estimates of {facts.top.ranked:,} itemsets counted; rank (and "
+        f"the ranks it may have, of all itemsets at once with {100 * facts.errors.confidence_level:.4g}% confidence)"
     ]
     lines += [
-        f"{itemsets_of(level['size'])}: only from {level['min_support']:.3%} up, two standard errors"
+        f"{itemsets_of(level.size)}: only from {level.min_support:.3%} up, two standard errors"
         for level in levels
-        if level["min_support"] > facts["min_support"]
+        if level.min_support > facts.min_support
     ]
     return lines
 
 
-def meaning_line(facts: dict[str, Any]) -> str:
+def meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     """Say what the supports of a table of itemsets are shares of."""
-    certain = facts.get("certain")
+    certain = facts.certain if isinstance(facts, MiningFacts) else None
     chosen = ""
-    if certain is not None and certain["by"] == "split":
-        chosen = f" ({certain['selecting_reports']:,} others chose the itemsets)"
+    if certain is not None and certain.by == "split":
+        chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
     return (
-        f"from {facts['reports']:,} reports{chosen}; supports are those within at most {facts['transaction_size']} "
+        f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
         "sampled items a basket"
     )
 
@@ -391,7 +395,7 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
     lines += _rest(len(rules), top)
     if certain is not None:
         false = f"confidence below {100 * certain['min_confidence']:.6g}%"
-        lines += _claim_lines(int(rules["certain"].sum()), certain, "rules", false)
+        lines += _claim_lines(int(rules["certain"].sum()), certain["level"], certain["hypotheses"], "rules", false)
     return lines
 
 
@@ -409,24 +413,23 @@ def _sides(row: dict[Any, Any]) -> str:
 
 def answer_lines(answers: "Answers") -> list[str]:
     """Show what was asked: itemsets, then rules, in the order asked."""
-    lines = []
+    lines, level = [], answers.facts.errors.confidence_level
     if len(answers.itemsets):
-        lines.append(_support_header(answers.facts) + "  itemset")
+        lines.append(_support_header(level) + "  itemset")
         lines += [
             f"{_support_line(row)}  {', '.join(sorted(row['itemsets']))}" for row in answers.itemsets.to_dict("records")
         ]
     if len(answers.rules):
-        interval = f"{100 * answers.facts['confidence_level']:.4g}% interval"
+        interval = f"{100 * level:.4g}% interval"
         lines.append(f"{_RULE_HEADER}  {interval:>15}  rule")
         lines += [
             f"{_rule_line(row)}  {row['confidence_ci_low']:7.1%}–{row['confidence_ci_high']:7.1%}  {_sides(row)}"
             for row in answers.rules.to_dict("records")
         ]
-    facts = answers.facts
-    for k in facts[LOWEST]:
-        one, asked, whole = (discoverable(facts[name][k]) for name in (LOWEST, "asked_discoverable_support", LEVEL))
+    for k, limits in answers.facts.limits.items():
+        one, asked, whole = map(discoverable, limits)
         lines.append(
-            f"{itemsets_of(int(k))}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
+            f"{itemsets_of(k)}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
             f"asked, {whole} of all there are"
         )
     return lines
