@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import stream_transactions, view_baskets, view_transaction
+from assocpriv.client.baskets.transactions import stream_transactions, view_baskets
+from assocpriv.client.kinds import make_report
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.machine import default_memory, workers_within
 from assocpriv.files.reports import Reports, read_reports, write_reports
@@ -111,10 +111,7 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    _check_plan(plan)
-    if isinstance(transaction, str | bytes | bytearray | memoryview) or not isinstance(transaction, Collection):
-        raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
-    return Randomizer(plan).randomize(view_transaction(transaction, plan), entropy=SystemEntropy())
+    return make_report(transaction, plan, entropy=SystemEntropy())
 
 
 def _check_plan(plan: object) -> None:

@@ -338,8 +338,9 @@ def randomize(
     from assocpriv.baskets import randomize_file
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_plan
+    from assocpriv.plans.baskets.plan import Plan
 
-    made = read_plan(plan_path)
+    made = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=[baskets, plan_path])
     compile_told(RANDOMIZING)
     done = randomize_file(

@@ -15,7 +15,7 @@ from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.files.reports import Reports
+from assocpriv.files.basket_reports import GroupReports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.rounds import (
     BOUNDS,
@@ -172,13 +172,13 @@ class _Run:
     def _ask(self, people: Baskets, plan: Plan) -> "Asked":
         transactions, _ = apply_view(people, plan)
         chunks = [chunk.packed for chunk in randomize_chunks(transactions, plan, entropy=self.entropy)]
-        return Asked(Reports(plan, np.concatenate(chunks)))
+        return Asked(GroupReports(plan, np.concatenate(chunks)))
 
 
 class Asked:
     """Reports of one round, ready for questions."""
 
-    def __init__(self, reports: Reports) -> None:
+    def __init__(self, reports: GroupReports) -> None:
         self.plan = reports.plan
         self._collections = [(LocalCounter(reports), SupportModel.of(reports.plan.operator))]
 

@@ -38,7 +38,6 @@ from scipy.stats import binom
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import epsilon as local_epsilon
-from assocpriv.plans.baskets.information import normalized_likelihoods
 from assocpriv.plans.baskets.operator import AnyOperator
 
 _MOST_REPORTS = 10**12
@@ -75,7 +74,7 @@ def blanket_mass(operator: AnyOperator) -> Fraction:
     >>> blanket_mass(Operator(1, 1, 2, 4, (4, 12)))
     Fraction(1, 3)
     """
-    return min(w for w in normalized_likelihoods(operator) if w)
+    return min(w for w in operator.normalized_likelihoods if w)
 
 
 def central_guarantee(

@@ -17,7 +17,8 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.plans.baskets.wire import encode_report, pack_reports
+from assocpriv.plans.baskets.wire import encode_report
+from assocpriv.plans.published import pack_reports
 
 
 def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:

@@ -40,7 +40,8 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.baskets.wire import check_packed, decode_report, encode_report, pack_reports, report_items
+from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
+from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
@@ -250,11 +251,11 @@ def test_numbers_that_no_set_has_are_refused(plan, near, data):
             with pytest.raises(WireError, match="a report is no number of a set"):
                 read(encode_report(ranks[place], plan), plan)
     if not wrong:
-        check_packed(packed, plan)
+        plan.check_reports(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
         return
     with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
-        check_packed(packed, plan, "here: ", 10)
+        plan.check_reports(packed, "here: ", 10)
     with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
         pack_reports([row.tobytes() for row in packed], plan)
     with pytest.raises(WireError, match="no number of a set"):
@@ -320,7 +321,7 @@ def test_bulk_equals_the_client(rng, n_items, m, size, shares):
     assert reports_of(chunk) == wanted
     assert chunk.packed.shape == (70, plan.report_bytes)
     assert rest.used == 0
-    check_packed(chunk.packed, plan)
+    plan.check_reports(chunk.packed)
 
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])
@@ -341,7 +342,7 @@ def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
 def test_randomize_sets(rng, n_items, m, size, n_transactions):
     """The kernel does exactly the transactions that the words suffice for, and tells how many words they took."""
     plan = naive.fixed_plan(n_items, m, 1, size)
-    tables, transactions = BulkRandomizer(plan)._sets, list(random_baskets(rng, n_items, 65))[:n_transactions]
+    tables, transactions = BulkRandomizer(plan)._tables, list(random_baskets(rng, n_items, 65))[:n_transactions]
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     for n_words in (7 * n_transactions, 60 * n_transactions):

@@ -59,11 +59,12 @@ def refine(
     from assocpriv.apps.render import rounds as show_rounds
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.plans.baskets.plan import Plan
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (histogram, catalogue) if path is not None)]
-    before = read_plan(plan_path)
+    before = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else read_catalogue(catalogue)
     made = api.refine(

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -145,14 +146,15 @@ def check_reports(
         raise EstimateError("there are no reports to check; collect some first")
     if not 0 < level < 1:
         raise EstimateError(f"level must lie between 0 and 1, got {level:g}; it is a false-alarm rate such as 0.001")
-    _check_itemsets(itemsets, reports.plan)
+    plan = reports.plan.as_a(Plan)
+    _check_itemsets(itemsets, plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
     seen: list[_Seen] = []
     planned = 0
-    for group in reports.groups():
+    for group in basket_groups(reports):
         if not len(group):
             continue
-        of = f", baskets of {group.plan.transaction_size}" if reports.plan.sizes == IN_CLEAR else ""
+        of = f", baskets of {group.plan.transaction_size}" if plan.sizes == IN_CLEAR else ""
         results = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
         seen += [(name + of, said, log_p) for name, said, log_p in results]
         # also those not made: what is named may follow the data
@@ -287,7 +289,7 @@ def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
 
 
 def _negatives(
-    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
 ) -> Iterator[_Seen]:
     plan = reports.plan
     for rows, sums in _counted(reports, itemsets, memory_bytes, progress):
@@ -299,7 +301,7 @@ def _negatives(
 
 
 def _counted(
-    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
     plan = reports.plan
