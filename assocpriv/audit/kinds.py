@@ -4,11 +4,11 @@ An auditor is a function (plan or None, text, request, progress or None) → fin
 """
 
 import json
-from typing import Any
 
 from assocpriv.audit.findings import Finding
 from assocpriv.audit.request import AuditRequest, Progress
 from assocpriv.core.loading import load
+from assocpriv.plans.published import PublishedPlan
 
 AUDITORS = {
     "select-a-size": "assocpriv.audit.baskets:audit_baskets",
@@ -17,7 +17,9 @@ AUDITORS = {
 _OF_NO_KIND = AUDITORS["select-a-size"]  # finds what is wrong with a text that names none
 
 
-def audit(plan: Any, text: str, request: AuditRequest, progress: Progress | None = None) -> list[Finding]:
+def audit(
+    plan: PublishedPlan | None, text: str, request: AuditRequest, progress: Progress | None = None
+) -> list[Finding]:
     """Audit a plan, or its text alone where none can be made of it, and clients of it.
 
     Raises:

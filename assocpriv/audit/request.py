@@ -4,11 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import parse_probability
+from assocpriv.core.privacy import format_fraction, parse_probability
 
 DEPTHS = ("exact", "conformance", "empirical")
+ALL = "all"
+CLIENTS = ("both", "bulk", "single")
 LEAST_TRIALS = 1000
 
 Progress = Callable[[str, int, int], None]
@@ -16,16 +19,18 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What to audit, and how deep; a PlanError as of :func:`check_request`."""
+    """What to audit of a plan, and how deep; a PlanError if there is no such depth or client, or as of the numbers."""
 
-    depth: str = "all"  # or one of DEPTHS
+    depth: str = ALL
     trials: int = 1_000_000  # reports to ask each client for
     confidence: str | float | Fraction = "99.9%"  # that clients that follow the plan are not called broken
-    client: str = "both"  # of ours, or bulk or single
-    program: tuple[str, ...] = ()  # with its arguments, in place of our clients
+    client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
+    program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
 
     def __post_init__(self) -> None:
+        if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:
+            raise PlanError(f"depth must be one of {', '.join((*DEPTHS, ALL))}, client one of {', '.join(CLIENTS)}")
         check_request(self.trials, self.confidence)
 
     @property
@@ -35,8 +40,17 @@ class AuditRequest:
 
     @property
     def depths(self) -> tuple[str, ...]:
-        """The depths asked for."""
-        return DEPTHS if self.depth == "all" else (self.depth,)
+        """The depths to look at."""
+        return DEPTHS if self.depth == ALL else (self.depth,)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the request as JSON content."""
+        return {
+            "depth": self.depth,
+            "trials": self.trials,
+            "confidence": format_fraction(self.level),
+            "client": self.client if self.program is None else "program",
+        }
 
 
 def check_request(trials: int, confidence: str | float | Fraction) -> Fraction:

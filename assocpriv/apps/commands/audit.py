@@ -2,16 +2,13 @@
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, json_option
 from assocpriv.apps.progress import Progress
-
-if TYPE_CHECKING:
-    from assocpriv.plans.baskets.plan import Plan
 
 
 @click.command()
@@ -55,47 +52,24 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
     """
     from assocpriv.apps.commands.warm_up import compile_told
     from assocpriv.apps.render.audit import audit_lines, audit_record
-    from assocpriv.audit.findings import BROKEN, verdict
-    from assocpriv.audit.kinds import audit as audit_kind
-    from assocpriv.audit.request import AuditRequest
-    from assocpriv.core.privacy import format_fraction
-    from assocpriv.files.plans import read_plan_text
+    from assocpriv.audit.all_depths import AuditRequest
+    from assocpriv.audit.all_depths import audit as run
 
-    path, depth, chosen, program = (options[name] for name in ("plan", "depth", "client", "program"))
+    path, program = options.pop("plan"), options.pop("program")
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
-    if program is not None and depth == "exact":
+    if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
-    command = () if program is None else _command(program)
-    request = AuditRequest(depth, options["trials"], options["confidence"], chosen, command, path)
-    text = read_plan_text(path)
-    plan = _plan_of(options)
-    asked = {
-        "depth": depth,
-        "trials": request.trials,
-        "confidence": format_fraction(request.level),
-        "client": chosen if program is None else "program",
-    }
-    compile_told()
-    findings = audit_kind(plan, text, request, Progress())
-    show_result(as_json, lambda: audit_record(plan, findings, asked), lambda: audit_lines(plan, findings, asked))
-    if verdict(findings) == BROKEN:
+    request = AuditRequest(program=None if program is None else _command(program), **options)
+    done = run(path, request, compile_told, Progress())
+    asked = request.to_json()
+    show_result(
+        as_json,
+        lambda: audit_record(done.plan, done.findings, asked),
+        lambda: audit_lines(done.plan, done.findings, asked),
+    )
+    if done.is_broken:
         context.exit(1)
-
-
-def _plan_of(options: dict[str, Any]) -> "Plan | None":
-    """Read the plan; what is none, or breaks its promise, is for the exact depth to judge, if that is asked for."""
-    from assocpriv.core.errors import FileError
-    from assocpriv.files.plans import read_plan
-
-    try:
-        return read_plan(options["plan"])
-    except FileError:
-        raise
-    except Exception:
-        if options["depth"] in ("exact", "all"):
-            return None
-        raise
 
 
 def _command(program: str) -> tuple[str, ...]:

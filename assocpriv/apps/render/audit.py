@@ -8,7 +8,7 @@ from typing import Any
 from assocpriv.apps.render.results import figure_up
 from assocpriv.audit.findings import CANNOT_SEE, Finding, count_undecided, verdict
 from assocpriv.core.privacy import epsilon
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import PublishedPlan
 
 _WIDTH = 100
 _CLIENTS = {
@@ -19,14 +19,14 @@ _CLIENTS = {
 }
 
 
-def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> dict[str, Any]:
+def audit_record(plan: PublishedPlan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> dict[str, Any]:
     """Return an audit for ``--json``; ``asked`` is what the person asked for, ``plan`` None if the file holds none."""
     return {
         "plan_id": plan.plan_id if plan else None,
         "verdict": verdict(findings),
         "not_decided": count_undecided(findings),
         "cannot_see": list(CANNOT_SEE),
-        "epsilon": epsilon(plan.amplification) if plan else None,
+        "epsilon": epsilon(plan.amplification) if plan and plan.amplification else None,
         **asked,
         "findings": [
             {
@@ -42,11 +42,12 @@ def audit_record(plan: Plan | None, findings: Sequence[Finding], asked: dict[str
     }
 
 
-def audit_lines(plan: Plan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> list[str]:
+def audit_lines(plan: PublishedPlan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> list[str]:
     """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
     # the id whole: an officer compares it with another
-    figure = figure_up(epsilon(plan.amplification)) if plan else ""
-    told = f"plan {plan.plan_id}, ε ≤ {figure} for one report" if plan else "no usable plan"
+    told = f"plan {plan.plan_id}, no γ stated" if plan else "no usable plan"
+    if plan and plan.amplification:
+        told = f"plan {plan.plan_id}, ε ≤ {figure_up(epsilon(plan.amplification))} for one report"
     lines = [f"{verdict(findings)}{_left_out(count_undecided(findings))}: {told}", _asked_line(asked)]
     lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
     heading = ""
