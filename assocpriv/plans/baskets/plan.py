@@ -177,7 +177,8 @@ class Plan(PublishedPlan):
 
         if self.sizes == HIDDEN:
             return self.operator.report_form(self.padded_items, self.generator)
-        return SizedForm(tuple(group.form for group in self.groups))
+        groups = tuple(group.form for group in self.groups)
+        return SizedForm(8 + groups[-1].bits, groups)
 
     @property
     def report_bits(self) -> int:
