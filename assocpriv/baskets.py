@@ -424,13 +424,15 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.planning.planner import catalogue_of
+    from assocpriv.planning.refine import RoundWishes
     from assocpriv.planning.refine import refine as run
+    from assocpriv.planning.request import catalogue_of
 
     _check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)
     sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
+    wishes = RoundWishes(top, candidates, sizes, reports, catalogue)
+    return run(_table(itemsets), plan, wishes)
 
 
 def combine(
@@ -453,14 +455,13 @@ def combine(
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
     """
-    from assocpriv.planning.refine import kept_shares
     from assocpriv.server.rounds.combine import combine_tables
 
     if isinstance(tables, str | Path) or hasattr(tables, "columns"):
         raise TypeError("tables must be a list of tables or files; combining takes two or more")
     sizes = _sizes(histogram)
     frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes, kept_shares(sizes) if sizes is not None else None)
+    return combine_tables(frames, sizes)
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":

@@ -26,7 +26,7 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.designs import search_designs
+from assocpriv.planning.designs import WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
@@ -568,7 +568,7 @@ def test_every_size_keeps_the_promise_and_is_near_its_best(n_items: int, m: int,
         assert group.amplification < PROMISE.amplification_limit
         sizes = range(1, min(3, size) + 1)
         worst = max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes)
-        least = min(d.worst_support for d in search_designs(size, Fraction(19), sizes, 1_000_000))
+        least = min(d.error for d in search_designs(size, Fraction(19), WorstSupport(sizes, 1_000_000)))
         assert least * (1 - 1e-6) <= worst <= 1.02 * least * (1 + 1e-5)
 
 
@@ -579,7 +579,9 @@ def test_without_a_code_each_size_has_its_best() -> None:
     for group in plan.groups:
         model, sizes = SupportModel.of(group.operator), range(1, group.itemset_size + 1)
         worst.append(max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes))
-        best = min(d.worst_support for d in search_designs(group.transaction_size, Fraction(19), sizes, 1_000_000))
+        best = min(
+            d.error for d in search_designs(group.transaction_size, Fraction(19), WorstSupport(sizes, 1_000_000))
+        )
         assert worst[-1] == pytest.approx(best, rel=1e-5)
     assert worst == sorted(worst)
     hidden = SupportModel.of(make_plan(50, 6, PROMISE, code="none", kind="independent").operator)

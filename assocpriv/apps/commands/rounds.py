@@ -117,7 +117,7 @@ def histogram_plan(promise: "Breach", names_and_view: "tuple[int | Catalogue, Vi
     """Return the plan that asks for the sizes of baskets alone, of all names or of those given."""
     from dataclasses import replace
 
-    from assocpriv.planning.planner import check_range
+    from assocpriv.planning.request import check_range
     from assocpriv.planning.rounds import plan_sizes
     from assocpriv.plans.baskets.catalogue import MAX_ITEMS
     from assocpriv.plans.baskets.view import View

@@ -1,4 +1,4 @@
-"""Reports that nobody's basket made, for benches and tests of server/crafted/checks.py: crafted to show chosen items.
+"""Crafted reports: reports that nobody's basket made, to show chosen items; for the bench and tests of crafted checks.
 
 Every such report adds q[k] to N·ŝ of an itemset of k of the chosen items. Otherwise they are as random as can be, so
 that they differ from each other. With a code the seed is uniform among those whose values of the chosen items are all
