@@ -11,7 +11,9 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 ``assocpriv.server`` sees reports only, ``assocpriv.lab`` may see both.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.baskets import (
@@ -58,7 +60,6 @@ _HOMES = {
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
     "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
 }  # fmt: skip
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
@@ -67,16 +68,4 @@ __all__ = [
     "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value  # looked up once
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)

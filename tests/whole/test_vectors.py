@@ -21,8 +21,8 @@ from naive import fixed_plan
 
 from assocpriv.apps.cli import main
 from assocpriv.audit.findings import BROKEN
-from assocpriv.audit.recompute.integers import check_integers
 from assocpriv.audit.recompute.plan_text import read_numbers
+from assocpriv.audit.recompute.promise import check_integers
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.core.errors import BasketError, PlanError, WireError
@@ -33,7 +33,8 @@ from assocpriv.plans.baskets.codes import Field, bch_generator, reed_solomon_gen
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report, pack_reports, report_items
+from assocpriv.plans.baskets.wire import decode_report, report_items
+from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, plans
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.machine import LEAST_MEMORY, cores, default_memory
 from assocpriv.core.parallel import add_up
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
@@ -187,7 +188,7 @@ class LocalBackend:
     @classmethod
     def of(cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None) -> "LocalBackend":
         """Return the backend for a collection, in memory or in files."""
-        return cls(reports.plan, reports.groups(), memory_bytes, progress)
+        return cls(reports.plan.as_a(Plan), basket_groups(reports), memory_bytes, progress)
 
     @property
     def most_candidates(self) -> int:
