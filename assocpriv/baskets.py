@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import stream_transactions, view_baskets, view_transaction
+from assocpriv.client.baskets.transactions import stream_transactions, view_baskets
+from assocpriv.client.kinds import make_report
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.machine import default_memory, workers_within
 from assocpriv.files.reports import Reports, read_reports, write_reports
@@ -111,10 +111,7 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    _check_plan(plan)
-    if isinstance(transaction, str | bytes | bytearray | memoryview) or not isinstance(transaction, Collection):
-        raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
-    return Randomizer(plan).randomize(view_transaction(transaction, plan), entropy=SystemEntropy())
+    return make_report(transaction, plan, entropy=SystemEntropy())
 
 
 def _check_plan(plan: object) -> None:
@@ -427,13 +424,15 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.planning.planner import catalogue_of
+    from assocpriv.planning.refine import RoundWishes
     from assocpriv.planning.refine import refine as run
+    from assocpriv.planning.request import catalogue_of
 
     _check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)
     sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
+    wishes = RoundWishes(top, candidates, sizes, reports, catalogue)
+    return run(_table(itemsets), plan, wishes)
 
 
 def combine(
@@ -456,14 +455,13 @@ def combine(
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
     """
-    from assocpriv.planning.refine import kept_shares
     from assocpriv.server.rounds.combine import combine_tables
 
     if isinstance(tables, str | Path) or hasattr(tables, "columns"):
         raise TypeError("tables must be a list of tables or files; combining takes two or more")
     sizes = _sizes(histogram)
     frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes, kept_shares(sizes) if sizes is not None else None)
+    return combine_tables(frames, sizes)
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":

@@ -26,6 +26,16 @@ from typing import TYPE_CHECKING
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from assocpriv.core.information import (
+        downward_threshold,
+        excluded_fall,
+        excluded_posterior,
+        information_limit,
+        inverse_worst_information,
+        mutual_information,
+        upward_threshold,
+        worst_information,
+    )
     from assocpriv.core.privacy import (
         BeliefRange,
         Breach,
@@ -39,23 +49,13 @@ if TYPE_CHECKING:
         lowest_posterior,
     )
     from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_amplification, cut_and_paste_sizes
-    from assocpriv.plans.baskets.information import (
-        downward_threshold,
-        excluded_fall,
-        excluded_posterior,
-        information_limit,
-        inverse_worst_information,
-        mutual_information,
-        upward_threshold,
-        worst_information,
-    )
 
 _HOMES = {
     "assocpriv.core.privacy": (
         "BeliefRange", "Breach", "Channel", "amplification_of", "breach_curve", "compose", "epsilon",
         "highest_posterior", "largest_rise", "lowest_posterior",
     ),
-    "assocpriv.plans.baskets.information": (
+    "assocpriv.core.information": (
         "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit", "inverse_worst_information",
         "mutual_information", "upward_threshold", "worst_information",
     ),

@@ -255,6 +255,7 @@ def plan(
 
 def _propose(sample: "Baskets", promise: "Breach", sizes: str, wishes: dict[str, Any]) -> "tuple[list[SizeRow], int]":
     """Return what each transaction size would mean for baskets like a sample's, and the one proposed."""
+    from assocpriv.planning.request import PlanWishes
     from assocpriv.planning.transaction_size import default_itemset_size, propose_transaction_size
     from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
     from assocpriv.records.basket_sizes import count_sizes, top_holders
@@ -263,8 +264,8 @@ def _propose(sample: "Baskets", promise: "Breach", sizes: str, wishes: dict[str,
     largest = default_itemset_size(counted) if wishes["itemset_size"] is None else wishes["itemset_size"]
     holders = top_holders(sample, min(largest, MAX_TRANSACTION_SIZE))
     progress = Progress().stage("comparing sizes")
-    mode = sizes.replace("-", " ")
-    rows = propose_transaction_size(counted, promise, holders=holders, mode=mode, progress=progress, **wishes)
+    wished = PlanWishes(promise=promise, sizes=sizes.replace("-", " "), **wishes)
+    rows = propose_transaction_size(counted, wished, holders=holders, progress=progress)
     return rows, next(row.transaction_size for row in rows if row.proposed)
 
 
@@ -337,8 +338,9 @@ def randomize(
     from assocpriv.baskets import randomize_file
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_plan
+    from assocpriv.plans.baskets.plan import Plan
 
-    made = read_plan(plan_path)
+    made = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=[baskets, plan_path])
     compile_told(RANDOMIZING)
     done = randomize_file(

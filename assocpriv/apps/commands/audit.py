@@ -88,9 +88,10 @@ def _plan_of(options: dict[str, Any]) -> "Plan | None":
     """Read the plan; what is none, or breaks its promise, is for the exact depth to judge, if that is asked for."""
     from assocpriv.core.errors import FileError
     from assocpriv.files.plans import read_plan
+    from assocpriv.plans.baskets.plan import Plan
 
     try:
-        return read_plan(options["plan"])
+        return read_plan(options["plan"], Plan)
     except FileError:
         raise
     except Exception:

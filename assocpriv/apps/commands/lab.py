@@ -65,6 +65,7 @@ def simulate(
     from assocpriv.files.plans import read_plan
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_sizes import count_sizes
     from assocpriv.server.itemsets.frames import mining_facts
     from assocpriv.server.itemsets.requests import check_aim, check_max_itemset
@@ -83,7 +84,7 @@ def simulate(
     require(("plan_path", "min_support"))
     assert plan_path is not None
     assert min_support is not None
-    made = read_plan(plan_path)
+    made = read_plan(plan_path, Plan)
     check_aim(min_support, None)
     check_max_itemset(made, max_itemset)
     transactions = read_told(baskets, format_, made, unknown, repeats, empty)

@@ -39,9 +39,10 @@ def privacy(
     """
     from assocpriv.apps.render.privacy import DEFAULT_DELTA, describe_privacy, privacy_lines, privacy_record
     from assocpriv.files.plans import read_plan
+    from assocpriv.plans.baskets.plan import Plan
 
     if delta is not None and shuffled is None:
         raise click.UsageError("--delta goes with --shuffled")
     wishes = {"reports_per_person": reports_per_person, "shuffled": shuffled}
-    told = describe_privacy(read_plan(plan), priors, **wishes, delta=DEFAULT_DELTA if delta is None else delta)
+    told = describe_privacy(read_plan(plan, Plan), priors, **wishes, delta=DEFAULT_DELTA if delta is None else delta)
     show_result(as_json, lambda: privacy_record(told), lambda: privacy_lines(told))

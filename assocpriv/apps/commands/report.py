@@ -13,7 +13,7 @@ from assocpriv.core.errors import BasketError
 
 if TYPE_CHECKING:
     from assocpriv.client.ledger import Ledger
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.published import PublishedPlan
 
 _MOST_BYTES = 1 << 24  # of a basket
 
@@ -81,7 +81,7 @@ def report(
     )
 
 
-def _record(ledger: "Ledger", plan: "Plan", *, new: bool) -> dict[str, Any]:
+def _record(ledger: "Ledger", plan: "PublishedPlan", *, new: bool) -> dict[str, Any]:
     from assocpriv.core.privacy import format_fraction
 
     return {
@@ -90,7 +90,7 @@ def _record(ledger: "Ledger", plan: "Plan", *, new: bool) -> dict[str, Any]:
         "report_bytes": plan.report_bytes,
         "spent": ledger.spent(plan),
         "left": ledger.left(plan),
-        "amplification": format_fraction(ledger.amplification),
+        "amplification": ledger.amplification and format_fraction(ledger.amplification),
     }
 
 

@@ -59,11 +59,12 @@ def refine(
     from assocpriv.apps.render import rounds as show_rounds
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.plans.baskets.plan import Plan
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (histogram, catalogue) if path is not None)]
-    before = read_plan(plan_path)
+    before = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else read_catalogue(catalogue)
     made = api.refine(
@@ -116,7 +117,7 @@ def histogram_plan(promise: "Breach", names_and_view: "tuple[int | Catalogue, Vi
     """Return the plan that asks for the sizes of baskets alone, of all names or of those given."""
     from dataclasses import replace
 
-    from assocpriv.planning.planner import check_range
+    from assocpriv.planning.request import check_range
     from assocpriv.planning.rounds import plan_sizes
     from assocpriv.plans.baskets.catalogue import MAX_ITEMS
     from assocpriv.plans.baskets.view import View

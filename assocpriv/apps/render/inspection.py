@@ -7,10 +7,11 @@ from typing import Any
 from assocpriv.apps.render import crafted as show_liars
 from assocpriv.apps.render import results as show
 from assocpriv.core.errors import EstimateError, FileError, PlanError, WireError
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.plans import read_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.files.tables import FORMATS, itemset_records
-from assocpriv.plans.baskets.plan import IN_CLEAR
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
 
 Description = tuple[str, Callable[[], dict[str, Any]], Callable[[], list[str]]]
@@ -50,7 +51,7 @@ def inspect_path(path: Path, reports: int, *, check_crafted: bool = False) -> De
 def _plan(path: Path, reports: int) -> Description | None:
     if path.suffix.lower() != ".json" or path.is_dir():
         return None
-    plan = read_plan(path)
+    plan = read_plan(path, Plan)
     return "plan", lambda: show.plan_record(plan, reports), lambda: show.plan_lines(plan, reports)
 
 
@@ -58,18 +59,18 @@ def _reports(path: Path, _reports_planned: int) -> Description | None:
     if path.suffix.lower() != ".parquet" and not path.is_dir():
         return None
     collection = read_reports(path)
-    group_reports = _check_all(collection)
+    plan, group_reports = collection.plan.as_a(Plan), _check_all(collection)
     n_reports = len(collection)
     files = len(collection.paths)
 
     def lines() -> list[str]:
         return [
             f"{n_reports:,} reports in {files} file{'s' * (files != 1)}, each whole and as its plan says",
-            *show.plan_lines(collection.plan, max(n_reports, 1), group_reports),
+            *show.plan_lines(plan, max(n_reports, 1), group_reports),
         ]
 
     def record() -> dict[str, Any]:
-        told = show.plan_record(collection.plan, max(n_reports, 1), group_reports)
+        told = show.plan_record(plan, max(n_reports, 1), group_reports)
         return told | {"reports": n_reports, "files": files}
 
     return "reports", record, lines
@@ -93,8 +94,8 @@ def _with_check(description: Description, path: Path) -> Description:
 
 def _check_all(collection: Reports) -> list[int] | None:
     """Read all reports, which checks them; return how many there are of each size that is in clear."""
-    if collection.plan.sizes == IN_CLEAR:
-        return [len(group) for group in collection.groups()]
+    if collection.plan.uncovered:
+        return [len(group) for group in basket_groups(collection)]
     for _ in collection.batches(1 << 20):
         pass
     return None

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.information import information_limit
 from assocpriv.core.privacy import (
     BeliefRange,
     breach_curve,
@@ -17,7 +18,7 @@ from assocpriv.core.privacy import (
     largest_rise,
     parse_probability,
 )
-from assocpriv.plans.baskets.information import PlanInformation, information_limit, mutual_limit, plan_information
+from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
 
 if TYPE_CHECKING:

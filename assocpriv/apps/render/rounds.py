@@ -31,7 +31,7 @@ def refinement_record(made: Refinement) -> dict[str, Any]:
     return plan_record(made.plan, made.reports) | {
         "before": made.before.plan_id,
         "entries": list(made.plan.catalogue),
-        "entries_held": made.held.mean,
+        "entries_held": made.entry_sizes.mean,
         "least_min_support": {
             str(k): least if math.isfinite(least) else None for k, least in _least_min_supports(made).items()
         },
@@ -78,7 +78,8 @@ def refinement_lines(made: Refinement) -> list[str]:
     return [
         f"for OTHER people than those of plan {made.before.plan_id[:16]}…",
         *lines,
-        f"catalogue   {made.plan.n_items:,} {what}; a person is expected to hold {made.held.mean:.2f} ({source})",
+        f"catalogue   {made.plan.n_items:,} {what}; "
+        f"a person is expected to hold {made.entry_sizes.mean:.2f} ({source})",
         *_split_lines(made),
         _mining_line(made),
         f"answering both plans: γ < {figure_up(float(made.amplification_limit))}, "
@@ -194,7 +195,7 @@ def _round_record(each: RoundTrial) -> dict[str, Any]:
         "hits": each.hits,
         "precision": each.precision,
         "rmse": each.rmse,
-        "support_kept": each.kept,
+        "support_kept": each.surviving,
         "discoverable": each.discoverable,
     }
 
@@ -216,9 +217,8 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
                 f"{plan.transaction_size:>3} {plan.kind:<13} {plan.report_bytes:>6,}"
             )
             if each.hits is not None and each.precision is not None and each.rmse is not None:
-                line += (
-                    f" {each.hits:>6,} {each.precision:9.1%} {each.rmse:8.3%} {each.kept:6.1%} {each.discoverable:>8,}"
-                )
+                line += f" {each.hits:>6,} {each.precision:9.1%} {each.rmse:8.3%}"
+                line += f" {each.surviving:6.1%} {each.discoverable:>8,}"
             last = place == len(tried.rounds) - 1
             lines.append(line + ("  ← proposed" if last and tried is best else ""))
     lines += [

@@ -100,7 +100,11 @@ class MiningFacts:
         content["groups"] = [_group_json(group) for group in self.groups]
         content["min_support"] = self.min_support
         content |= asdict(self.errors)
-        content["levels"] = [_level_json(level) for level in self.levels]
+        # JSON has no infinity: null where nothing can be learned
+        content["levels"] = [
+            {name: None if value == math.inf else value for name, value in asdict(level).items()}
+            for level in self.levels
+        ]
         optional = {
             "view": None if self.view == "items" else self.view,
             "buckets": self.buckets,
@@ -155,11 +159,6 @@ def _plain_fields(kind: type, content: Any, of: str = "") -> dict[str, Any]:
             raise EstimateError(f"it lacks the fact {field.name}{of}, or has another kind of it")
         values[field.name] = value
     return values
-
-
-def _level_json(level: Level) -> dict[str, Any]:
-    """Return a level as JSON content, which has no infinity: null where nothing can be learned."""
-    return {name: None if value == math.inf else value for name, value in asdict(level).items()}
 
 
 def _level_of(content: Any) -> Level:
