@@ -245,7 +245,7 @@ def assemble(
 
 
 def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
-    """Make baskets of cells whose codes are item ids; BasketError where one repeats an item and ``repeats`` is "error"."""
+    """Make baskets of cells whose codes are item ids, and refuse or merge what a basket repeats."""
     ids = cells.codes
     offsets = np.zeros(len(cells.sizes) + 1, dtype=np.int64)
     np.cumsum(cells.sizes, out=offsets[1:])
