@@ -15,50 +15,34 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assocpriv.baskets import (
+        AssocprivError,
+        Baskets,
+        Breach,
+        Catalogue,
+        Plan,
+        Reports,
+        View,
         ask,
         ask_rules,
-        combine,
+        association_rules,
         mine,
         plan,
         randomize,
         randomize_baskets,
         randomize_file,
         read_baskets,
-        refine,
-        simulate,
-        simulate_rounds,
+        read_itemsets,
+        read_plan,
+        read_reports,
         to_baskets,
+        write_itemsets,
+        write_plan,
+        write_rules,
     )
-    from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.privacy import Breach
-    from assocpriv.files.plans import read_plan, write_plan
-    from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.plans.baskets.view import View
-    from assocpriv.records.baskets import Baskets
-    from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
-    from assocpriv.server.itemsets.rules import association_rules, write_rules
+    from assocpriv.rounds import combine, refine, simulate_rounds
+    from assocpriv.trials import simulate
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "assocpriv.baskets": (
-        "ask", "ask_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file",
-        "read_baskets", "refine", "simulate", "simulate_rounds", "to_baskets",
-    ),
-    "assocpriv.records.baskets": ("Baskets",),
-    "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
-    "assocpriv.plans.baskets.plan": ("Plan",),
-    "assocpriv.core.privacy": ("Breach",),
-    "assocpriv.plans.baskets.view": ("View",),
-    "assocpriv.files.plans": ("read_plan", "write_plan"),
-    "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.server.itemsets.mining": ("read_itemsets", "write_itemsets"),
-    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
-}  # fmt: skip
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
@@ -68,15 +52,17 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+_OTHER_DOORS = {"combine": "rounds", "refine": "rounds", "simulate": "trials", "simulate_rounds": "rounds"}
 
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value  # looked up once
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from assocpriv.core.loading import load
+
+    value = globals()[name] = load(f"assocpriv.{_OTHER_DOORS.get(name, 'baskets')}:{name}")  # looked up once
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({*globals(), *__all__})

@@ -1,56 +1,92 @@
-"""What a data scientist types first: the steps from baskets to itemsets, with their usual defaults."""
+"""The door of baskets: the steps from baskets to itemsets and rules, with their usual defaults.
 
-import warnings
+A step loads what it needs when it is taken, so importing this module is instant.
+"""
+
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import stream_transactions, view_baskets, view_transaction
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.machine import default_memory, workers_within
-from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.planning.planner import make_plan as plan
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.basket_files import ReadCounts, read_baskets
-from assocpriv.records.basket_sizes import count_sizes
-from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.server.itemsets import ask as query
-from assocpriv.server.itemsets import mining as mined
+from assocpriv.core.loading import load
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.core.compiling import Kept
+    from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
-    from assocpriv.lab.rounds_trial import RoundsTrial
-    from assocpriv.lab.simulate import Simulation
-    from assocpriv.planning.refine import Refinement
-    from assocpriv.server.rounds.sampling_model import SizeShares
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.names import NameSource
+    from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.tables import output_format
+    from assocpriv.planning.planner import make_plan as plan
+    from assocpriv.planning.prospects import foresee
+    from assocpriv.planning.sampling_loss import SamplingLoss
+    from assocpriv.plans.baskets.catalogue import Catalogue
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets.view import View
+    from assocpriv.records.basket_files import ReadCounts, read_baskets
+    from assocpriv.records.baskets import Baskets, to_baskets
+    from assocpriv.server.itemsets.ask import ask as answer
+    from assocpriv.server.itemsets.mining import check_aim, read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.mining import mine as mine_reports
+    from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __all__ = [
-    "ask",
-    "ask_rules",
-    "combine",
-    "mine",
-    "plan",
-    "randomize",
-    "randomize_baskets",
-    "randomize_file",
-    "read_baskets",
-    "refine",
-    "simulate",
-    "simulate_rounds",
-    "to_baskets",
-]
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "NameSource", "Plan", "RandomizedFile", "Reports", "View",
+    "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan", "check_writable",
+    "compile_kernels", "describe_undecided", "foresee", "mine", "mine_reports", "output_format", "plan", "randomize",
+    "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan",
+    "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+]  # fmt: skip
+_HOMES = {
+    "AssocprivError": "core.errors:AssocprivError",
+    "Baskets": "records.baskets:Baskets",
+    "Breach": "core.privacy:Breach",
+    "Catalogue": "plans.baskets.catalogue:Catalogue",
+    "NameSource": "files.names:NameSource",
+    "Plan": "plans.baskets.plan:Plan",
+    "Reports": "files.reports:Reports",
+    "View": "plans.baskets.view:View",
+    "answer": "server.itemsets.ask:ask",
+    "association_rules": "server.itemsets.rules:association_rules",
+    "check_aim": "server.itemsets.mining:check_aim",
+    "check_writable": "files.atomic:check_writable",
+    "foresee": "planning.prospects:foresee",
+    "mine_reports": "server.itemsets.mining:mine",
+    "output_format": "files.tables:output_format",
+    "plan": "planning.planner:make_plan",
+    "read_baskets": "records.basket_files:read_baskets",
+    "read_catalogue": "files.plans:read_catalogue",
+    "read_itemsets": "server.itemsets.mining:read_itemsets",
+    "read_plan": "files.plans:read_plan",
+    "read_reports": "files.reports:read_reports",
+    "to_baskets": "records.baskets:to_baskets",
+    "write_itemsets": "server.itemsets.mining:write_itemsets",
+    "write_plan": "files.plans:write_plan",
+    "write_rules": "server.itemsets.rules:write_rules",
+}
+_KERNELS = {  # of a task, that Python calls; all by default
+    "randomizing": ("parse_numbers", "randomize_transactions"),
+    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+}
 
 
-def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = load(f"assocpriv.{_HOMES[name]}")  # looked up once
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
+
+
+def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
     """Randomize one transaction with the operating system's entropy.
 
     Args:
@@ -67,25 +103,32 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    _check_plan(plan)
+    from assocpriv.client.baskets.randomizer import Randomizer
+    from assocpriv.client.baskets.transactions import view_transaction
+    from assocpriv.core.entropy import SystemEntropy
+
+    check_plan(plan)
     if isinstance(transaction, str | bytes | bytearray | memoryview) or not isinstance(transaction, Collection):
         raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
     return Randomizer(plan).randomize(view_transaction(transaction, plan), entropy=SystemEntropy())
 
 
-def _check_plan(plan: object) -> None:
+def check_plan(plan: object) -> None:
+    """Refuse what is no plan, as a file's name, before it is taken for one."""
+    from assocpriv.plans.baskets.plan import Plan
+
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
 
 
 def randomize_baskets(
     baskets: Any,
-    plan: Plan,
+    plan: "Plan",
     *,
     unknown: str = "error",
     repeats: str = "error",
     progress: Callable[[int, int], None] | None = None,
-) -> Reports:
+) -> "Reports":
     """Randomize many baskets with the operating system's entropy.
 
     Args:
@@ -99,7 +142,14 @@ def randomize_baskets(
     Raises:
         BasketError: baskets that do not fit the plan.
     """
-    _check_plan(plan)
+    import numpy as np
+
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.files.reports import Reports
+
+    check_plan(plan)
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
@@ -117,14 +167,14 @@ class RandomizedFile:
         loss: what sampling long baskets loses, of what the plan's view makes of them.
     """
 
-    counts: ReadCounts
+    counts: "ReadCounts"
     empty: int
-    loss: SamplingLoss
+    loss: "SamplingLoss"
 
 
 def randomize_file(
     baskets: str | Path,
-    plan: Plan,
+    plan: "Plan",
     output: str | Path,
     *,
     format: str | None = None,  # noqa: A002 -- as read_baskets
@@ -153,7 +203,15 @@ def randomize_file(
         BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
         FileError: the output exists and ``force`` is not set, or cannot be written.
     """
-    _check_plan(plan)
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.baskets.transactions import stream_transactions
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.core.machine import default_memory, workers_within
+    from assocpriv.files.reports import write_reports
+    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_sizes import count_sizes
+
+    check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
     stream = stream_transactions(
         baskets,
@@ -167,7 +225,7 @@ def randomize_file(
     )
     sizes: Counter[int] = Counter()
 
-    def counted() -> Iterator[Baskets]:
+    def counted() -> Iterator["Baskets"]:
         for batch in stream:
             sizes.update(count_sizes(batch))
             yield batch
@@ -178,7 +236,7 @@ def randomize_file(
 
 
 def mine(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     min_support: float | str | None = None,
     *,
     top: int | None = None,
@@ -231,9 +289,12 @@ def mine(
     Warns:
         UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
-    collection = _collection(reports)
-    frame = mined.mine(
-        collection,
+    import warnings
+
+    from assocpriv.server.itemsets import mining
+
+    frame = mining.mine(
+        _collection(reports),
         min_support,
         top=top,
         max_itemset=max_itemset,
@@ -245,13 +306,24 @@ def mine(
         memory_bytes=memory_bytes,
         progress=progress,
     )
-    for line in mined.describe_undecided(mined.mining_facts(frame)):
+    for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
 
 
+def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
+    """Say of which itemset sizes the reports of a mined table cannot decide at its minimum support.
+
+    Args:
+        itemsets: as :func:`mine` returned it.
+    """
+    from assocpriv.server.itemsets import mining
+
+    return mining.describe_undecided(mining.mining_facts(itemsets))
+
+
 def ask(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     itemsets: Iterable[Collection[str | int]],
     *,
     confidence_level: float = 0.95,
@@ -278,9 +350,10 @@ def ask(
         EstimateError: no reports, an unknown or repeated name, or an itemset larger than the plan can answer for.
         WireError: files that are damaged or of different plans.
     """
-    collection = _collection(reports)
-    return query.ask(
-        collection,
+    from assocpriv.server.itemsets.ask import ask as answer
+
+    return answer(
+        _collection(reports),
         itemsets,
         confidence_level=confidence_level,
         population=population,
@@ -290,7 +363,7 @@ def ask(
 
 
 def ask_rules(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
     *,
     confidence_level: float = 0.95,
@@ -303,10 +376,7 @@ def ask_rules(
     Args:
         reports: reports, a report file, a folder of them, or a list of files.
         rules: pairs (antecedent, consequent) of sets or lists of names.
-        confidence_level: of the confidence's interval.
-        population: errors for the population that the transactions were drawn from, instead of for those collected.
-        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
-        progress: called with (what is done, done, total).
+        confidence_level: of the confidence's interval; all other arguments as for :func:`ask`.
 
     Returns:
         One row a rule, in the order asked: the columns of :func:`association_rules`, and ``confidence_ci_low`` and
@@ -317,9 +387,10 @@ def ask_rules(
         EstimateError: as :func:`ask`, or both sides name the same item.
         WireError: files that are damaged or of different plans.
     """
-    collection = _collection(reports)
-    return query.ask(
-        collection,
+    from assocpriv.server.itemsets.ask import ask as answer
+
+    return answer(
+        _collection(reports),
         rules=rules,
         confidence_level=confidence_level,
         population=population,
@@ -328,7 +399,9 @@ def ask_rules(
     ).rules
 
 
-def _collection(reports: Any) -> Reports:
+def _collection(reports: Any) -> "Reports":
+    from assocpriv.files.reports import Reports, read_reports
+
     if isinstance(reports, Reports):
         return reports
     paths = [reports] if isinstance(reports, str | Path) else reports
@@ -340,155 +413,17 @@ def _collection(reports: Any) -> Reports:
     return read_reports(listed)
 
 
-def simulate(
-    baskets: Any,
-    plan: Plan,
-    min_support: float | str,
-    *,
-    max_itemset: int | None = None,
-    seed: int | None = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Simulation":
-    """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
+def compile_kernels(task: str | None = None, progress: Callable[[int, int], None] | None = None) -> "dict[str, Kept]":
+    """Compile the code for this processor, or load it from disk.
 
     Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        unknown: as for :func:`randomize_baskets`.
-        repeats: as for :func:`randomize_baskets`.
-        progress: called with (stage, done, total).
+        task: ``randomizing`` or ``counting``; all by default.
+        progress: called with (kernels done, kernels).
 
     Returns:
-        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed``
-        ones, counts of found, missed and false ones, and the time of each stage. The truth is that of what the plan's
-        view makes of the baskets.
-
-    Raises:
-        BasketError: an item outside the plan's catalogue that its view does not drop.
-        EstimateError: no baskets, or sizes that the plan cannot answer.
+        Of each function where its code is kept; nothing where compiling is turned off.
     """
-    from assocpriv.lab.simulate import simulate as run
+    from assocpriv.core import kernels  # noqa: F401  # the kernels there are
+    from assocpriv.core.compiling import compile_kernels as run
 
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
-    return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
-
-
-def refine(
-    itemsets: "pd.DataFrame | str | Path",
-    plan: Plan,
-    *,
-    top: int = 64,
-    candidates: bool = False,
-    histogram: "pd.DataFrame | str | Path | None" = None,
-    reports: int | None = None,
-    items: int | Iterable[str] | None = None,
-) -> "Refinement":
-    """Plan the next round, for other people, from what one round's reports showed.
-
-    After a round of sizes the next one asks about all items, and ``people`` says how to split those still to be asked.
-
-    Args:
-        itemsets: a table as :func:`mine` returned it, or a file of it.
-        plan: the plan it was mined with.
-        top: itemsets wanted. The shortlist has somewhat more items, those of the largest supports, and yet more as far
-            as noise leaves it open whether they belong there (docs/cli.md has the rule).
-        candidates: make the table's itemsets the entries, somewhat more than wanted, instead of its single items.
-        histogram: a mined table of a sizes plan (``assocpriv plan --histogram``), or a file of it, from which M and
-            what sampling loses are reckoned; without it the number of entries held is taken for Poisson around the sum
-            of their supports.
-        reports: how many people will answer; as many as in the table by default. After a round of sizes all that are
-            still to be asked, 49 times as many as in the table by default.
-        items: after a round of sizes that counted all names: number of items or their names.
-
-    Returns:
-        ``plan``, with the promise of the first one, and what holds for whoever answers both: ``amplification_limit``
-        (the product of both), ``highest_posterior``, ``lowest_posterior``.
-
-    Raises:
-        EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.planning.planner import catalogue_of
-    from assocpriv.planning.refine import refine as run
-
-    _check_plan(plan)
-    catalogue = None if items is None else catalogue_of(items)
-    sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
-
-
-def combine(
-    tables: "Iterable[pd.DataFrame | str | Path]", *, histogram: "pd.DataFrame | str | Path | None" = None
-) -> "pd.DataFrame":
-    """Put mined tables of several rounds side by side, and average what estimates the same.
-
-    Args:
-        tables: as :func:`mine` returned them, or files of them, of other people each.
-        histogram: a mined table of a sizes plan, or a file of it: every table is corrected for what sampling to M lost,
-            by a model, and all are averaged. Without it only tables of one plan are.
-
-    Returns:
-        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support`` and ``std_error`` (for the
-        population; NaN where nothing may be averaged), with a histogram ``model_error`` (what the correction may have
-        left, which the standard error does not cover), and of table i ``support_i``, ``std_error_i`` and
-        ``corrected_i``. ``attrs["assocpriv"]["notes"]`` say what was averaged and why not more. Rules cannot be derived
-        from it.
-
-    Raises:
-        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
-    """
-    from assocpriv.planning.refine import kept_shares
-    from assocpriv.server.rounds.combine import combine_tables
-
-    if isinstance(tables, str | Path) or hasattr(tables, "columns"):
-        raise TypeError("tables must be a list of tables or files; combining takes two or more")
-    sizes = _sizes(histogram)
-    frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes, kept_shares(sizes) if sizes is not None else None)
-
-
-def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    return mined.read_itemsets(table) if isinstance(table, str | Path) else table
-
-
-def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":
-    from assocpriv.server.rounds.combine import sizes_of_table
-
-    return None if histogram is None else sizes_of_table(_table(histogram))
-
-
-def simulate_rounds(
-    baskets: Any,
-    promise: "Breach",
-    *,
-    rounds: int | str = "auto",
-    top: int = 64,
-    seed: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "RoundsTrial":
-    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
-
-    Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        promise: the breach that no report may cause; each person answers once.
-        rounds: 1, 2, 3, or ``auto`` to try all.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Returns:
-        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
-        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.lab.rounds_trial import try_rounds
-
-    return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
+    return run(None if task is None else _KERNELS[task], progress)

@@ -15,7 +15,7 @@ Raw baskets are seen only where a simulation randomizes them; every decision use
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
 from assocpriv.planning.focus import Focus, focused_operator, single_focus
-from assocpriv.planning.planner import choose_generator
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.planning.planner import check_range, choose_generator
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
@@ -35,6 +35,7 @@ from assocpriv.server.rounds.sampling_model import SizeShares
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
 LARGEST_SIZE = 200
+_PLAIN = View()
 _PLANNED_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong: for the choice of M
 _LIFTED = 1.5  # how much likelier a pair is than its items' product, for planning
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
@@ -241,3 +242,24 @@ def _rounded(below: list[float], support: float) -> tuple[float, ...]:
     rest = [round(share, 3) for share in below[1:]]
     last = round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
+
+
+def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None" = None, view: View = _PLAIN) -> Plan:
+    """Return the plan that asks for the sizes of baskets alone.
+
+    Args:
+        promise: the breach that no report may cause.
+        reports: number of people who will report; the plan does not depend on it.
+        names: number of the items that count, or their names; all names by default.
+        view: how clients find these names in a basket.
+
+    Raises:
+        PlanError: a number out of range.
+    """
+    check_range("reports", reports, 1, 10**15)
+    if names is None:
+        return plan_sizes(promise)
+    if isinstance(names, int):
+        check_range("items", names, 1, MAX_ITEMS)
+    plan = plan_sizes(promise, counted=sorted(map(str, range(names)) if isinstance(names, int) else names))
+    return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError
+from assocpriv.core.errors import NotAPlanError, PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
@@ -257,7 +257,7 @@ class Plan:
             PlanError: not a plan, or of a format, version or kind this release does not know.
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise PlanError(f"not a plan: it does not say format {FORMAT!r}")
+            raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
         version = content.get("version")
         kinds = {VERSION: ("select-a-size",), WIDER_VERSION: ("select-a-size", "fixed-size")}
         if type(version) is not int or content.get("kind") not in kinds.get(version, ()):
@@ -310,7 +310,7 @@ class Plan:
             PlanError: not JSON, or not a plan.
         """
         if sum(map(text.count, _MARKS)) > _MOST_MARKS:
-            raise PlanError(
+            raise NotAPlanError(
                 f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
                 "between values; a plan of a million items has room for four an item"
             )
@@ -319,5 +319,5 @@ class Plan:
         except PlanError:
             raise
         except (ValueError, RecursionError):
-            raise PlanError("not a plan: the text is not valid JSON") from None
+            raise NotAPlanError("not a plan: the text is not valid JSON") from None
         return cls.from_json(content)
