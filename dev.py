@@ -174,7 +174,8 @@ def check(arguments):
     run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
     run_step("ruff check", [python, "-m", "ruff", "check"])
     run_step("mypy", [python, "-m", "mypy"])
-    kernels = [python, "-m", "pytest", os.path.join("tests", "core", "test_kernels.py")]
+    tests = [os.path.join("tests", *name) for name in (("core", "test_kernels.py"), ("records", "test_text_kernel.py"))]
+    kernels = [python, "-m", "pytest", *tests]
     for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
         # code compiled with other settings must not be found by later runs
         cache = tempfile.mkdtemp(prefix="assocpriv-numba-")

@@ -125,7 +125,7 @@ def _reports(path: Path) -> FileContent:
 
 
 def _table(path: Path) -> FileContent:
-    from assocpriv.server.itemsets.mining import read_itemsets
+    from assocpriv.server.itemsets.frames import read_itemsets
 
     return FileContent(ITEMSETS, itemsets=read_itemsets(path))
 

@@ -6,6 +6,7 @@ A step loads what it needs when it is taken, so importing this module is instant
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from assocpriv.core.loading import load
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.compiling import Kept
+    from assocpriv.core.code_folders import CodePlace
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
@@ -28,44 +29,44 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.baskets.view import View
-    from assocpriv.records.basket_files import ReadCounts, read_baskets
+    from assocpriv.records.basket_files import ReadCounts
     from assocpriv.records.baskets import Baskets, to_baskets
-    from assocpriv.server.itemsets.ask import ask as answer
-    from assocpriv.server.itemsets.mining import check_aim, read_itemsets, write_itemsets
-    from assocpriv.server.itemsets.mining import mine as mine_reports
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets.ask import Answers
+    from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.requests import MiningRequest, check_aim
     from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "NameSource", "Plan", "RandomizedFile", "Reports", "View",
-    "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan", "check_writable",
-    "compile_kernels", "describe_undecided", "foresee", "mine", "mine_reports", "output_format", "plan", "randomize",
-    "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan",
-    "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
+    "RandomizedFile", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
+    "check_writable", "compile_kernels", "describe_undecided", "foresee", "mine", "mine_reports", "output_format",
+    "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets",
+    "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "AssocprivError": "core.errors:AssocprivError",
     "Baskets": "records.baskets:Baskets",
     "Breach": "core.privacy:Breach",
     "Catalogue": "plans.baskets.catalogue:Catalogue",
+    "ErrorOptions": "server.estimates.intervals:ErrorOptions",
+    "MiningRequest": "server.itemsets.requests:MiningRequest",
     "NameSource": "files.names:NameSource",
     "Plan": "plans.baskets.plan:Plan",
     "Reports": "files.reports:Reports",
     "View": "plans.baskets.view:View",
-    "answer": "server.itemsets.ask:ask",
     "association_rules": "server.itemsets.rules:association_rules",
-    "check_aim": "server.itemsets.mining:check_aim",
+    "check_aim": "server.itemsets.requests:check_aim",
     "check_writable": "files.atomic:check_writable",
     "foresee": "planning.prospects:foresee",
-    "mine_reports": "server.itemsets.mining:mine",
     "output_format": "files.tables:output_format",
     "plan": "planning.planner:make_plan",
-    "read_baskets": "records.basket_files:read_baskets",
     "read_catalogue": "files.plans:read_catalogue",
-    "read_itemsets": "server.itemsets.mining:read_itemsets",
+    "read_itemsets": "server.itemsets.frames:read_itemsets",
     "read_plan": "files.plans:read_plan",
     "read_reports": "files.reports:read_reports",
     "to_baskets": "records.baskets:to_baskets",
-    "write_itemsets": "server.itemsets.mining:write_itemsets",
+    "write_itemsets": "server.itemsets.frames:write_itemsets",
     "write_plan": "files.plans:write_plan",
     "write_rules": "server.itemsets.rules:write_rules",
 }
@@ -84,6 +85,44 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_HOMES})
+
+
+def read_baskets(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 -- the command line's --format
+    catalogue: "Catalogue | None" = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> "Baskets":
+    """Read a file of baskets.
+
+    Args:
+        path: the file; a name that ends in .gz is decompressed.
+        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
+            basket), "long" (CSV with a header, a line an item of a transaction, blank lines ignored),
+            "parquet" (long, or a column of lists). By default .dat and .txt are dat, .csv is basket,
+            .parquet and .pq are parquet.
+        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
+            0 … the largest number for dat (the distinct ones beyond 2^20), otherwise the sorted names.
+        unknown: "error", or "drop" to leave out items that are not in the catalogue.
+        repeats: "error", or "merge" to count an item that a basket repeats once.
+        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        The baskets in the order of the file; those of the long layout by first appearance.
+
+    Raises:
+        BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
+            unusable items; empty baskets.
+    """
+    from assocpriv.records import basket_files
+
+    options = basket_files.ReadOptions(format, unknown, repeats, empty, progress=progress)
+    return basket_files.read_baskets(path, catalogue, options)[0]
 
 
 def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
@@ -209,20 +248,13 @@ def randomize_file(
     from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import write_reports
     from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_files import ReadOptions
     from assocpriv.records.basket_sizes import count_sizes
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    stream = stream_transactions(
-        baskets,
-        plan,
-        format=format,
-        unknown=unknown,
-        repeats=repeats,
-        empty=empty,
-        memory_bytes=memory,
-        progress=progress,
-    )
+    options = ReadOptions(format, unknown, repeats, empty, memory, progress)
+    stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 
     def counted() -> Iterator["Baskets"]:
@@ -291,24 +323,28 @@ def mine(
     """
     import warnings
 
-    from assocpriv.server.itemsets import mining
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets.requests import MiningRequest
 
-    frame = mining.mine(
-        _collection(reports),
-        min_support,
-        top=top,
-        max_itemset=max_itemset,
-        certain=certain,
-        certain_by=certain_by,
-        consistent=consistent,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    )
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
+    frame = mine_reports(_collection(reports), request, memory_bytes, progress)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
+
+
+def mine_reports(
+    reports: "Reports",
+    request: "MiningRequest",
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "pd.DataFrame":
+    """Find what a request, which is checked already, asks for; warns of nothing, and is else as :func:`mine`."""
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.mining import mine as run
+
+    return run(LocalBackend.of(reports, memory_bytes, progress), request)
 
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
@@ -317,9 +353,10 @@ def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     Args:
         itemsets: as :func:`mine` returned it.
     """
-    from assocpriv.server.itemsets import mining
+    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets.undecided import describe_undecided as describe
 
-    return mining.describe_undecided(mining.mining_facts(itemsets))
+    return describe(mining_facts(itemsets))
 
 
 def ask(
@@ -350,16 +387,10 @@ def ask(
         EstimateError: no reports, an unknown or repeated name, or an itemset larger than the plan can answer for.
         WireError: files that are damaged or of different plans.
     """
-    from assocpriv.server.itemsets.ask import ask as answer
+    from assocpriv.server.estimates.intervals import ErrorOptions
 
-    return answer(
-        _collection(reports),
-        itemsets,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).itemsets
+    errors = ErrorOptions(confidence_level, population)
+    return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets
 
 
 def ask_rules(
@@ -387,16 +418,27 @@ def ask_rules(
         EstimateError: as :func:`ask`, or both sides name the same item.
         WireError: files that are damaged or of different plans.
     """
-    from assocpriv.server.itemsets.ask import ask as answer
+    from assocpriv.server.estimates.intervals import ErrorOptions
 
-    return answer(
-        _collection(reports),
-        rules=rules,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory_bytes,
-        progress=progress,
-    ).rules
+    errors = ErrorOptions(confidence_level, population)
+    return answer(reports, (), rules, errors, memory_bytes, progress).rules
+
+
+def answer(
+    reports: Any,
+    itemsets: Iterable[Collection[str | int]],
+    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
+    errors: "ErrorOptions",
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Answers":
+    """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.ask import Questions
+    from assocpriv.server.itemsets.ask import ask as run
+
+    backend = LocalBackend.of(_collection(reports), memory_bytes, progress)
+    return run(backend, Questions(itemsets, rules, errors))
 
 
 def _collection(reports: Any) -> "Reports":
@@ -413,7 +455,9 @@ def _collection(reports: Any) -> "Reports":
     return read_reports(listed)
 
 
-def compile_kernels(task: str | None = None, progress: Callable[[int, int], None] | None = None) -> "dict[str, Kept]":
+def compile_kernels(
+    task: str | None = None, progress: Callable[[int, int], None] | None = None
+) -> "dict[str, CodePlace]":
     """Compile the code for this processor, or load it from disk.
 
     Args:
@@ -423,7 +467,8 @@ def compile_kernels(task: str | None = None, progress: Callable[[int, int], None
     Returns:
         Of each function where its code is kept; nothing where compiling is turned off.
     """
-    from assocpriv.core import kernels  # noqa: F401  # the kernels there are
     from assocpriv.core.compiling import compile_kernels as run
+    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
+    from assocpriv.records import text_kernel  # noqa: F401
 
     return run(None if task is None else _KERNELS[task], progress)

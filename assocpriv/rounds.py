@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.baskets import check_plan
+from assocpriv.baskets import check_plan, read_baskets
 from assocpriv.core.loading import load
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def combine(
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    from assocpriv.server.itemsets.mining import read_itemsets
+    from assocpriv.server.itemsets.frames import read_itemsets
 
     return read_itemsets(table) if isinstance(table, str | Path) else table
 
@@ -165,6 +165,5 @@ def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
         reading: as for :func:`read_baskets`.
     """
     from assocpriv.lab.rounds_trial import of_used_items
-    from assocpriv.records.basket_files import read_baskets
 
     return of_used_items(read_baskets(baskets, **reading))

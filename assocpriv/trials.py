@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_files import ReadCounts
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.itemsets.mining import check_max_itemset
+    from assocpriv.server.itemsets.requests import check_max_itemset
 
 __all__ = [
     "FILE_FORMATS", "DemoSettings", "QuestSettings", "ReadTransactions", "check_max_itemset", "generate_file",
@@ -31,7 +31,7 @@ _HOMES = {
     "DemoSettings": "lab.demo:DemoSettings",
     "FILE_FORMATS": "lab.synthetic:FILE_FORMATS",
     "QuestSettings": "lab.synthetic:QuestSettings",
-    "check_max_itemset": "server.itemsets.mining:check_max_itemset",
+    "check_max_itemset": "server.itemsets.requests:check_max_itemset",
     "generate_file": "lab.synthetic:generate_file",
     "plan_for_sample": "lab.sample_plans:plan_for_sample",
     "simulate_transactions": "lab.simulate:simulate",
@@ -112,8 +112,9 @@ def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> Read
     """
     from assocpriv.client.baskets.transactions import read_transactions as read
     from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_files import ReadOptions
     from assocpriv.records.basket_sizes import count_sizes
 
-    transactions, counts = read(baskets, plan, **reading)
+    transactions, counts = read(baskets, plan, ReadOptions(**reading))
     sizes = count_sizes(transactions)
     return ReadTransactions(transactions, counts, sizes[0], sampling_loss(sizes, plan))

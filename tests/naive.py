@@ -1,6 +1,6 @@
 """Short, obvious twins of the package's fast code, and small plans made by hand to run both on.
 
-The twins of core/kernels.py return what the kernel writes. Nothing here is tuned; where a line is shorter or
+The twins of the kernels return what the kernel writes. Nothing here is tuned; where a line is shorter or
 slower than the package's it is meant to be.
 """
 

@@ -1,54 +1,78 @@
-"""How kernels are compiled: once for each processor, kept on disk, never stale.
+"""How kernels are compiled: once for each processor, kept on disk (core/code_folders.py), never stale.
 
 A kernel that Python calls is an :func:`entry`, declared for one list of argument types; kernels that only kernels
-call are a :func:`kernel`, and their code lies within that of their entries. An entry is compiled, or loaded from
-disk, when it is first called or by :func:`compile_kernels`. Other types than the declared ones are a TypeError,
-not a second compilation in the middle of a run.
+call are a :func:`kernel` or an :func:`intrinsic`, and their code lies within that of their entries. An entry is
+compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`. Other types than the declared
+ones are a TypeError, not a second compilation in the middle of a run.
 
-Compiled code is kept in the first of these folders that can be used:
-
-1. what the environment variable NUMBA_CACHE_DIR names;
-2. the package's own __pycache__;
-3. the user's cache folder.
-
-The files hold pickles, which run what they say. So of a folder that another user than root can write nothing is read,
-and nothing is written there, whoever named it; nor of one with a file of this code that another user can write. What
-numba itself takes for its folder does not count: it may come from a file beside the data (core/numba_settings.py).
-
-A folder that cannot be written is used as well where the code lies there already (an image filled as root and run
-read-only). Without a folder, or on a full disk, each process compiles for itself.
-
-A file's name has a digest of all that its code depends on: the code of the kernels' module and of this one as
-Python loaded it (so neither times nor sizes of files matter), the versions of Python, numpy and numba with its
-compiler, the processor and numba's settings. Hence another code is another file, whoever writes or is interrupted
-meanwhile.
+A file's name has a digest of all that its code depends on: the code of the kernel's module, of all modules of this
+package that it imports, and so on, this one included, as Python loaded them (so neither times nor sizes of files
+matter); the versions of Python, numpy and numba with its compiler, the processor and numba's settings. Hence another
+code is another file, whoever writes or is interrupted meanwhile.
 """
 
-import contextlib
 import functools
 import hashlib
 import inspect
-import os
 import pickle
-import stat
 import sys
-import tempfile
 import threading
-import uuid
-from collections.abc import Callable, Iterable, Iterator
+import traceback
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 import llvmlite  # type: ignore[import-untyped]
 import numpy as np
+from numpy.typing import NDArray
 
+from assocpriv.core.code_folders import CodePlace, find_folder, make_folder, open_for_write
 from assocpriv.core.numba_settings import load_numba
 
 numba = load_numba()
 
+Words = NDArray[np.uint64]
+Ints = NDArray[np.int64]
+types = numba.types
+uint8, uint16, uint64, int32, int64 = numba.uint8, numba.uint16, numba.uint64, numba.int32, numba.int64
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+# ---- declaring kernels
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Module:
+    """A module as Python loaded it.
+
+    Attributes:
+        code: its own, which holds that of all its functions.
+        variables: its globals; kernels freeze the integers among them.
+        imported: the modules of this package that it imports.
+    """
+
+    code: CodeType
+    variables: dict[str, Any]
+    imported: tuple["_Module", ...] = ()
+
+
+_THIS_MODULE = _Module(sys._getframe().f_code, globals())
+_MODULES = {__name__: _THIS_MODULE}  # that hold kernels
+_PACKAGE = f"{__name__.partition('.')[0]}."
+
+
+def _loading_module() -> _Module:
+    """Return the module that declares a kernel; it imports modules of kernels alone (another is a KeyError)."""
+    stack = (frame for frame, _ in traceback.walk_stack(sys._getframe()))
+    frame = next(frame for frame in stack if frame.f_code.co_name == "<module>")
+    name, code = frame.f_globals["__name__"], frame.f_code
+    if name not in _MODULES or _MODULES[name].code is not code:
+        # of the names in a module's code only those that it imports have dots
+        imported = tuple(_MODULES[each] for each in code.co_names if each.startswith(_PACKAGE))
+        _MODULES[name] = _Module(code, frame.f_globals, imported)
+    return _MODULES[name]
 
 
 def const(argument: Any) -> Any:
@@ -56,52 +80,48 @@ def const(argument: Any) -> Any:
     return argument.copy(readonly=True)
 
 
+def intrinsic(function: _F) -> _F:
+    """Make a kernel of a function that writes the compiler's own instructions; only kernels call it."""
+    from numba.extending import intrinsic as write_instructions
+
+    _loading_module()
+    compiled: _F = write_instructions(function)
+    return compiled
+
+
 def kernel(function: _F) -> _F:
     """Compile a kernel that only other kernels call."""
+    if numba.config.DISABLE_JIT:
+        return function
+    _loading_module()
     compiled: _F = numba.njit(nogil=True, forceinline=True)(function)
     return compiled
 
 
 def entry(*arguments: Any) -> Callable[[_F], _F]:
     """Compile a kernel that Python calls, for one list of argument types; to be used at a module's top level."""
-    module = sys._getframe(1).f_code  # the code now running, a module's, holds that of all its functions
 
     def decorate(function: _F) -> _F:
         if numba.config.DISABLE_JIT:
             return function
-        made: Any = Entry(function, arguments, module)
-        _ENTRIES[made.__name__] = made
-        return made  # type: ignore[no-any-return]
+        compiled: Any = Entry(function, arguments, _loading_module())
+        _ENTRIES[compiled.__name__] = compiled
+        return compiled  # type: ignore[no-any-return]
 
     return decorate
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Where an entry's compiled code is kept on disk.
-
-    Attributes:
-        folder: the folder, or None.
-        trouble: with no folder, what prevents it.
-        passed_over: with a folder, which better ones are not safe, and why.
-    """
-
-    folder: Path | None
-    trouble: str = ""
-    passed_over: str = ""
 
 
 class Entry:
     """A kernel that Python calls: a callable that is compiled, or loaded from disk, when first called."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: CodeType) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> None:
         functools.update_wrapper(self, function)
         self.__name__ = function.__name__
         self.py_func = function
         self._arguments = arguments
         self._module = module
         self._compiled: Any = None
-        self._kept = Kept(None)
+        self._place = CodePlace(None)
         self._lock = threading.Lock()
 
     def __call__(self, *arguments: Any) -> Any:
@@ -112,13 +132,13 @@ class Entry:
             compiled = self._compiled
         return compiled(*arguments)
 
-    def load(self) -> Kept:
+    def load(self) -> CodePlace:
         """Compile this kernel or load it from disk, once in a process."""
         with self._lock:
             if self._compiled is None:
-                compiled, self._kept = _compile(self.py_func, self._arguments, self._module)
+                compiled, self._place = _compile(self.py_func, self._arguments, self._module)
                 self._compiled = compiled
-            return self._kept
+            return self._place
 
 
 _ENTRIES: dict[str, Entry] = {}
@@ -126,7 +146,7 @@ _ENTRIES: dict[str, Entry] = {}
 
 def compile_kernels(
     names: Iterable[str] | None = None, progress: Callable[[int, int], None] | None = None
-) -> dict[str, Kept]:
+) -> dict[str, CodePlace]:
     """Compile entries, or load them from disk, now rather than when they are first called.
 
     Args:
@@ -139,18 +159,18 @@ def compile_kernels(
     if numba.config.DISABLE_JIT:
         return {}
     chosen = list(_ENTRIES if names is None else names)
-    kept = {}
+    places = {}
     for done, name in enumerate(chosen, start=1):
-        kept[name] = _ENTRIES[name].load()
+        places[name] = _ENTRIES[name].load()
         if progress:
             progress(done, len(chosen))
-    return kept
+    return places
 
 
-def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: CodeType) -> tuple[Any, Kept]:
+def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> tuple[Any, CodePlace]:
     """Return a function compiled for these types and no others, and where its code is kept."""
     compiled = numba.njit(nogil=True)(function)
-    kept = _keep_on_disk(compiled, module)
+    place = _keep_on_disk(compiled, module)
     try:
         try:
             compiled.compile(arguments)
@@ -158,29 +178,28 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: C
             compiled.recompile()  # with nothing compiled yet, this only empties the cache
             compiled.compile(arguments)
     except OSError as error:
-        kept = Kept(None, f"{kept.folder}: {error.strerror}")
+        place = CodePlace(None, f"{place.folder}: {error.strerror}")
         if not compiled.signatures:  # a file could not be read; otherwise the code is there and was not written
             compiled = numba.njit(nogil=True)(function)
             compiled.compile(arguments)
     compiled.disable_compile()
-    return compiled, kept
+    return compiled, place
 
 
 # ---- where code is kept
 
 
-def _keep_on_disk(compiled: Any, module: CodeType) -> Kept:
+def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
     """Give a function that is to be compiled a cache on disk, if there is a place for one."""
-    function = compiled.py_func
-    digest = _digest(module, function.__globals__)
-    kept = _find_folder(inspect.getfile(function), f"*.{function.__qualname__}-{digest}.*.nb[ic]")
-    if kept.folder is None:
-        return kept
+    function, digest = compiled.py_func, _digest(module)
+    place = find_folder(f"*.{function.__qualname__}-{digest}.*.nb[ic]")
+    if place.folder is None:
+        return place
     try:
-        compiled._cache = _cache_class(digest, kept.folder)(function)
+        compiled._cache = _cache_class(digest, place.folder)(function)
     except (ImportError, AttributeError, TypeError):  # its own cache has other rules than ours
-        return Kept(None, f"numba {numba.__version__} keeps code in another way")
-    return kept
+        return CodePlace(None, f"numba {numba.__version__} keeps code in another way")
+    return place
 
 
 def _cache_class(digest: str, folder: Path) -> Any:
@@ -190,49 +209,30 @@ def _cache_class(digest: str, folder: Path) -> Any:
     """
     from numba.core import caching
 
-    class Locator(caching._CacheLocator):  # type: ignore[misc]
-        """Tells numba where a function's code is kept, and what it depends on."""
-
-        def __init__(self, py_file: str) -> None:
-            self._py_file = py_file  # for numba's warnings
-
-        def ensure_cache_path(self) -> None:
-            _make(folder)
-
-        def get_cache_path(self) -> str:
-            return str(folder)
-
-        def get_source_stamp(self) -> str:
-            return digest
-
-        def get_disambiguator(self) -> str:
-            return digest
-
     class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]
         """Names the files; unlike numba's own it asks no setting who locates them, which would import what it says."""
 
         def __init__(self, function: Any) -> None:
-            py_file = inspect.getfile(function)
-            self._lineno = function.__code__.co_firstlineno
-            self._locator = Locator(py_file)
-            self._filename_base = self.get_filename_base(
-                f"{Path(py_file).stem}.{function.__qualname__}", getattr(sys, "abiflags", "")
-            )
+            self._locator, self._lineno = self, function.__code__.co_firstlineno
+            self._py_file = inspect.getfile(function)  # for numba's warnings
+            name = f"{Path(self._py_file).stem}.{function.__qualname__}"
+            self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
+
+        def ensure_cache_path(self) -> None:
+            make_folder(folder)
+
+        def get_cache_path(self) -> str:
+            return str(folder)
+
+        def get_disambiguator(self) -> str:
+            return digest
+
+        get_source_stamp = get_disambiguator
 
     class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-        """Reads and writes the files; what it writes no group can write, whatever the umask."""
+        """Reads and writes the files."""
 
-        @contextlib.contextmanager
-        def _open_for_write(self, path: str) -> Iterator[IO[bytes]]:
-            temporary = f"{path}.tmp.{uuid.uuid4().hex[:16]}"
-            try:
-                with open(os.open(temporary, _NEW_FILE, 0o644), "wb") as file:
-                    yield file
-                os.replace(temporary, path)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
-                raise
+        _open_for_write = staticmethod(open_for_write)
 
     class Cache(caching.FunctionCache):  # type: ignore[misc]
         """Keeps the code of one function."""
@@ -246,95 +246,12 @@ def _cache_class(digest: str, folder: Path) -> Any:
     return Cache
 
 
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-
-
-def _find_folder(py_file: str, files: str) -> Kept:
-    """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
-    troubles: list[str] = []
-    unsafe: list[str] = []
-    for named, mode in _folders(py_file):
-        folder = Path(os.path.realpath(named))  # a link that others can change would lead elsewhere later
-        danger = _danger_of(folder, files)
-        trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
-        if not trouble:
-            return Kept(folder, passed_over="; ".join(unsafe))
-        troubles.append(f"{folder}: {trouble}")
-        unsafe += troubles[-1:] if danger else []
-    return Kept(None, "; ".join(troubles))
-
-
-def _folders(py_file: str) -> Iterator[tuple[Path, int]]:
-    """Yield the folders that code may be kept in, best first, and the mode of each if it has to be made."""
-    named = os.environ.get("NUMBA_CACHE_DIR")  # not numba.config: a file in the current folder may have set that
-    if named:
-        yield Path(named).absolute() / "assocpriv", 0o755
-    yield Path(py_file).parent / "__pycache__", 0o755
-    from numba.misc.appdirs import AppDirs
-
-    users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
-    if users.is_absolute():  # without a home it is relative to wherever we are
-        yield users, 0o700
-
-
-def _trouble_with(folder: Path, mode: int, files: str) -> str:
-    """Return why a folder is of no use, or nothing; make it if it is not there."""
-    try:
-        _make(folder, mode)
-    except OSError as error:
-        if not any(folder.glob(files)):
-            return error.strerror or "cannot be written"
-    return ""
-
-
-def _make(folder: Path, mode: int = 0o755) -> None:
-    """Make a folder; raise OSError where it cannot be written."""
-    folder.mkdir(mode, parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=folder).close()
-
-
-def _danger_of(folder: Path, files: str) -> str:
-    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing.
-
-    The folder is given without links.
-    """
-    if not hasattr(os, "getuid"):
-        return ""  # Windows keeps the folders of users apart
-    if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
-        return "another user can write there"
-    try:
-        open_to_others = [file.name for file in folder.glob(files) if not _is_ours(file)]
-    except OSError:
-        return "another user may be able to write there"
-    return f"another user can write {min(open_to_others)}" if open_to_others else ""
-
-
-def _is_ours(place: Path, *, inside: bool = False) -> bool:
-    """Tell whether only this user and root can write a folder or a file.
-
-    Of a folder that a safe one lies ``inside`` of, members of its group may be able to write it: they cannot put
-    another folder of ours there. Of a place that does not exist nothing is to be feared yet.
-    """
-    try:
-        status = place.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    if status.st_uid not in (0, os.getuid()):
-        return False
-    if not inside:
-        return not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
-    # in a sticky folder such as /tmp only owners can exchange what is theirs
-    return not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
-
-
 # ---- what code depends on
 
 _SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
 
 
-def _digest(module: CodeType, variables: dict[str, Any]) -> str:
+def _digest(module: _Module) -> str:
     """Return a digest of all that decides what a module's kernels are compiled to."""
     from numba.core.registry import cpu_target
 
@@ -343,20 +260,18 @@ def _digest(module: CodeType, variables: dict[str, Any]) -> str:
         cpu_target.target_context.codegen().magic_tuple(),  # operating system, processor and its features
         [getattr(numba.config, name, None) for name in _SETTINGS],
         _facts(module),
-        _facts(_THIS_MODULE),
-        sorted((name, repr(value)) for name, value in variables.items() if isinstance(value, int | np.integer)),
     )
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
 def _facts(value: Any) -> Any:
-    """Return what a code object does, constants and inner functions included, alike in every process."""
+    """Return what a module or a code object does, inner functions and imports included, alike in every process."""
+    if isinstance(value, _Module):
+        numbers = [(name, repr(each)) for name, each in value.variables.items() if isinstance(each, int | np.integer)]
+        return (_facts(value.code), sorted(numbers), [_facts(each) for each in value.imported])
     if isinstance(value, CodeType):
         code = (value.co_name, value.co_code, value.co_exceptiontable, value.co_flags, value.co_names)
         variables = (value.co_varnames, value.co_freevars, value.co_cellvars)
         counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
         return (code, variables, counts, [_facts(constant) for constant in value.co_consts])
     return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
-
-
-_THIS_MODULE = sys._getframe().f_code

@@ -6,7 +6,7 @@ code is loaded (pickles, which run what they say), which modules are imported, a
 needs numba here, or galois, which needs it, calls :func:`load_numba` first. The environment's settings (NUMBA_…) hold
 as ever.
 
-A program that loaded numba before this package has had it read that file already; see core/compiling.py.
+A program that loaded numba before this package has had it read that file already; see core/code_folders.py.
 """
 
 import sys

@@ -6,11 +6,12 @@ Shapes only: what the columns and facts must hold is checked in itemsets.py.
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated
 from assocpriv.files.reports import ITEMSETS_KEY
 
@@ -69,6 +70,28 @@ def join_names(names: list[str]) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
+
+
+def write_plain(
+    frame: "pd.DataFrame", columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
+) -> None:
+    """Write a table that other programs read, without facts; these columns of it hold sets of names.
+
+    Raises:
+        FileError: unknown extension, existing file without ``force``, or the disk refuses.
+    """
+    kind = output_format(path)
+    plain = frame.copy()
+    for name in columns:
+        lists = [sorted(names) for names in frame[name]]
+        plain[name] = [join_names(names) for names in lists] if kind == "csv" else lists
+    with atomic_output(path, force=force) as stream:
+        if kind == "json":
+            stream.write(as_json().encode("utf-8"))
+        elif kind == "csv":
+            stream.write(plain.to_csv(index=False).encode("utf-8"))
+        else:
+            plain.to_parquet(stream, index=False)
 
 
 def _write_json(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:

@@ -20,10 +20,11 @@ from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.prospects import Prospects, foresee
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
-from assocpriv.records.basket_files import read_baskets
+from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.mining import AUTO, check_aim, check_min_support, write_itemsets
+from assocpriv.server.itemsets.frames import write_itemsets
+from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
 from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 if TYPE_CHECKING:
@@ -182,8 +183,8 @@ def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
         path, form = settings.baskets
-        reading = partial(progress, "reading")
-        return of_used_items(read_baskets(path, format=form, repeats="merge", empty="keep", progress=reading))
+        reading = ReadOptions(form, repeats="merge", empty="keep", progress=partial(progress, "reading"))
+        return of_used_items(read_baskets(path, None, reading)[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))
 

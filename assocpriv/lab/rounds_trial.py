@@ -22,6 +22,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 
@@ -208,7 +209,7 @@ def _reached(plan: Plan, people: int, truth: dict[Itemset, float], kept: Floats)
         k = 1 if entries else len(itemset)
         if k <= plan.itemset_size:
             if k not in limits:
-                limits[k] = model.lowest_discoverable_support(k, people)
+                limits[k] = lowest_discoverable_support([Group(people, model)], k)
             count += support * share >= limits[k]
     return count
 

@@ -15,7 +15,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.records.basket_files import ReadCounts, read_baskets
+from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes, top_holders
 from assocpriv.records.baskets import Baskets
 
@@ -114,8 +114,8 @@ def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progr
 def _read(sample: tuple[Path, str | None], plan: Plan, progress: Progress | None) -> ReadSample:
     """Read baskets as a plan views them."""
     path, form = sample
-    reading: dict[str, Any] = {"format": form, "repeats": "merge", "empty": "keep"}
-    reading["progress"] = partial(progress, "reading") if progress else None
+    reading = partial(progress, "reading") if progress else None
+    options = ReadOptions(form, unknown="drop", repeats="merge", empty="keep", progress=reading)
     if plan.view.is_plain:
-        return ReadSample(read_baskets(path, **reading), None)
-    return ReadSample(*read_transactions(path, plan, unknown="drop", **reading))
+        return ReadSample(read_baskets(path, None, options)[0], None)
+    return ReadSample(*read_transactions(path, plan, options))

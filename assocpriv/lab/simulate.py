@@ -20,10 +20,12 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import part_size
+from assocpriv.server.counting.backend import LocalBackend, part_size
 from assocpriv.server.counting.bitmaps import SupersetCounter, transaction_rows
 from assocpriv.server.itemsets.apriori import mine_levels
-from assocpriv.server.itemsets.mining import check_aim, check_max_itemset, mine, mining_facts, names_of
+from assocpriv.server.itemsets.frames import mining_facts, names_of
+from assocpriv.server.itemsets.mining import mine
+from assocpriv.server.itemsets.requests import MiningRequest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +82,7 @@ class Truth:
     def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""
         counter = self.raw if raw else self.fitted
-        if self.view.kind == "itemsets":
+        if self.view.itemsets:
             listed = [[self.view.itemsets.index(tuple(sorted(itemset)))] for itemset in itemsets]
         else:
             listed = [sorted(self.catalogue.index_of[name] for name in itemset) for itemset in itemsets]
@@ -138,7 +140,7 @@ class Simulation:
 
     @property
     def _truly(self) -> "pd.Series[bool]":
-        least = float(mining_facts(self.itemsets)["min_support"])
+        least = mining_facts(self.itemsets).min_support
         return self.itemsets["true_support"] >= least
 
 
@@ -166,8 +168,8 @@ def simulate(
         BasketError: the baskets use another catalogue.
         EstimateError: no baskets, or sizes that the plan cannot answer.
     """
-    largest = check_max_itemset(plan, max_itemset)
-    check_aim(min_support, None)
+    request = MiningRequest(min_support, max_itemset=max_itemset)
+    largest = request.largest(plan)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock = [perf_counter()]
     told = partial(progress, "randomizing") if progress else None
@@ -175,7 +177,7 @@ def simulate(
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
     clock.append(perf_counter())
-    itemsets = mine(reports, min_support, max_itemset=largest, progress=progress)
+    itemsets = mine(LocalBackend.of(reports, progress=progress), request)
     clock.append(perf_counter())
     truth = Truth(
         plan.catalogue,
@@ -187,7 +189,7 @@ def simulate(
         PlainCounter(baskets.offsets, baskets.items, plan.n_items),
         plan.view,
     )
-    threshold = float(mining_facts(itemsets)["min_support"])
+    threshold = mining_facts(itemsets).min_support
     itemsets, missed = _compare(itemsets, truth, threshold, largest)
     clock.append(perf_counter())
     stages = ["randomize", "mine", "truth"]

@@ -39,7 +39,7 @@ from assocpriv.plans.baskets.generator import MAX_SEED_BITS, Generator
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE, Operator
 from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.itemsets.apriori import MOST_CANDIDATES
+from assocpriv.server.counting.backend import MOST_CANDIDATES
 
 DEFAULT_REPORTS = 1_000_000
 _ROOT_BITS = 64  # after the point of the γ that each of several reports is designed for

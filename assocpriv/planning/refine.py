@@ -25,7 +25,7 @@ from assocpriv.planning.shortlist import held_entries, shortlist
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.itemsets.mining import mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.rounds.combine import KeptShares, Supports, sizes_held, sizes_of_table, undo_table
 from assocpriv.server.rounds.knowledge import Knowledge, measured
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -113,9 +113,9 @@ def refine(
         PlanError: numbers out of range, or no operator fits.
     """
     facts = mining_facts(frame)
-    if facts["plan_id"] != plan.plan_id:
+    if facts.plan_id != plan.plan_id:
         raise EstimateError(
-            f"the table was mined with plan {facts['plan_id'][:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
+            f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
     if plan.view.kind == "sizes" and not candidates:
@@ -129,7 +129,7 @@ def refine(
             f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round"
         )
     check_range("top", top, 1, _MOST_TOP)
-    people = facts["reports"] if reports is None else reports
+    people = facts.reports if reports is None else reports
     check_range("reports", people, 1, 10**15)
     whole = None if sizes is None else sizes_held(frame, sizes)
     known = _knowledge(frame, plan, whole)
@@ -164,7 +164,7 @@ def _after_sizes(
         raise EstimateError(f"a round needs {_LEAST_ENTRIES} items to ask about, got {len(items)}")
     check_range("top", top, 1, _MOST_TOP)
     schedule = Schedule()
-    asked: int = mining_facts(frame)["reports"]
+    asked = mining_facts(frame).reports
     left = round(asked * (1 - schedule.sizes) / schedule.sizes) if reports is None else reports
     check_range("reports of the table", asked, 1, 10**15)
     check_range("reports", left, 3, 10**15)
@@ -303,7 +303,7 @@ def kept_shares(sizes: SizeShares) -> KeptShares:
                 known[place,] = measured(least, 0.0)
         mean = _mean(np.array([known[place,].support for place in range(len(names))]))
         held = held_entries([tuple(number[name] for name in entry) for entry in listed], known, sizes.thinned(mean))
-        m = mining_facts(frame)["transaction_size"]
+        m = mining_facts(frame).transaction_size
         return held.kept(m, _at_most(held.holds.sum(axis=1), m))
 
     return kept

@@ -66,7 +66,8 @@ def _is_plain(text: bytes) -> bool:
 
 def dat_parser() -> Callable[[Chunk], Cells]:
     """Return the reader of lines of item numbers, which refuses anything else with a BasketError."""
-    from assocpriv.core.kernels import parse_numbers  # compiled code loads in this thread, and not for other formats
+    # compiled code loads in this thread, and not for other formats
+    from assocpriv.records.text_kernel import parse_numbers
 
     def parse(chunk: Chunk) -> Cells:
         text = np.frombuffer(chunk.text, dtype=np.uint8)

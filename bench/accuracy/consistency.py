@@ -8,7 +8,10 @@ import numpy as np
 
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
-from assocpriv.server.itemsets.mining import CONSISTENT, mine
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.itemsets.frames import CONSISTENT
+from assocpriv.server.itemsets.mining import mine
+from assocpriv.server.itemsets.requests import MiningRequest
 from bench.accuracy.data import MissingDataError, load
 from bench.accuracy.ours import baskets_of, promise_of
 from bench.tables import table
@@ -33,7 +36,7 @@ def run(datasets: Sequence[str], epsilons: Sequence[float]) -> list[dict[str, An
             done = simulate(baskets, plan, MIN_SUPPORT, seed=1)
             if not len(done.itemsets):
                 continue
-            frame = mine(done.reports, MIN_SUPPORT, consistent=True)
+            frame = mine(LocalBackend.of(done.reports), MiningRequest(MIN_SUPPORT, consistent=True))
             truth = done.itemsets["true_support"].to_numpy()
             raw, consistent = (
                 math.sqrt(np.mean((frame[column].to_numpy() - truth) ** 2)) for column in ("support", CONSISTENT)

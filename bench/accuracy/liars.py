@@ -20,10 +20,10 @@ from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.crafted.checks import FALSE_ALARM, check_reports
 from assocpriv.server.crafted.influence import influence_of
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.itemsets.mining import collections_of
 from bench.speed.mining import tell
 from bench.tables import table
 
@@ -115,7 +115,7 @@ def _randomized(people: Baskets, plan: Plan, entropy: SeededEntropy) -> NDArray[
 
 
 def _support(reports: Reports, pair: tuple[int, int]) -> float:
-    counted = count_subsets(collections_of([reports], memory_bytes=None, progress=None), np.array([pair]))
+    counted = count_subsets(LocalBackend.of(reports).open(), np.array([pair]))
     return float(counted.estimates().support[0])
 
 

@@ -36,8 +36,8 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.records import basket_files
-from assocpriv.records.basket_files import ReadCounts
+from assocpriv.records import basket_formats
+from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, TREE, plan_of, plans
 
@@ -121,21 +121,21 @@ def test_views_match_a_naive_one(plan: Plan, baskets: list[set[str]], drop: bool
 def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chunk: int) -> None:
     """A file read whole and one read batch by batch give the transactions and counts of baskets in memory."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+        patch.setattr(basket_formats, "CHUNK_BYTES", chunk)
         path = written(Path(folder), baskets, form)
         made, dropped = apply_view(Baskets.from_sets(baskets), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
-        options = {"unknown": "drop", "empty": "keep"}
-        whole = read_transactions(path, plan, **options)  # type: ignore[arg-type]
+        options = ReadOptions(unknown="drop", empty="keep")
+        whole = read_transactions(path, plan, options)
         assert (list(whole[0]), whole[1]) == (list(made), counts)
-        stream = stream_transactions(path, plan, **options)  # type: ignore[arg-type]
+        stream = stream_transactions(path, plan, options)
         batches = list(stream)
         assert all(batch.catalogue == plan.catalogue for batch in batches)
         assert list(itertools.chain(*batches)) == list(made)
         assert stream.counts == counts
         if any(naive_view(basket, plan, drop=False) is None for basket in baskets):
             with pytest.raises(BasketError, match=f"^{form}: .*not in the catalogue"):
-                list(stream_transactions(path, plan, empty="keep"))
+                list(stream_transactions(path, plan, ReadOptions(empty="keep")))
 
 
 def test_a_taxonomy_of_several_levels() -> None:
@@ -285,8 +285,8 @@ def test_every_format_is_viewed(tmp_path: Path, name: str, kind: str) -> None:
     if kind == "items":
         view = replace(view, parents=tuple(sorted([*view.parents, ("pils", "beer")])))
     plan = plan_of(names, view)
-    made, counts = read_transactions(tmp_path / name, plan, format=format_)
-    stream = stream_transactions(tmp_path / name, plan, format=format_)
+    made, counts = read_transactions(tmp_path / name, plan, ReadOptions(format_))
+    stream = stream_transactions(tmp_path / name, plan, ReadOptions(format_))
     assert list(itertools.chain(*stream)) == list(made)
     assert stream.counts == counts
     if expected is not None:
@@ -300,16 +300,16 @@ def test_numbers_in_a_file_are_viewed(tmp_path: Path) -> None:
     tree = plan_of(["10", "20"], View(others="drop", parents=(("1", "10"), ("2", "10"), ("999999999", "20"))))
     sizes = plan_of(["0", "1", "2", "3"], View(kind="sizes", bounds=(0, 1, 2, 3), left_out=("5",)))
     for plan, expected in ((tree, [{0}, {0, 1}, set(), set()]), (sizes, [{3}, {2}, {0}, {0}])):
-        assert list(itertools.chain(*stream_transactions(path, plan, empty="keep"))) == expected
-        assert list(read_transactions(path, plan, empty="keep")[0]) == expected
+        assert list(itertools.chain(*stream_transactions(path, plan, ReadOptions(empty="keep")))) == expected
+        assert list(read_transactions(path, plan, ReadOptions(empty="keep"))[0]) == expected
 
 
 def test_a_batch_of_empty_baskets_has_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where any name counts a batch without a single name is no error."""
-    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 3)
+    monkeypatch.setattr(basket_formats, "CHUNK_BYTES", 3)
     (tmp_path / "b.csv").write_text("\n" * 20 + "a,b\n")
     plan = plan_of(["none", "some"], View(kind="sizes", bounds=(0, 1)))
-    made = list(itertools.chain(*stream_transactions(tmp_path / "b.csv", plan, empty="keep")))
+    made = list(itertools.chain(*stream_transactions(tmp_path / "b.csv", plan, ReadOptions(empty="keep"))))
     assert made == [{0}] * 20 + [{1}]
 
 
@@ -319,7 +319,7 @@ def test_repeats_of_the_file_are_its_own(tmp_path: Path) -> None:
     plan = plan_of(["drinks"], SHOP)
     with pytest.raises(BasketError, match="line 2 repeats an item"):
         list(stream_transactions(tmp_path / "b.csv", plan))
-    stream = stream_transactions(tmp_path / "b.csv", plan, repeats="merge")
+    stream = stream_transactions(tmp_path / "b.csv", plan, ReadOptions(repeats="merge"))
     assert list(itertools.chain(*stream)) == [{0}, {0}]
     assert stream.counts == ReadCounts(2, 0, 1, 0)
     with pytest.raises(BasketError, match="repeats an item"):

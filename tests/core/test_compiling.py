@@ -20,29 +20,57 @@ from click.testing import CliRunner
 from assocpriv import baskets
 from assocpriv.apps import console
 from assocpriv.apps.cli import main
-from assocpriv.core import compiling, kernels
-from assocpriv.core.compiling import Entry, Kept, compile_kernels
+from assocpriv.core import compiling
+from assocpriv.core.code_folders import CodePlace
+from assocpriv.core.compiling import Entry, compile_kernels
+from assocpriv.core.kernels import bitmaps, counting, draws, randomizing, ranks, seeds, vector
+from assocpriv.records import text_kernel
 
 NOBODY = 65534
 IS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
 CORE = Path(compiling.__file__).parent
 
-pytestmark = pytest.mark.skipif(not isinstance(kernels.count_pairs, Entry), reason="compilation is switched off")
+pytestmark = pytest.mark.skipif(not isinstance(counting.count_pairs, Entry), reason="compilation is switched off")
 
-KERNELS = """
-from numba import int64
-from assocpriv.core.compiling import entry, kernel
+# an entry, a kernel in another file, and a third one that this one calls
+KERNELS = {
+    "outer": """
+from assocpriv.core.compiling import entry, int64
+from assocpriv.core.kernels.inner import add_one
 
 TEN = 10
 
-@kernel
-def _inner(n):
-    return n + 1  # a remark
-
 @entry(int64)
 def answer(n):
-    return _inner(n) * TEN
-"""
+    return add_one(n) * TEN
+""",
+    "inner": """
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.innermost import ONE, same
+
+@kernel
+def add_one(n):
+    return same(n) + ONE  # a remark
+""",
+    "innermost": """
+from assocpriv.core.compiling import intrinsic, types
+
+ONE = len("1")
+
+@intrinsic
+def same(context, n):
+    def build(context, builder, signature, values):
+        return builder.add(values[0], context.get_constant(types.int64, 0))
+    return types.int64(types.int64), build
+""",
+    "beside": """
+from assocpriv.core.compiling import kernel
+
+@kernel
+def double(n):
+    return n * 2
+""",
+}
 
 # Each run is a child of one process that has loaded numba already: a fraction of the time of a Python of its own, and
 # what numba loads late is there also for a user who may not read Python's own files.
@@ -62,15 +90,15 @@ def run(folder, environment, user, size, umask, config):
     sys.path.insert(0, folder)
     if user is not None:
         os.setuid(user)
-    from assocpriv.core import kernels
+    from assocpriv.core.kernels import beside, outer
     from assocpriv.core.compiling import compile_kernels
     if size is not None:
         import resource
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    answer = kernels.answer(2)
-    kept = compile_kernels()["answer"]
-    loaded = bool(kernels.answer._compiled.stats.cache_hits)
-    return [answer, loaded, str(kept.folder), kept.trouble or kept.passed_over]
+    answer = outer.answer(2)
+    place = compile_kernels()["answer"]
+    loaded = bool(outer.answer._compiled.stats.cache_hits)
+    return [answer, loaded, str(place.folder), place.trouble or place.passed_over]
 
 for line in sys.stdin:
     child = os.fork()
@@ -94,13 +122,15 @@ class Install:
         self.core = folder / "assocpriv" / "core"
         self.cache = self.core / "__pycache__"
         self.home = folder / "home"
-        self.core.mkdir(parents=True)
+        kernels = self.core / "kernels"
+        kernels.mkdir(parents=True)
         self.home.mkdir()
-        for package in (self.core.parent, self.core):
+        for package in (self.core.parent, self.core, kernels):
             (package / "__init__.py").touch()
-        for name in ("numba_settings.py", "compiling.py"):
+        for name in ("numba_settings.py", "code_folders.py", "compiling.py"):
             shutil.copyfile(CORE / name, self.core / name)
-        (self.core / "kernels.py").write_text(KERNELS)
+        for name, source in KERNELS.items():
+            (kernels / f"{name}.py").write_text(source)
 
     def run(
         self,
@@ -177,30 +207,51 @@ def install(runner: subprocess.Popen[str]) -> Iterator[Install]:
 
 
 def test_changed_code_is_compiled_anew(install: Install) -> None:
-    """A change of a constant, an inner kernel, an entry or the compiler is seen, with sizes and times as they were."""
+    """A change of a constant, an entry or the compiler is seen, with sizes and times as they were."""
     cache = str(install.cache)
     assert install.run() == [30, False, cache, ""]
     assert install.run() == [30, True, cache, ""]
-    install.edit("kernels.py", "TEN = 10", "TEN = 20")
+    install.edit("kernels/outer.py", "TEN = 10", "TEN = 20")
     assert install.run() == [60, False, cache, ""]
-    install.edit("kernels.py", "n + 1", "n + 3")
-    assert install.run() == [100, False, cache, ""]
-    install.edit("kernels.py", "* TEN", "- TEN")
-    assert install.run() == [-15, False, cache, ""]
+    install.edit("kernels/outer.py", "* TEN", "- TEN")
+    assert install.run() == [-17, False, cache, ""]
     install.edit("compiling.py", '("BOUNDSCHECK", "OPT"', '("OPT", "BOUNDSCHECK"')
-    assert install.run() == [-15, False, cache, ""]
-    install.edit("kernels.py", "a remark", "A REMARK")
-    assert install.run() == [-15, True, cache, ""]
+    assert install.run() == [-17, False, cache, ""]
+
+
+def test_changed_code_of_another_file_is_compiled_anew(install: Install) -> None:
+    """A change of a file that an entry's file imports is seen, and of one that this imports; a comment is none."""
+    cache = str(install.cache)
+    assert install.run() == [30, False, cache, ""]
+    install.edit("kernels/inner.py", "+ ONE", "- ONE")
+    assert install.run() == [10, False, cache, ""]
+    install.edit("kernels/innermost.py", "types.int64, 0)", "types.int64, 3)")
+    assert install.run() == [40, False, cache, ""]
+    install.edit("kernels/innermost.py", 'len("1")', 'len( "")')
+    assert install.run() == [50, False, cache, ""]
+    install.edit("kernels/inner.py", "a remark", "A REMARK")
+    install.edit("kernels/beside.py", "n * 2", "n * 3")  # nothing imports it
+    assert install.run() == [50, True, cache, ""]
 
 
 def test_old_bytecode_does_not_pass_for_new_source(install: Install) -> None:
     """Where Python itself runs outdated bytecode, its code is not kept as that of the new source."""
     assert install.run(bytecode=True)[:2] == [30, False]
-    install.edit("kernels.py", "TEN = 10", "TEN = 20")
+    install.edit("kernels/outer.py", "TEN = 10", "TEN = 20")
+    install.edit("kernels/inner.py", "+ ONE", "- ONE")
     assert install.run(bytecode=True)[:2] == [30, True]
-    for bytecode in install.cache.glob("*.pyc"):
+    for bytecode in install.core.rglob("*.pyc"):
         bytecode.unlink()
-    assert install.run()[:2] == [60, False]
+    assert install.run()[:2] == [20, False]
+
+
+def test_a_kernel_takes_nothing_but_kernels(install: Install) -> None:
+    """A module of kernels that imports what declares none is refused, because no digest would cover that."""
+    (install.core / "numbers.py").write_text("TEN = 10\n")
+    outer = install.core / "kernels" / "outer.py"
+    outer.write_text(f"from assocpriv.core.numbers import TEN\n{outer.read_text()}")
+    with pytest.raises(AssertionError, match=r"KeyError: 'assocpriv\.core\.numbers'"):
+        install.run()
 
 
 def test_settings_that_change_code_are_told_apart(install: Install) -> None:
@@ -216,15 +267,16 @@ def test_processors_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.core.registry import cpu_target
 
     codegen = cpu_target.target_context.codegen()
-    ours = compiling._digest(compiling._THIS_MODULE, {})
-    assert compiling._digest(compiling._THIS_MODULE, {}) == ours
+    ours = compiling._digest(compiling._THIS_MODULE)
+    assert compiling._digest(compiling._THIS_MODULE) == ours
     monkeypatch.setattr(codegen, "magic_tuple", lambda: ("x86_64-unknown-linux-gnu", "another", "+avx"))
-    assert compiling._digest(compiling._THIS_MODULE, {}) != ours
+    assert compiling._digest(compiling._THIS_MODULE) != ours
 
 
 def test_numbers_a_module_computes_count() -> None:
     """A global integer that a kernel has frozen is part of what its code depends on."""
-    one, other = (compiling._digest(compiling._THIS_MODULE, {"BLOCK": number}) for number in (1, 2))
+    code = compiling._THIS_MODULE.code
+    one, other = (compiling._digest(compiling._Module(code, {"BLOCK": number})) for number in (1, 2))
     assert one != other
 
 
@@ -381,16 +433,16 @@ def test_a_numba_with_other_internals_keeps_nothing(monkeypatch: pytest.MonkeyPa
     """Without the classes we build on kernels are compiled all the same, and kept nowhere."""
     from numba.core import caching
 
-    monkeypatch.delattr(caching, "_CacheLocator")
+    monkeypatch.delattr(caching, "CompileResultCacheImpl")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
 
     def double(n: Any) -> Any:
         return n * 2
 
-    compiled, kept = compiling._compile(double, (compiling.numba.int64,), double.__code__)
+    compiled, place = compiling._compile(double, (compiling.int64,), compiling._THIS_MODULE)
     assert compiled(2) == 4
-    assert kept.folder is None
-    assert "numba" in kept.trouble
+    assert place.folder is None
+    assert "numba" in place.trouble
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
@@ -425,7 +477,8 @@ for file in Path({folder!r}).rglob("*.nb[ic]"):
     file.write_bytes(pickle.dumps(Hostile()))
 """
 VICTIMS = {
-    "kernels": "from assocpriv.core import kernels, compiling\nprint(compiling.compile_kernels(['fill_rows']))",
+    "kernels": "import assocpriv.core.kernels.bitmaps\n"
+    "from assocpriv.core.compiling import compile_kernels\nprint(compile_kernels(['fill_rows']))",
     "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(5))",
 }
 
@@ -490,7 +543,7 @@ def test_a_broken_file_beside_the_data_stops_nothing(tmp_path: Path) -> None:
     """What numba could not read as settings does not keep it from being loaded."""
     pytest.importorskip("yaml", reason="numba reads the file only with PyYAML, which the extra dev installs")
     (tmp_path / ".numba_config.yaml").write_text("- not\n- settings\n")
-    assert run_python("import assocpriv.core.kernels\nprint('loaded')", tmp_path) == "loaded\n"
+    assert run_python("import assocpriv.core.kernels.vector\nprint('loaded')", tmp_path) == "loaded\n"
 
 
 # ---- declared types
@@ -505,9 +558,8 @@ def add_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         for i in range(sums.shape[0]):
             sums[i] += table[1, i] + number
 
-    from numba import int64, uint64
-
-    declared = (compiling.const(uint64[:, ::1]), uint64[::1], int64)
+    uint64 = compiling.uint64
+    declared = (compiling.const(uint64[:, ::1]), uint64[::1], compiling.int64)
     return Entry(add, declared, compiling._THIS_MODULE)
 
 
@@ -544,34 +596,69 @@ def test_inputs_may_be_read_only(add_row: Any) -> None:
 
 def test_an_entry_shows_its_function() -> None:
     """An entry has its function's name and docstring, and the function."""
-    made: Any = kernels.count_pairs
+    made: Any = counting.count_pairs
     assert (made.__name__, made.__doc__) == ("count_pairs", made.py_func.__doc__)
 
 
-def test_public_kernels_are_entries_and_others_are_not() -> None:
-    """Every function of kernels.py without an underscore is declared for Python, and only these can be compiled."""
-    functions = ast.parse((CORE / "kernels.py").read_text(encoding="utf-8")).body
-    names = {node.name for node in functions if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
-    assert names == {name for name, made in vars(kernels).items() if isinstance(made, Entry)}
-    assert names == set(compiling._ENTRIES)
+MODULES = (bitmaps, counting, draws, randomizing, ranks, seeds, text_kernel, vector)
+TREES = {made.__name__: ast.parse(Path(str(made.__file__)).read_text(encoding="utf-8")) for made in MODULES}
+
+
+def declared_by(decorator: str) -> list[str]:
+    """Return the functions that stand under a decorator, of all files of kernels."""
+    functions = [node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node.name for node in functions if any(decorator in ast.unparse(each) for each in node.decorator_list)]
+
+
+def test_all_files_of_kernels_are_known() -> None:
+    """The files looked at here are all that declare kernels."""
+    sources = {path: path.read_text(encoding="utf-8") for path in CORE.parent.rglob("*.py")}
+    users = {path for path, source in sources.items() if "from assocpriv.core.compiling import" in source}
+    assert {path for path in users if "apps" not in path.parts} == {Path(str(made.__file__)) for made in MODULES}
+
+
+def test_entries_have_names_of_their_own() -> None:
+    """No two entries have one name, and these are all that are compiled: other kernels lie in the entries' code."""
+    names = declared_by("entry")
+    assert sorted(names) == sorted(compiling._ENTRIES)
+    assert {name for made in MODULES for name, each in vars(made).items() if isinstance(each, Entry)} == set(names)
 
 
 def test_kernels_stand_alone() -> None:
-    """kernels.py takes nothing of this package but the compiler, so that the digest of the two files covers all."""
-    tree = ast.parse((CORE / "kernels.py").read_text(encoding="utf-8"))
-    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert {name for name in modules if name and name.startswith("assocpriv")} == {"assocpriv.core.compiling"}
+    """Files of kernels take nothing of this package but the compiler and each other, at the top, name by name."""
+    for tree in TREES.values():
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        assert all(node in tree.body for node in nodes)
+        names = [node.module if isinstance(node, ast.ImportFrom) else node.names[0].name for node in nodes]
+        assert not any(node.level for node in nodes if isinstance(node, ast.ImportFrom))
+        ours = {name for name in names if name and name.startswith("assocpriv")}
+        assert ours <= {"assocpriv.core.compiling", *TREES}
+
+
+def test_a_digest_covers_all_that_a_file_imports() -> None:
+    """The modules behind a kernel's digest are those that its file imports, those that these import, and so on."""
+
+    def behind(module: Any) -> set[str]:
+        return {module.variables["__name__"]}.union(*map(behind, module.imported))
+
+    def imported(name: str) -> set[str]:
+        nodes = TREES[name].body if name in TREES else []
+        names = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+        return {name}.union(*(imported(each) for each in names if each.startswith("assocpriv")))
+
+    for made in MODULES:
+        assert behind(compiling._MODULES[made.__name__]) == imported(made.__name__)
+    assert behind(compiling._MODULES[randomizing.__name__]) > {draws.__name__, ranks.__name__, vector.__name__}
 
 
 def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that call a kernel at the same moment wait for one compilation."""
     compiled = []
 
-    def slowly(function: Callable[..., Any], *_: Any) -> tuple[Any, Kept]:
+    def slowly(function: Callable[..., Any], *_: Any) -> tuple[Any, CodePlace]:
         compiled.append(function)
         time.sleep(0.1)
-        return function, Kept(None)
+        return function, CodePlace(None)
 
     monkeypatch.setattr(compiling, "_compile", slowly)
     made, results = Entry(lambda n: n + 1, (), compiling._THIS_MODULE), []
@@ -600,7 +687,7 @@ def test_warm_up_compiles_all() -> None:
 def test_warm_up_tells_which_folders_it_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that another user can write is told, with why, though the code is kept elsewhere."""
     reason = "/shared/assocpriv: another user can write there"
-    monkeypatch.setattr(Entry, "load", lambda self: Kept(Path("/mine"), passed_over=reason))
+    monkeypatch.setattr(Entry, "load", lambda self: CodePlace(Path("/mine"), passed_over=reason))
     said = CliRunner().invoke(main, ["warm-up"])
     assert (said.exit_code, f"not used: {reason}" in said.stdout) == (0, True)
     assert json.loads(CliRunner().invoke(main, ["warm-up", "--json"]).stdout)["passed_over"] == [reason]
@@ -609,7 +696,7 @@ def test_warm_up_tells_which_folders_it_passed_over(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("arguments", [["warm-up"], ["warm-up", "--json"]], ids=" ".join)
 def test_warm_up_tells_why_code_cannot_be_kept(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the code cannot be kept the command fails with one line that says why and what helps."""
-    monkeypatch.setattr(Entry, "load", lambda self: Kept(None, "/there: Permission denied"))
+    monkeypatch.setattr(Entry, "load", lambda self: CodePlace(None, "/there: Permission denied"))
     said = CliRunner().invoke(main, arguments)
     assert (said.exit_code, said.stdout) == (1, "")
     assert "(/there: Permission denied)" in said.stderr
@@ -640,9 +727,9 @@ def test_compiling_ahead_tells_when_slow(
 ) -> None:
     """A compilation that takes long is told in one line on standard error, and whether it will be so again."""
 
-    def slowly(_: Entry) -> Kept:
+    def slowly(_: Entry) -> CodePlace:
         time.sleep(0.2)
-        return Kept(folder)
+        return CodePlace(folder)
 
     monkeypatch.setitem(baskets._KERNELS, "filling", ("fill_rows",))
     monkeypatch.setattr(console, "_PATIENCE_SECONDS", 0.02)

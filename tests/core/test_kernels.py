@@ -1,27 +1,18 @@
-"""Every compiled kernel against its naive twin; passes compiled, with bounds checks and without compilation."""
+"""Every kernel of the core against its naive twin; passes compiled, with bounds checks and without compilation."""
 
 from itertools import combinations, takewhile
 
 import naive
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
-from assocpriv.core.kernels import (
-    LANES,
-    OUT_OF_WORDS,
-    count_items,
-    count_pairs,
-    count_supersets,
-    expand_items,
-    fill_rows,
-    parse_numbers,
-    randomize_transactions,
-    transpose_reports,
-)
+from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
+from assocpriv.core.kernels.counting import count_pairs, count_supersets
+from assocpriv.core.kernels.draws import OUT_OF_WORDS
+from assocpriv.core.kernels.randomizing import randomize_transactions
+from assocpriv.core.kernels.vector import LANES
 
 LENGTHS = (0, 1, 63, 64, 65, 130)
 
@@ -242,24 +233,3 @@ def test_randomize_transactions_tells_dependent_columns(rng):
         np.zeros((1, 1), dtype=np.uint64),
     )
     assert status == 2
-
-
-NUMBERS = st.integers(0, 99_999).map(str) | st.sampled_from(["7", "00007", "00000", "100000"])
-PIECES = st.sampled_from(["\n", "\r\n", " ", "\t", "\n", " "]) | NUMBERS
-WRONG = st.sampled_from(["\r", "\r\r\n", "-", "-3", "x", "\0", ",", "\x0b", "é"])
-
-
-@given(st.lists(PIECES, max_size=30), st.lists(WRONG | PIECES, max_size=4))
-def test_parse_numbers(good, rest):
-    """Numbers, sizes and the place of the first bad byte are those of splitting lines, read-only text or not."""
-    text = ("".join([*good, *rest]) + "\n").encode()
-    ids = np.full((len(text) + 1) // 2, -1, dtype=np.int32)
-    sizes = np.full(text.count(b"\n"), -1, dtype=np.int32)
-    count, wrong = parse_numbers(np.frombuffer(text, dtype=np.uint8), 5, ids, sizes)
-    lines, wanted = naive.parse_numbers(text, 5)
-    assert wrong == wanted
-    flat = [number for line in lines for number in line]
-    assert sizes[: len(lines)].tolist() == [len(line) for line in lines]
-    assert ids[: len(flat)].tolist() == flat
-    assert (sizes[len(lines) :] == -1).all()
-    assert wrong >= 0 or count == len(flat)

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
 from assocpriv import baskets as api
+from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
 from assocpriv.core.entropy import SystemEntropy
@@ -41,10 +42,10 @@ from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.baskets.wire import decode_report, encode_report, pack_reports, report_items
-from assocpriv.records import basket_files
-from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.records import basket_formats
+from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.itemsets.mining import read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000
@@ -286,12 +287,9 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
         accepted(lambda: read_baskets(path, format=chosen))
         baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(basket_files, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
-            streamed = accepted(
-                lambda: list(
-                    stream_baskets(path, known, format=chosen, unknown="drop", memory_bytes=1 << 24, **choices)
-                )
-            )
+        with mock.patch.object(basket_formats, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+            options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
+            streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:
             return False
         assert streamed is not None

@@ -362,7 +362,7 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     ap.write_plan(first, tmp_path / "p.json")
     frame = mined(singles(FALLING) | PAIRS, first)
     groups = [{"reports": 1000, "operator": first.operator.to_json()}]
-    frame.attrs["assocpriv"] |= {"confidence_level": 0.95, "itemset_size": 2, "levels": [], "groups": groups}
+    frame.attrs["assocpriv"] |= {"groups": groups}
     ap.write_itemsets(frame, tmp_path / "t.json")
     for more in ([], ["--itemsets"]):
         arguments = ["refine", tmp_path / "t.json", "--plan", tmp_path / "p.json", *more, "-o", tmp_path / "q.json"]

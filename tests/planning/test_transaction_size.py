@@ -120,7 +120,7 @@ def test_rows_are_what_the_planner_would_give(target: str | None) -> None:
         if m < 7:
             plan = make_plan(50, m, PROMISE, reports=200_000, target=target, code="none", kind="independent")
             model = SupportModel.of(plan.operator)
-            worst = max(model.lowest_discoverable_support(k, 200_000) for k in targets)
+            worst = max(lowest_discoverable_support([Group(200_000, model)], k) for k in targets)
             assert max(row.lowest_discoverable_support[k] for k in targets) <= worst * (1 + 1e-9)
             assert max(row.lowest_discoverable_support[k] for k in targets) >= worst / 1.02 * (1 - 1e-9)
 

@@ -64,11 +64,8 @@ def test_a_plan_with_a_view_survives_its_json(plan: Plan) -> None:
     again = Plan.from_json(content)
     assert again == plan
     assert (again.plan_id, again.canonical_json) == (plan.plan_id, plan.canonical_json)
-    assert content["version"] == (1 if plan.view == View() else 2)
-    assert ("view" in content) == (plan.view != View())
-    if plan.view != View():
-        content["view"]["parents"] = dict(reversed(content["view"]["parents"].items()))
-        assert Plan.from_json(content).plan_id == plan.plan_id
+    content["view"]["parents"] = dict(reversed(content["view"]["parents"].items()))
+    assert Plan.from_json(content).plan_id == plan.plan_id
 
 
 @given(plans())
@@ -81,13 +78,12 @@ def test_a_view_matters_to_the_id(plan: Plan) -> None:
 # ---- plans and their versions
 
 
-def test_plans_without_a_view_are_what_they_were() -> None:
-    """A plan whose view does nothing is of version 1, has no field view, and the id it always had."""
+def test_a_view_that_does_nothing_is_written() -> None:
+    """A plan made without a view states the one that does nothing, and has an id that is known."""
     plan = plan_of(["milk", "bread", "eggs"], View())
-    assert plan.to_json()["version"] == 1
-    assert "view" not in plan.to_json()
+    assert plan.to_json()["view"] == {"kind": "items", "others": "error", "parents": {}, "left_out": []}
     assert plan.plan_id == replace(BASE, catalogue=plan.catalogue).plan_id
-    assert plan.plan_id == "63c1d76c744440f420f387aa6fdfe70c6c9c39c0dea41f7212b011e0035995c4"
+    assert plan.plan_id == "a4a54c7e54b22ef53ad94548ea16ed6ed3780c568c9cca2bd9075b44a1b7cdd3"
 
 
 def test_canonical_view() -> None:
@@ -103,14 +99,14 @@ def test_canonical_view() -> None:
     assert text in plan_of(["a and b", "a"], pairs).canonical_json
 
 
-def test_one_plan_has_one_text() -> None:
-    """A view that does nothing may not stand in a plan, and version 1 may not hold one."""
-    idle = plan_of(["a"], View(others="drop")).to_json()
-    idle["view"]["others"] = "error"
-    with pytest.raises(PlanError, match="version"):
-        Plan.from_json(idle)
-    with pytest.raises(PlanError, match="exactly the fields"):
-        Plan.from_json(plan_of(["a"], View(others="drop")).to_json() | {"version": 1})
+@pytest.mark.parametrize("field", ["view", "reports_per_person"])
+def test_every_plan_states_its_view_and_reports(field: str) -> None:
+    """A plan has one text: one that leaves the view or the number of reports out is refused, whatever they would be."""
+    for view in (View(), View(others="drop")):
+        fields = plan_of(["a"], view).to_json()
+        del fields[field]
+        with pytest.raises(PlanError, match=f"exactly the fields .*{field}"):
+            Plan.from_json(fields)
 
 
 # ---- what is refused

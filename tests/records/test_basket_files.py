@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assocpriv.baskets import read_baskets
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.records import basket_files
-from assocpriv.records.basket_files import ReadCounts, read_baskets, read_baskets_report, stream_baskets
+from assocpriv.records import basket_files, basket_formats
+from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.records.cells import joined
 
@@ -44,9 +45,14 @@ def written(folder: Path, name: str, content: bytes | dict[str, Any]) -> Path:
     return path
 
 
+def counted(path: Path, catalogue: Catalogue | None = None, **options: Any) -> tuple[Baskets, ReadCounts]:
+    """Return the baskets of a file that is read whole, and what reading met."""
+    return basket_files.read_baskets(path, catalogue, ReadOptions(**options))
+
+
 def streamed(path: Path, catalogue: Catalogue, **options: Any) -> tuple[list[set[str]], ReadCounts]:
     """Return all baskets of a stream as sets of names, and its counts."""
-    stream = stream_baskets(path, catalogue, **options)
+    stream = stream_baskets(path, catalogue, ReadOptions(**options))
     return [basket for batch in stream for basket in named(batch)], stream.counts
 
 
@@ -75,7 +81,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
     content = text.lstrip("\ufeff").replace("\r\n", "\n")
     expected = [set(line.split()) for line in content.removesuffix("\n").split("\n")] if content else []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+        patch.setattr(basket_formats, "CHUNK_BYTES", chunk)
         path = written(Path(folder), "x.dat", text.encode())
         if not any(expected):
             with pytest.raises(BasketError, match=r"no baskets|no item"):
@@ -83,7 +89,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
         else:
             options = {"repeats": "merge", "empty": "keep"}
             got = [{str(int(name)) for name in basket} for basket in expected]
-            baskets, counts = read_baskets_report(path, **options)  # type: ignore[arg-type]
+            baskets, counts = counted(path, **options)
             assert named(baskets) == got
             assert streamed(path, baskets.catalogue, **options) == (got, counts)
 
@@ -93,7 +99,7 @@ def test_dat_catalogues(tmp_path: Path) -> None:
     path = written(tmp_path, "x.txt", b"3 1\n7\n")
     assert read_baskets(path).catalogue == Catalogue.numbered(8)
     for catalogue in (Catalogue.numbered(5), Catalogue(["3", "x", "1"])):
-        baskets, counts = read_baskets_report(path, catalogue=catalogue, unknown="drop")
+        baskets, counts = counted(path, catalogue=catalogue, unknown="drop")
         assert named(baskets) == [{"1", "3"}, set()]
         assert counts == ReadCounts(baskets=2, unknown_dropped=1, repeats_merged=0, empty_kept=0)
         with pytest.raises(BasketError, match=r"x.txt: line 2, item 1 is not in the catalogue"):
@@ -110,7 +116,7 @@ def test_counts(tmp_path: Path) -> None:
     """The report counts what was dropped, merged and kept, and a basket emptied by dropping is no error."""
     path = written(tmp_path, "x.dat.gz", b"1 1 1 9\n\n9 9\n0\n")
     options = {"repeats": "merge", "unknown": "drop", "empty": "keep"}
-    baskets, counts = read_baskets_report(path, catalogue=Catalogue.numbered(2), **options)
+    baskets, counts = counted(path, catalogue=Catalogue.numbered(2), **options)
     assert list(baskets) == [{1}, set(), set(), {0}]
     assert counts == ReadCounts(baskets=4, unknown_dropped=3, repeats_merged=2, empty_kept=1)
 
@@ -123,7 +129,7 @@ def test_the_first_bad_byte_is_told() -> None:
         content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
         for chunk in (1, 8, 1 << 20):
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-                patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+                patch.setattr(basket_formats, "CHUNK_BYTES", chunk)
                 with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
                     read_baskets(written(Path(folder), "x.dat", content))
 
@@ -149,7 +155,7 @@ def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
     """Read as csv_reference does, by the reader under test."""
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
-        batches = basket_files._batches(path, None, basket_files._Budget(chunk), None, lambda cells: cells)
+        batches = basket_formats.map_batches(lambda cells: cells, path, None, basket_formats.Budget(chunk), None)
         try:
             cells = joined(batches)
         except BasketError as error:
@@ -264,7 +270,7 @@ def test_parquet_of_numbers_and_empties(tmp_path: Path) -> None:
     path = written(tmp_path, "x.pq", {"basket": [[10, 9], None, []]})
     with pytest.raises(BasketError, match=r"x.pq: basket 2 is an empty basket \(2 in all\)"):
         read_baskets(path)
-    baskets, counts = read_baskets_report(path, empty="keep")
+    baskets, counts = counted(path, empty="keep")
     assert (named(baskets), list(baskets.catalogue)) == ([{"9", "10"}, set(), set()], ["10", "9"])
     assert counts.empty_kept == 2
 
@@ -350,7 +356,7 @@ def test_bad_files_streamed(tmp_path: Path, name: str, content: Any, options: di
     catalogue = options.get("catalogue") or Catalogue(["a", "b", "1", "2", "3", SECRET, SECRET_NUMBER])
     path = written(tmp_path, name, content)
     with pytest.raises(BasketError, match=match.partition(".*")[0].partition(" .1 ")[0]) as caught:
-        list(stream_baskets(path, **{**options, "catalogue": catalogue}))
+        streamed(path, **{**options, "catalogue": catalogue})
     assert str(caught.value).startswith(f"{name}: ")
     check_silent(caught.value)
 
@@ -407,7 +413,7 @@ def test_files_that_cannot_be_opened(tmp_path: Path, ending: str, monkeypatch: p
     def refuse(path: Path, progress: object) -> None:
         raise PermissionError(13, SECRET)
 
-    monkeypatch.setattr(basket_files, "_opened", refuse)  # root may read everything, so mode bits would not do
+    monkeypatch.setattr(basket_formats, "_opened", refuse)  # root may read everything, so mode bits would not do
     with pytest.raises(BasketError, match="permission") as caught:
         read_baskets(path)
     check_silent(caught.value)
@@ -435,11 +441,11 @@ def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
-    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(basket_formats, "CHUNK_BYTES", 1000)
     path, options = many(tmp_path, kind)
     catalogue = Catalogue.numbered(10)
-    whole, counts = read_baskets_report(path, catalogue=catalogue, unknown="drop", **options)
-    stream = stream_baskets(path, catalogue, unknown="drop", **options)
+    whole, counts = counted(path, catalogue=catalogue, unknown="drop", **options)
+    stream = stream_baskets(path, catalogue, ReadOptions(unknown="drop", **options))
     assert stream.counts == ReadCounts(0, 0, 0, 0)
     batches = list(stream)
     assert list(stream) == []
@@ -464,7 +470,7 @@ def test_streams_tell_places_across_batches(
     tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A basket far into the file is told by its number there, after the batches before it."""
-    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(basket_formats, "CHUNK_BYTES", 1000)
     lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
     text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
     path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)
@@ -479,17 +485,17 @@ def test_streams_do_not_take_more_than_allowed(tmp_path: Path) -> None:
     for kind in (".long", ".long.gz", "-long.parquet"):
         path, options = many(tmp_path, kind)
         with pytest.raises(BasketError, match=r"read as a whole.*--memory.*basket a line"):
-            list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=100_000, **options))
+            list(stream_baskets(path, Catalogue.numbered(13), ReadOptions(memory_bytes=100_000, **options)))
     path = written(tmp_path, "x.dat", b"1 2\n" + b"3 " * 400_000)
     with pytest.raises(BasketError, match=r"line 2 takes at least .*--memory"):
-        list(stream_baskets(path, Catalogue.numbered(13), memory_bytes=1 << 20))
+        list(stream_baskets(path, Catalogue.numbered(13), ReadOptions(memory_bytes=1 << 20)))
     assert len(read_baskets(path, repeats="merge")) == 2
 
 
 def test_streams_check_their_words_at_once(tmp_path: Path) -> None:
     """Wrong choices are refused before the file is looked at."""
     with pytest.raises(BasketError, match="repeats must be one of"):
-        stream_baskets(tmp_path / "nothing.dat", ABC, repeats="count")
+        stream_baskets(tmp_path / "nothing.dat", ABC, ReadOptions(repeats="count"))
     with pytest.raises(BasketError, match=r"nothing.dat: no such file"):
         next(stream_baskets(tmp_path / "nothing.dat", ABC))
 

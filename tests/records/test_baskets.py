@@ -401,7 +401,7 @@ def test_no_error_shows_an_item(fail: Callable[[], object]) -> None:
 def test_import_is_light() -> None:
     """Importing the client's baskets, and reading sets, loads no table library."""
     code = (
-        "import sys; from assocpriv.client import basket_files, baskets; baskets.to_baskets([['a']]); "
+        "import sys; from assocpriv.records import basket_files, baskets; baskets.to_baskets([['a']]); "
         "print([name for name in ('pyarrow', 'narwhals', 'pandas', 'polars', 'numba', 'scipy', 'galois', "
         "'click') if name in sys.modules])"
     )

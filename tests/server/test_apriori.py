@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quiet import mine
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
@@ -23,10 +24,9 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Group
+from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets import apriori
 from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
-from assocpriv.server.itemsets.mining import mine
 from assocpriv.server.itemsets.rules import association_rules
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
@@ -255,7 +255,7 @@ def test_undecidable_levels_at_the_end_are_not_counted():
     """Sizes from which nothing can be decided any more cost no counting, and are accounted for."""
     model, n_reports = SupportModel.of(THRESHOLD), 250
     counter = ExpectedCounter(THRESHOLD, MARKET, n_reports)
-    assert all(apriori.least_told([Group(n_reports, model)], k) > 0.25 for k in (2, 3))
+    assert all(apriori.least_decidable([Group(n_reports, model)], k) > 0.25 for k in (2, 3))
     found, levels = mine_levels([(counter, model)], 6, 0.25, 3)
     assert counter.asked == [1]
     assert {len(itemset) for itemset in as_dict(found, "counts")} == {1}
@@ -323,13 +323,15 @@ def test_errors_that_no_plan_foresees_make_a_level_uncertain() -> None:
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     baskets = Baskets.from_sets(pairs, plan.catalogue)
     model = SupportModel.of(plan.operator)
-    least = 1.001 * model.lowest_discoverable_support(3, 200_000)
+    least = 1.001 * lowest_discoverable_support([Group(200_000, model)], 3)
     for seed in range(12):
         itemsets = simulate(baskets, plan, least, seed=seed).itemsets
         level = itemsets.attrs["assocpriv"]["levels"][2]
         false = itemsets[(itemsets["length"] == 3) & itemsets["frequent"]]
         if len(false):
             assert level["status"] == "uncertain"
-            assert level["std_error"] >= false["std_error"].max() > 2 * model.std_error(3, least, 200_000)
+            assert (
+                level["std_error"] >= false["std_error"].max() > 2 * foreseen_error([Group(200_000, model)], 3, least)
+            )
             return
     pytest.fail("in 12 collections the triple never passed: the case does not show what it should")

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 from fit import Z_LIMIT
+from quiet import ask, mine
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
@@ -15,8 +16,8 @@ from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.server.itemsets.ask import INTERVAL, ask, count_subsets
-from assocpriv.server.itemsets.mining import mine
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.itemsets.ask import INTERVAL, count_subsets
 from assocpriv.server.itemsets.rules import ERRORS, METRICS, association_rules
 
 NAMES = ["milk", "bread", 'eggs, "free range"', "Käse", "tea => black", "jam"]
@@ -115,9 +116,7 @@ def test_nothing_is_known_of_rules_from_nobody(reports: ap.Reports) -> None:
 
 def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     """All subsets of an itemset asked for are counted as the reports show them."""
-    from assocpriv.server.itemsets.mining import collections_of
-
-    opened = collections_of(reports.groups(), memory_bytes=None, progress=None)
+    opened = LocalBackend.of(reports).open()
     counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
     singles = count_subsets(opened, np.array([[0], [1], [3]]))
     large = [column for column, (_, model) in enumerate(opened) if model.tells_of(2)]

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from fit import Z_LIMIT
+from quiet import mine
 
 import assocpriv as ap
 from assocpriv.client.baskets.bulk import randomize_chunks
@@ -18,7 +19,7 @@ from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.server.itemsets.mining import mine, read_itemsets
+from assocpriv.server.itemsets.frames import read_itemsets
 from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined
 from assocpriv.server.rounds.sampling_model import SizeShares, undo_sampling
 
@@ -41,7 +42,8 @@ def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
     )
     frame.attrs["assocpriv"] = {
         "format": "assocpriv-itemsets", "version": 3, "plan_id": plan * 64, "reports": reports, "transaction_size": m,
-        "population": population, "min_support": 0.01, **more,
+        "population": population, "min_support": 0.01, "confidence_level": 0.95, "itemset_size": 2, "levels": [],
+        "groups": [], **more,
     }  # fmt: skip
     return frame
 

@@ -16,7 +16,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
-from assocpriv.server.itemsets.mining import describe_undecided, mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 # items, M, promise, reports: ρ near 1/2 with σ_k(s) falling, ρ = .09, .02 (skewed estimates), and few candidates
 PLANS = [
@@ -193,12 +194,12 @@ def test_the_listing_of_the_issue_is_warned_of() -> None:
     facts = mining_facts(mined := simulate(baskets, plan, paper, seed=1).itemsets)
     assert mined["frequent"].sum() >= 1
     assert not mined["true_support"].any()
-    (level,) = facts["levels"]
-    assert level["status"] == "uncertain"
-    assert level["lowest_discoverable_support"] == pytest.approx(paper)
+    (level,) = facts.levels
+    assert level.status == "uncertain"
+    assert level.lowest_discoverable_support == pytest.approx(paper)
     (line,) = describe_undecided(facts)
     assert f"{paper:.2%} is the lowest discoverable of one itemset" in line
-    assert f"all 60,000 counted can be believed from {level['level_discoverable_support']:.2%}" in line
-    quiet = simulate(baskets, plan, level["level_discoverable_support"], seed=1).itemsets
+    assert f"all 60,000 counted can be believed from {level.level_discoverable_support:.2%}" in line
+    quiet = simulate(baskets, plan, level.level_discoverable_support, seed=1).itemsets
     assert not quiet["frequent"].any()
-    assert mining_facts(quiet)["levels"][0]["status"] == "decided"
+    assert mining_facts(quiet).levels[0].status == "decided"

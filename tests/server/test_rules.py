@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from fit import Z_LIMIT
 from mlxtend.frequent_patterns import association_rules as mlxtend_rules
+from quiet import mine
 from scipy.special import ndtr
 
 from assocpriv.client.baskets.bulk import randomize_chunks
@@ -21,7 +22,7 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import covariance
-from assocpriv.server.itemsets.mining import groups_of, mine, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import METRICS, association_rules, write_rules
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
@@ -101,8 +102,8 @@ def test_standard_errors_hold(baskets: Baskets, plan: Plan, monkeypatch: pytest.
 def test_variances_are_covariances_with_oneself(itemsets: pd.DataFrame) -> None:
     """The covariance of an itemset's estimate with itself is the square of its standard error in the table."""
     facts = mining_facts(itemsets)
-    groups = groups_of(facts)
-    count = dict(zip(itemsets["itemsets"], itemsets["count"], strict=True)) | {frozenset(): facts["reports"]}
+    groups = facts.groups
+    count = dict(zip(itemsets["itemsets"], itemsets["count"], strict=True)) | {frozenset(): facts.reports}
     for row in itemsets[itemsets["length"] == 2].to_dict("records"):
         one, other = sorted(row["itemsets"])
         subsets = [frozenset(), frozenset([one]), frozenset([other]), frozenset([one, other])]

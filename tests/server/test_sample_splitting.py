@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from fit import Z_LIMIT
 from naive import distance_to_transactions
+from quiet import ask, mine
 from scipy.special import ndtr
 
 from assocpriv.client.baskets.bulk import randomize_chunks
@@ -22,16 +23,17 @@ from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.consistency import realizable
+from assocpriv.server.counting.report_parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
-from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, wide_intervals
+from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
 from assocpriv.server.estimates.supports import Group, estimate_supports
 from assocpriv.server.estimates.tails import score_intervals
 from assocpriv.server.itemsets import mining as itemsets_module
-from assocpriv.server.itemsets.ask import ask
-from assocpriv.server.itemsets.mining import describe_undecided, mine, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import association_rules
-from assocpriv.server.itemsets.sample_splitting import ReportPart, all_itemsets, all_rules, choosing
+from assocpriv.server.itemsets.sample_splitting import all_itemsets, all_rules
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 BLOCK = 3  # items that go together
 
@@ -100,14 +102,14 @@ def test_who_tests_has_no_say_in_what_is_tested(plan: Plan, reports: Reports) ->
     others[testing] = np.random.default_rng(0).choice(others[testing], testing.sum())
     again = mine(Reports(plan, others), 0.05, certain="95%")
     assert set(again["itemsets"]) == set(table["itemsets"])
-    assert mining_facts(again)["levels"] == mining_facts(table)["levels"]
+    assert mining_facts(again).levels == mining_facts(table).levels
     assert again["support"].tolist() != table["support"].tolist()
     alone = ask(Reports(plan, reports.packed[testing]), table["itemsets"], population=True).itemsets
     for column in ("support", "std_error", "ci_low", "ci_high", "count"):
         np.testing.assert_allclose(table[column], alone[column], rtol=1e-12)
     facts = mining_facts(table)
-    assert (facts["reports"], facts["certain"]["selecting_reports"], facts["population"]) == (3500, 1500, True)
-    assert facts["certain"]["hypotheses"] == len(table)
+    assert (facts.reports, facts.certain.selecting_reports, facts.errors.population) == (3500, 1500, True)
+    assert facts.certain.hypotheses == len(table)
 
 
 # ---- what is certain
@@ -118,7 +120,7 @@ def test_certain_is_the_rule_of_benjamini_and_hochberg(reports: Reports, certain
     """What is certain follows from the p-values; these do not fall from an itemset to a larger one."""
     table = mine(reports, 0.05, certain="90%", certain_by=certain_by)
     n = len(table) if certain_by == "split" else all_itemsets(18, 3)
-    assert mining_facts(table)["certain"]["hypotheses"] == n
+    assert mining_facts(table).certain.hypotheses == n
     p = np.sort(table["p_value"])
     most = max((i for i in range(1, len(p) + 1) if p[i - 1] <= 0.1 * i / n), default=0)
     assert table["certain"].sum() == most > 5
@@ -212,8 +214,8 @@ def test_sizes_in_clear_are_split_by_size() -> None:
     table = mine(collection, 0.2, certain="95%")
     testing = [int((~choosing(0, len(group))).sum()) for group in collection.groups()]
     facts = mining_facts(table)
-    assert [group["reports"] for group in facts["groups"]] == testing
-    assert facts["reports"] == sum(testing)
+    assert [group.n_reports for group in facts.groups] == testing
+    assert facts.reports == sum(testing)
     assert table.loc[table["itemsets"] == frozenset("01"), "certain"].all()
 
 
@@ -296,7 +298,7 @@ def test_wide_intervals_are_never_too_short() -> None:
         partial = np.random.default_rng(5).multinomial(n_reports, chance, 200)
         sums = np.stack([partial.sum(axis=1), partial[:, 1] + 2 * partial[:, 2], partial[:, 2]], axis=1)[:, None, :]
         estimates = estimate_supports(sums, groups)
-        wide = wide_intervals(sums, estimates, groups, level, population=False)
+        wide = support_intervals(sums, estimates, groups, level, population=False, wide=True)
         score = score_intervals(strata_of(sums, groups), n_reports, level, population=False)
         error = estimates.std_error(population=False)
         longer = (wide[:, 1] - score[:, 1]) / error
@@ -329,14 +331,14 @@ def test_mined_supports_are_those_of_some_transactions(
 ) -> None:
     """The table says whether transactions of at most M items have its supports; where it says so, they have."""
     table = mine(reports, 0.05, consistent=True)
-    assert mining_facts(table)["consistent"] == "realizable"
+    assert mining_facts(table).consistent == "realizable"
     supports = table["consistent_support"].to_numpy()
     assert distance_to_transactions(table["itemsets"].tolist(), supports, 0, 3) < 1e-9
     monkeypatch.setattr(realizable, "MOST_SUBSETS", 0)
     table = mine(reports, 0.05, consistent=True)
-    assert mining_facts(table)["consistent"] == "local"
+    assert mining_facts(table).consistent == "local"
     write_itemsets(table, tmp_path / "i.json")
-    assert mining_facts(read_itemsets(tmp_path / "i.json"))["consistent"] == "local"
+    assert mining_facts(read_itemsets(tmp_path / "i.json")).consistent == "local"
     text = (tmp_path / "i.json").read_text().replace('"local"', '"surely"')
     (tmp_path / "other.json").write_text(text)
     with pytest.raises(EstimateError, match="in which way its supports are consistent"):
@@ -400,8 +402,7 @@ def test_tampered_claims(reports: Reports, tmp_path: Path, column: str, value: o
     if column == "p_value":
         table.loc[0, column] = value
     else:
-        facts = mining_facts(table)
-        table.attrs["assocpriv"] = facts | {"certain": facts["certain"] | {column: value}}
+        table.attrs["assocpriv"]["certain"][column] = value
     write_itemsets(table, tmp_path / "i.parquet")
     with pytest.raises(EstimateError, match=r"i\.parquet is not a file of mined itemsets"):
         read_itemsets(tmp_path / "i.parquet")
@@ -437,7 +438,7 @@ def test_hardly_any_information_claims_nothing() -> None:
         table = mine(reports, 0.1, certain="95%", certain_by=certain_by)
         assert len(table) == 0
         facts = mining_facts(table)
-        assert {level["status"] for level in facts["levels"]} == {"undecidable"}
+        assert {level.status for level in facts.levels} == {"undecidable"}
         assert len(describe_undecided(facts)) == 3
         assert all("none are reported" in line for line in describe_undecided(facts))
         assert len(association_rules(table, 0.5, certain="95%")) == 0

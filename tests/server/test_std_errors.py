@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from quiet import ask
 
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
@@ -11,7 +12,6 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import FEW_REPORTS, Group, estimate_supports, partial_counts
-from assocpriv.server.itemsets.ask import ask
 from assocpriv.server.itemsets.rules import association_rules
 
 WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}

@@ -11,7 +11,7 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.planning.designs import Design, round_design
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
-from assocpriv.server.estimates.tails import Observed, _Fit, _Law, lower_tail, score_intervals, upper_tail
+from assocpriv.server.estimates.tails import Observed, _Fit, _Law, score_intervals, upper_tail
 
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:
@@ -160,7 +160,9 @@ def test_both_tails_of_single_items() -> None:
     stratum = observed(SPARSE, counts)
     _, law = exact_law(SPARSE, [n - 9, 9], population=True)
     upper = upper_tail([stratum], n, 0.15, population=True)
-    lower = lower_tail([stratum], n, 0.15, population=True)
+    fit = _Fit.of([stratum], n)
+    span = fit.law(np.clip(fit.support, 0, 1), population=True).span()
+    lower = ndtr(fit.law(np.full(n + 1, 0.15), population=True).score(fit.support * n + span / 2, span))
     known = len(law)
     assert np.abs(upper[:known] - np.cumsum(law[::-1])[::-1]).max() < 4e-3
     assert np.abs(lower[:known] - np.cumsum(law)).max() < 4e-3

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fit import FALSE_ALARM
+from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
@@ -18,12 +19,14 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets import thresholds
-from assocpriv.server.itemsets.apriori import MOST_CANDIDATES, least_told, mine_levels
-from assocpriv.server.itemsets.mining import describe_undecided, mine, mining_facts, sure_rows
+from assocpriv.server.itemsets.apriori import least_decidable, mine_levels
+from assocpriv.server.itemsets.frames import mining_facts, sure_rows
 from assocpriv.server.itemsets.thresholds import mine_believable, mine_largest, rank_sets
+from assocpriv.server.itemsets.undecided import describe_undecided
 
 OPERATOR = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 MODEL = SupportModel.of(OPERATOR)
@@ -99,7 +102,7 @@ def test_the_largest_of_noise_are_what_trying_everything_gives(rng) -> None:
     for top in (4, 20, 60):
         seed = int(rng.integers(2**32))
         mined = mine_largest([(NoisyCounter(40_000, np.random.default_rng(seed)), MODEL)], 9, top, 2, MOST_CANDIDATES)
-        floors = {k: least_told([Group(40_000, MODEL)], k) for k in (1, 2)}
+        floors = {k: least_decidable([Group(40_000, MODEL)], k) for k in (1, 2)}
         estimates = rows_of(mined, [level.estimates.support for level in mined.found])
         assert all(support >= floors[len(row)] for row, support in estimates.items())
         kept = sorted(estimates.values(), reverse=True)
@@ -120,14 +123,14 @@ def naive_ranks(support, low, high):
 def test_rank_sets_by_comparing_every_pair(rng, monkeypatch) -> None:
     """Ranks and their limits are those of comparing all candidates' intervals two by two, at level 1 − α/C."""
     seen = []
-    real = thresholds.wide_intervals
+    real = thresholds.support_intervals
 
     def spy(sums, estimates, groups, level, **options):
         ends = real(sums, estimates, groups, level, **options)
         seen.append((level, estimates.support, ends))
         return ends
 
-    monkeypatch.setattr(thresholds, "wide_intervals", spy)
+    monkeypatch.setattr(thresholds, "support_intervals", spy)
     groups = [Group(30_000, MODEL)]
     mined = mine_largest([(NoisyCounter(30_000, rng), MODEL)], 9, 12, 2, MOST_CANDIDATES)
     ranks = rank_sets(mined, groups, 0.9, population=False)
@@ -164,13 +167,13 @@ def test_rank_sets_cover_all_ranks_at_once(rng, monkeypatch) -> None:
     runs = 150
     most = binom.isf(FALSE_ALARM, runs, 0.05)
     assert uncovered(rng, runs) <= most
-    real = thresholds.wide_intervals
+    real = thresholds.support_intervals
 
     def half(sums, estimates, *arguments, **options):
         middle = estimates.support[:, None]
         return middle + (real(sums, estimates, *arguments, **options) - middle) / 2
 
-    monkeypatch.setattr(thresholds, "wide_intervals", half)
+    monkeypatch.setattr(thresholds, "support_intervals", half)
     assert uncovered(rng, runs) > most
 
 
@@ -210,10 +213,10 @@ def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
     for seed in range(12):
         reports = simulate(Baskets.from_sets(pairs, plan.catalogue), plan, 0.9, seed=seed).reports
         facts = mining_facts(mine(reports, "auto"))
-        assert {level["status"] for level in facts["levels"]} == {"decided"}
-        assert facts["auto"] is True
-        if facts["levels"][2]["min_support"] > 1.02 * plain:
-            assert facts["min_support"] <= 1.02 * plain
+        assert {level.status for level in facts.levels} == {"decided"}
+        assert facts.auto is True
+        if facts.levels[2].min_support > 1.02 * plain:
+            assert facts.min_support <= 1.02 * plain
             return
     pytest.fail("in 12 collections the triple's error never counted: the case does not show what it should")
 
@@ -233,7 +236,7 @@ def test_sizes_that_cannot_be_decided_are_left_out_and_named(few) -> None:
     assert hopeless == [2, 3]
     table = mine(few, "auto")
     facts = mining_facts(table)
-    assert [level["status"] for level in facts["levels"]] == ["decided", "undecidable", "undecidable"]
+    assert [level.status for level in facts.levels] == ["decided", "undecidable", "undecidable"]
     assert frozenset("0") in set(table["itemsets"])
     lines = describe_undecided(facts)
     assert len(lines) == 2
@@ -291,10 +294,8 @@ def test_tables_of_the_largest_estimates_in_files(ranked, tmp_path: Path, ending
     again = ap.read_itemsets(tmp_path / f"t.{ending}")
     pd.testing.assert_frame_equal(again, table)
     assert mining_facts(again) == mining_facts(table)
-    assert mining_facts(table)["top"] == {
-        "wanted": 7,
-        "ranked": sum(k["candidates"] for k in mining_facts(table)["levels"]),
-    }
+    facts = mining_facts(table)
+    assert (facts.top.wanted, facts.top.ranked) == (7, sum(level.candidates for level in facts.levels))
     listed = table[table["frequent"]]
     assert sorted(listed["rank"]) == list(range(1, len(listed) + 1))
     assert dict(zip(listed["itemsets"], listed["rank"], strict=True))[frozenset("01")] <= 3
@@ -321,9 +322,9 @@ def test_the_listing_shows_what_is_sure_first(ranked) -> None:
         truth = {frozenset("0"), frozenset("1"), frozenset("2"), frozenset("3")}
         assert truth <= names
         assert all(itemset <= frozenset("012") or itemset == frozenset("3") for itemset in names)
-        levels = {level["size"]: level for level in mining_facts(table)["levels"]}
+        levels = {level.size: level for level in mining_facts(table).levels}
         for row, is_sure in zip(table.to_dict("records"), sure_rows(table), strict=True):
             level = levels[row["length"]]
-            enough = row["support"] >= max(level["level_discoverable_support"], level["errors"] * row["std_error"])
+            enough = row["support"] >= max(level.level_discoverable_support, level.errors * row["std_error"])
             assert is_sure == enough
     assert itemset_lines(table, 3)[-1] == f"… and {len(sure) - 3:,} more"

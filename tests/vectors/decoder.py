@@ -57,19 +57,16 @@ def _whole(value: Any, low: int, high: int, name: str) -> int:
 
 
 def check_plan(plan: Any) -> None:
-    """Refuse what is not a plan of version 1 or 2, fields first, then the rules between them."""
+    """Refuse what is not a plan of version 1, fields first, then the rules between them."""
     _demand(type(plan) is dict and plan.get("format") == "assocpriv-plan", "format")
-    _demand(type(plan.get("version")) is int and plan["version"] in (1, 2), "version")
+    _demand(type(plan.get("version")) is int and plan["version"] == 1, "version")
     _demand(plan.get("kind") in ("select-a-size", "fixed-size"), "kind")
     names = "format version kind catalogue sizes transaction_size itemset_size operators generator promise"
-    several = plan["version"] == 2 and "reports_per_person" in plan
-    _object(plan, names if plan["version"] == 1 else f"{names} view reports_per_person" if several else f"{names} view")
-    if several:
-        _whole(plan["reports_per_person"], 2, 1000, "reports_per_person")
+    _object(plan, f"{names} view reports_per_person")
+    _whole(plan["reports_per_person"], 1, 1000, "reports_per_person")
     _demand(plan["sizes"] in ("hidden", "in clear"), "sizes")
     fixed, in_clear = plan["kind"] == "fixed-size", plan["sizes"] == "in clear"
     _demand(not (fixed and in_clear), "a fixed size and sizes in clear")
-    _demand(plan["version"] == 2 or not (fixed or in_clear), "version 1 has neither")
     n = _check_catalogue(plan["catalogue"])
     m = _whole(plan["transaction_size"], 1, 15, "transaction_size")
     _whole(plan["itemset_size"], 1, m, "itemset_size")
@@ -83,10 +80,7 @@ def check_plan(plan: Any) -> None:
         w = plan["generator"]["field_bits"]
         narrower = [_is_long_enough(plan["generator"]["kind"], w - 1, n, each) for each in plan["operators"]]
         _demand(w == 2 or not all(narrower), "the field is larger than it must be")
-    if plan["version"] == 2:
-        _check_view(plan["view"], plan, n)
-        idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
-        _demand(fixed or in_clear or several or plan["view"] != idle, "nothing here needs version 2")
+    _check_view(plan["view"], plan, n)
 
 
 def group_of(plan: dict[str, Any], s: int) -> dict[str, Any]:
@@ -111,7 +105,7 @@ def _check_group(plan: dict[str, Any], n: int, limit: Fraction) -> None:
         _check_operator(operator, m)
         _check_generator(plan["generator"], n, operator, m + k)
     together = Fraction(1)
-    for _ in range(plan.get("reports_per_person", 1)):
+    for _ in range(plan["reports_per_person"]):
         together *= amplification(plan)
         _demand(together < limit, "the promise is broken")
 
@@ -269,7 +263,7 @@ def _line_of(name: str, parents: dict[str, str]) -> list[str]:
 
 def vocabulary(plan: dict[str, Any]) -> set[str] | None:
     """Return the names that a view's entries are made of, or None where any name counts."""
-    view = plan.get("view", {"kind": "items"})
+    view = plan["view"]
     if view["kind"] == "itemsets":
         return {name for names in view["itemsets"] for name in names}
     if view["kind"] == "sizes":
@@ -479,7 +473,7 @@ def shown_items(plan: dict[str, Any], report: bytes) -> list[int]:
 
 def transaction_of(plan: dict[str, Any], names: Iterable[str], *, dropping: bool = False) -> list[int]:
     """Return the transaction of a basket of names under the plan's view, or refuse the basket."""
-    view = plan.get("view", {"kind": "items", "others": "error", "parents": {}, "left_out": []})
+    view = plan["view"]
     known, taken = vocabulary(plan), set()
     found = [name.strip(AROUND) for name in names]
     for name in found:

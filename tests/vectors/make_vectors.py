@@ -23,7 +23,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.wire import encode_report, report_items, with_size
 
 TOOL = "tests/vectors/make_vectors.py"
-VERSION = "assocpriv 0.1.0, formats of docs/formats.md versions 1 and 2"  # raised by hand, with the formats
+VERSION = "assocpriv 0.1.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
 SPARE_WORDS = 2
 
 
@@ -99,6 +99,8 @@ def plan_content(
         ],
         "generator": generator,
         "promise": {"prior": promise[0], "posterior": promise[1]},
+        "view": idle(),
+        "reports_per_person": 1,
     }
 
 
@@ -118,12 +120,12 @@ NAMES = ["milk", "bread", "crème brûlée", "🍞", 'say "hi" \\ /', "ten\u00a0
 
 
 def good_plans() -> dict[str, dict[str, Any]]:
-    """Return the plans of the vectors by name: those of version 1, then those of version 2."""
+    """Return the plans of the vectors by name."""
     return first_plans() | fixed_plans() | clear_plans() | view_plans() | several_plans()
 
 
 def first_plans() -> dict[str, dict[str, Any]]:
-    """Return the plans of version 1."""
+    """Return plans of hidden sizes, without a view: one of each generator and of several lengths of draws."""
     example = plan_content(2, 1, "01", (1, 1), 3, bch(2, 0b111, 1, ones=False))
     example["operators"][0]["keep_weights"] = ["1", "7"]
     return {
@@ -158,7 +160,7 @@ def fixed_content(
     plan = plan_content(catalogue, itemset_size, "0" * (m + 1), (1, 1), 20, NONE, promise)
     items = m + (catalogue if isinstance(catalogue, int) else len(catalogue))
     operator = {"size": m, "items": items, "report_size": report_size, "keep_weights": [str(v) for v in keep_weights]}
-    return plan | {"version": 2, "kind": "fixed-size", "operators": [operator], "view": idle()}
+    return plan | {"kind": "fixed-size", "operators": [operator]}
 
 
 def fixed_plans() -> dict[str, dict[str, Any]]:
@@ -186,8 +188,7 @@ def clear_content(
     """Return a plan with sizes in clear; a group is the pattern of its levels, its ρ and its weight bits."""
     parts = [plan_content(catalogue, 1, *group, generator) for group in groups]
     operators = [part["operators"][0] for part in parts]
-    whole = parts[-1] | {"version": 2, "sizes": "in clear", "itemset_size": itemset_size, "operators": operators}
-    return whole | {"view": idle()}
+    return parts[-1] | {"sizes": "in clear", "itemset_size": itemset_size, "operators": operators}
 
 
 def clear_plans() -> dict[str, dict[str, Any]]:
@@ -207,10 +208,10 @@ LINE = {f"s{step:02}": f"s{step + 1:02}" for step in range(64)}
 
 
 def view_plans() -> dict[str, dict[str, Any]]:
-    """Return plans with a view of each kind, and with other parts of version 2 beside it."""
+    """Return plans with a view of each kind, and of other kinds and sizes with one."""
 
     def seen(catalogue: int | list[str], **fields: Any) -> dict[str, Any]:
-        return plan_content(catalogue, 2, "001", (1, 1), 10, NONE) | {"version": 2, "view": idle(**fields)}
+        return plan_content(catalogue, 2, "001", (1, 1), 10, NONE) | {"view": idle(**fields)}
 
     mixed = idle(parents=TREE | {LATER: "gifts", LATE: "gifts", "gifts": "bags"}, left_out=["bags", "cheese", LATE])
     pairs = [["drinks"], ["bread", "drinks"], ["bread", "dairy", "drinks"]]
@@ -235,11 +236,11 @@ def view_plans() -> dict[str, dict[str, Any]]:
 
 
 def several_plans() -> dict[str, dict[str, Any]]:
-    """Return plans of several reports a person: beside nothing else of version 2, and beside each other part of it."""
+    """Return plans of several reports a person: of each kind, with sizes in clear and with a view."""
 
     def of(plan: dict[str, Any], reports: int, prior: str, posterior: str) -> dict[str, Any]:
         promise = {"prior": prior, "posterior": posterior}
-        return {"view": idle()} | plan | {"version": 2, "reports_per_person": reports, "promise": promise}
+        return plan | {"reports_per_person": reports, "promise": promise}
 
     example = first_plans()["worked-example"]  # γ is 7; 49 is below 50, and 16807 below 16808
     low = fixed_content(2, 1, 1, [1000, 1002], ("1/20", "1/2"))
@@ -310,7 +311,8 @@ def bad_plans() -> list[dict[str, Any]]:
         ("ones_row is not true or false", edited(code, generator__ones_row=0)),
         ("the format is another", edited(none, format="assocpriv-itemsets")),
         ("the version is unknown", edited(none, version=2)),
-        ("the kind is unknown", edited(none, kind="fixed-size")),
+        ("the kind is unknown", edited(none, kind="top-k")),
+        ("the kind is that of other operators", edited(none, kind="fixed-size")),
         ("sizes is unknown", edited(none, sizes="grouped")),
         ("a field too many", edited(none, comment="hello")),
         ("a field too many in the operator", edited(none, operator__comment="hello")),
@@ -348,25 +350,24 @@ def bad_plans() -> list[dict[str, Any]]:
 
 
 def bad_versions() -> list[tuple[str, dict[str, Any]]]:
-    """Return plans whose version is not that of what they hold."""
+    """Return plans of another version, and plans that leave out what every plan states."""
     plans = good_plans()
-    none, fixed, clear = plans["none-r1-b10-names"], plans["fixed-3-of-8"], plans["clear-none"]
-    seen = plans["view-items-drop"]
+    none, seen = plans["none-r1-b10-names"], plans["view-items-drop"]
+    leaving = ["none-r1-b10-names", "fixed-3-of-8", "clear-none", "view-items-drop", "several-2"]
     return [
-        ("version 1 with a view", edited(seen, version=1)),
-        ("version 1 with a view that does nothing", edited(none, view=idle())),
-        ("version 1 with a report of a fixed size and a view", edited(fixed, version=1)),
-        ("version 1 with sizes in clear and a view", edited(clear, version=1)),
-        ("version 1 with sizes in clear", edited({k: v for k, v in clear.items() if k != "view"}, version=1)),
-        ("version 2 where nothing needs it", edited(none, version=2, view=idle())),
-        ("version 2, a fixed size, no view", {k: v for k, v in fixed.items() if k != "view"}),
-        ("version 2, sizes in clear, no view", {k: v for k, v in clear.items() if k != "view"}),
-        ("version 3", edited(seen, version=3)),
-        ("the version is 2.0", edited(seen, version=2.0)),
-        ("the version is text", edited(seen, version="2")),
-        ("the kind is unknown in version 2", edited(seen, kind="top-k")),
-        ("the kind is missing in version 2", {k: v for k, v in seen.items() if k != "kind"}),
-        ("sizes is unknown in version 2", edited(seen, sizes="grouped")),
+        ("version 0", edited(seen, version=0)),
+        ("version 2", edited(seen, version=2)),
+        ("the version is 1.0", edited(seen, version=1.0)),
+        ("the version is true", edited(none, version=True)),
+        ("the version is text", edited(seen, version="1")),
+        ("the version is missing", {k: v for k, v in none.items() if k != "version"}),
+        ("the kind is missing", {k: v for k, v in seen.items() if k != "kind"}),
+        ("sizes is unknown beside a view", edited(seen, sizes="grouped")),
+        *((f"{name} without a view", {k: v for k, v in plans[name].items() if k != "view"}) for name in leaving),
+        *(
+            (f"{name} without reports_per_person", {k: v for k, v in plans[name].items() if k != "reports_per_person"})
+            for name in leaving
+        ),
     ]
 
 
@@ -387,19 +388,14 @@ def bad_several() -> list[tuple[str, dict[str, Any]]]:
     """Return plans of several reports a person that break a rule."""
     plans = good_plans()
     two, clear = plans["several-2"], plans["several-2-clear"]
-    one, seen = plans["worked-example"], plans["view-items-drop"]
+    seen = plans["view-items-drop"]
     return [
-        ("reports_per_person is 1", edited(seen, reports_per_person=1)),
-        ("reports_per_person is 1 where nothing else needs version 2", edited(two, reports_per_person=1)),
         ("reports_per_person is 0", edited(two, reports_per_person=0)),
         ("reports_per_person is above 1000", edited(seen, reports_per_person=1001)),
         ("reports_per_person is true", edited(two, reports_per_person=True)),
         ("reports_per_person is 2.0", edited(two, reports_per_person=2.0)),
         ("reports_per_person is text", edited(two, reports_per_person="2")),
         ("reports_per_person is null", edited(two, reports_per_person=None)),
-        ("version 1 with reports_per_person", edited(one, reports_per_person=2)),
-        ("version 1 with reports_per_person and a view", edited(two, version=1)),
-        ("reports_per_person without a view", {key: value for key, value in two.items() if key != "view"}),
         ("two reports at the limit together", edited(two, promise__prior="1/50")),
         ("each report below the limit, two above it", edited(two, promise__prior="1/20")),
         ("three reports where two reach just below the limit", edited(two, reports_per_person=3)),
@@ -768,7 +764,7 @@ def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
 
 
 def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:
-    """Return reports that break a rule of version 2."""
+    """Return reports of a fixed size, or with sizes in clear, that break a rule."""
     found: list[tuple[str, bytes]] = []
     if plan.kind == "fixed-size":
         count = comb(plan.padded_items, plan.fixed.report_size)

@@ -18,6 +18,7 @@ from naive import small_plan
 
 from assocpriv import baskets as api
 from assocpriv.apps.cli import main
+from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
@@ -26,7 +27,6 @@ from assocpriv.core.errors import AssocprivError
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.basket_files import read_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()

@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quiet import mine
 
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.kernels import OUT_OF_WORDS, randomize_sets, unrank_reports
+from assocpriv.core.kernels.draws import OUT_OF_WORDS
+from assocpriv.core.kernels.randomizing import randomize_sets
+from assocpriv.core.kernels.ranks import unrank_reports
 from assocpriv.core.privacy import Breach
 from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
@@ -36,8 +39,7 @@ from assocpriv.plans.baskets.wire import check_packed, decode_report, encode_rep
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
-from assocpriv.server.estimates.supports import Group, estimate_supports
-from assocpriv.server.itemsets.mining import mine
+from assocpriv.server.estimates.supports import Group, estimate_supports, lowest_discoverable_support
 
 N = 5_000_000
 GAMMA = Breach("5%", "50%")  # γ = 19
@@ -524,7 +526,7 @@ def best_of(m, n, gamma, sizes, **options):
     designs = search_fixed_designs(m, n, Fraction(gamma), sizes, N, **options)
     design = min(designs, key=lambda d: d.worst_support)
     model = SupportModel.of(round_fixed_design(design, m, Fraction(gamma)))
-    return design, [100 * model.lowest_discoverable_support(k, N) for k in sizes]
+    return design, [100 * lowest_discoverable_support([Group(N, model)], k) for k in sizes]
 
 
 @pytest.mark.parametrize(
@@ -562,7 +564,7 @@ def test_search_agrees_with_the_matrix(n, m, size):
         likelier = {j for place, j in enumerate(possible) if number >> place & 1}
         pattern = "".join("1" if j in likelier else "0" for j in range(m + 1))
         model = SupportModel.of(round_fixed_design(FixedDesign(n, size, pattern, 0.0), m, Fraction(19)))
-        found[pattern] = max(model.lowest_discoverable_support(k, N) for k in sizes)
+        found[pattern] = max(lowest_discoverable_support([Group(N, model)], k) for k in sizes)
     design = next(d for d in search_fixed_designs(m, n, Fraction(19), sizes, N) if d.report_size == size)
     assert design.worst_support == pytest.approx(min(found.values()), rel=1e-4)
     assert found[design.pattern] == pytest.approx(design.worst_support, rel=1e-4)
@@ -614,13 +616,13 @@ def test_every_itemset_asked_for_can_be_estimated():
     assert free.report_size == 1
     assert bound.report_size >= 3
     plan = make_plan(59, 5, GAMMA, target="singles", reports=N)
-    assert all(SupportModel.of(plan.operator).lowest_discoverable_support(k, N) < math.inf for k in (1, 2, 3))
+    assert all(lowest_discoverable_support([Group(N, SupportModel.of(plan.operator))], k) < math.inf for k in (1, 2, 3))
 
 
 def lds_of(plan):
     """Return a plan's worst LDS over its itemset sizes."""
     model = SupportModel.of(plan.operator)
-    return max(model.lowest_discoverable_support(k, N) for k in range(1, plan.itemset_size + 1))
+    return max(lowest_discoverable_support([Group(N, model)], k) for k in range(1, plan.itemset_size + 1))
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(4, 1), (27, 5), (59, 5), (20, 10)])

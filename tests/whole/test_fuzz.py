@@ -30,6 +30,7 @@ from naive import small_plan
 import assocpriv as ap
 from assocpriv.apps.cli import main
 from assocpriv.audit.black_box.pipe import Program
+from assocpriv.baskets import read_baskets
 from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.files.parquet import column_chunks
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
@@ -39,7 +40,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import primitive_polynomial
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.basket_frames import list_cells, long_cells
 from assocpriv.records.baskets import Baskets
 
@@ -308,7 +309,7 @@ def test_lists_in_any_row_groups_are_read(tmp_path: Path, rows: int, names: list
     path.write_bytes(parquet_bytes({"items": lists}, row_group_size=rows))
     catalogue = Catalogue(sorted(map(str, names)))
     whole = read_baskets(path, catalogue=catalogue, empty="keep")
-    streamed = list(stream_baskets(path, catalogue, empty="keep"))
+    streamed = list(stream_baskets(path, catalogue, ReadOptions(empty="keep")))
     for baskets in (whole, *(streamed if len(streamed) == 1 else [])):
         assert baskets.sizes.tolist() == [len(each) for each in lists]
     assert [item for part in streamed for item in part.items.tolist()] == whole.items.tolist()
@@ -462,15 +463,15 @@ import sys
 import tracemalloc
 from pathlib import Path
 import numba, numpy, pandas, pyarrow.parquet, pyarrow.compute
-from assocpriv.records.basket_files import read_baskets, stream_baskets
+from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.core.errors import AssocprivError
 from assocpriv.files.reports import read_reports
-from assocpriv.server.itemsets.mining import read_itemsets
+from assocpriv.server.itemsets.frames import read_itemsets
 
 def stream(path, chosen=None):
     options = {"unknown": "drop", "repeats": "merge", "memory_bytes": 64 << 20, "format": chosen}
-    return sum(map(len, stream_baskets(path, Catalogue.numbered(5), **options)))
+    return sum(map(len, stream_baskets(path, Catalogue.numbered(5), ReadOptions(**options))))
 
 READERS = {
     "reports": lambda path: sum(map(len, read_reports(path).batches(1 << 20))),
@@ -518,8 +519,9 @@ def test_parquet_compressed_again_is_judged_by_its_size_on_disk(tmp_path: Path) 
     data = parquet_bytes({"items": pa.ListArray.from_arrays(ends, pa.array(np.zeros(2_000_000, dtype=np.int64)))})
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     (tmp_path / "padded.gz").write_bytes(gzip.compress(data[:footer] + bytes(1 << 20) + data[footer:]))
+    options = ReadOptions("parquet", repeats="merge", memory_bytes=64 << 20)
     with pytest.raises(BasketError, match="few bytes"):
-        list(stream_baskets(tmp_path / "padded.gz", None, format="parquet", memory_bytes=64 << 20, repeats="merge"))
+        list(stream_baskets(tmp_path / "padded.gz", None, options))
 
 
 def test_long_parquet_that_hides_its_rows_is_read_as_a_whole(tmp_path: Path) -> None:
@@ -531,7 +533,7 @@ def test_long_parquet_that_hides_its_rows_is_read_as_a_whole(tmp_path: Path) -> 
     (tmp_path / "l.parquet").write_bytes(data[: -8 - len(footer)] + fewer + len(fewer).to_bytes(4, "little") + b"PAR1")
     assert pq.read_metadata(tmp_path / "l.parquet").num_rows == 3
     with pytest.raises(BasketError, match="read as a whole, which takes about 91 MiB"):
-        list(stream_baskets(tmp_path / "l.parquet", None, memory_bytes=64 << 20))
+        list(stream_baskets(tmp_path / "l.parquet", None, ReadOptions(memory_bytes=64 << 20)))
 
 
 @pytest.mark.parametrize("count", [2**20 + 1, 10**9, 2**63, 10**4000])
@@ -597,7 +599,7 @@ def test_a_plan_of_few_bytes_costs_a_device_little(
     operator = {"size": 1, "insert_num": 1, "insert_bits": insert_bits, "weight_bits": 3, "keep_weights": ["1", "7"]}
     content |= {"operators": [operator]}
     if view:
-        content |= {"version": 2, "view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
+        content |= {"view": {"kind": "items", "others": "error", "parents": {}, "left_out": []} | view}
     text = json.dumps(content)
     assert len(text) < 1024
     tracemalloc.start()
@@ -637,7 +639,7 @@ def test_malformed_text_shows_no_mark(pieces: list[str], kind: str, tail: bytes)
         with no_marks():
             read_baskets(path, format=kind, catalogue=catalogue)
         with no_marks():
-            list(stream_baskets(path, catalogue, format=kind, memory_bytes=1 << 24))
+            list(stream_baskets(path, catalogue, ReadOptions(kind, memory_bytes=1 << 24)))
 
 
 MARKED = [

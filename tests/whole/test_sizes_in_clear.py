@@ -11,6 +11,7 @@ import naive
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from quiet import mine
 
 from assocpriv.apps.cli import main
 from assocpriv.baskets import randomize_baskets
@@ -35,9 +36,9 @@ from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.plans.baskets.wire import decode_report, report_items
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Group, covariance, estimate_supports
+from assocpriv.server.estimates.supports import Group, covariance, estimate_supports, lowest_discoverable_support
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.itemsets.mining import mine, mining_facts, read_itemsets, write_itemsets
+from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import association_rules
 
 IN_CLEAR = "in clear"
@@ -461,7 +462,7 @@ def test_a_size_that_nobody_has_is_an_empty_group(tmp_path: Path) -> None:
     reports.write(tmp_path / "r.parquet")
     for each in (reports, read_reports(tmp_path / "r.parquet")):
         assert [len(group) for group in each.groups()] == [50, 100, 0]
-        assert mining_facts(mine(each, 0.9))["reports"] == 150
+        assert mining_facts(mine(each, 0.9)).reports == 150
 
 
 def test_damaged_reports_are_refused(collection: tuple[Plan, Baskets, Reports]) -> None:
@@ -510,7 +511,7 @@ def test_mining_finds_what_is_there(collection: tuple[Plan, Baskets, Reports], t
     """Files, memory and every format of itemsets give the same supports, errors and rules."""
     reports = collection[2]
     itemsets = mine(reports, 0.05)
-    assert [group["reports"] for group in mining_facts(itemsets)["groups"]] == [len(g) for g in reports.groups()]
+    assert [group.n_reports for group in mining_facts(itemsets).groups] == [len(g) for g in reports.groups()]
     reports.write(tmp_path / "r.parquet")
     again = mine(read_reports(tmp_path / "r.parquet"), 0.05, memory_bytes=1 << 26)
     assert again.equals(itemsets)
@@ -563,7 +564,7 @@ def test_every_size_keeps_the_promise_and_is_near_its_best(n_items: int, m: int,
         size, model = group.transaction_size, SupportModel.of(group.operator)
         assert group.amplification < PROMISE.amplification_limit
         sizes = range(1, min(3, size) + 1)
-        worst = max(model.lowest_discoverable_support(k, 1_000_000) for k in sizes)
+        worst = max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes)
         least = min(d.worst_support for d in search_designs(size, Fraction(19), sizes, 1_000_000))
         assert least * (1 - 1e-6) <= worst <= 1.02 * least * (1 + 1e-5)
 
@@ -574,13 +575,13 @@ def test_without_a_code_each_size_has_its_best() -> None:
     worst = []
     for group in plan.groups:
         model, sizes = SupportModel.of(group.operator), range(1, group.itemset_size + 1)
-        worst.append(max(model.lowest_discoverable_support(k, 1_000_000) for k in sizes))
+        worst.append(max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes))
         best = min(d.worst_support for d in search_designs(group.transaction_size, Fraction(19), sizes, 1_000_000))
         assert worst[-1] == pytest.approx(best, rel=1e-5)
     assert worst == sorted(worst)
     hidden = SupportModel.of(make_plan(50, 6, PROMISE, code="none", kind="independent").operator)
     assert worst[-1] == pytest.approx(
-        max(hidden.lowest_discoverable_support(k, 1_000_000) for k in (1, 2, 3)), rel=0.02
+        max(lowest_discoverable_support([Group(1_000_000, hidden)], k) for k in (1, 2, 3)), rel=0.02
     )
 
 

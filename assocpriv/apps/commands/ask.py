@@ -36,7 +36,7 @@ def ask(
       assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule milk=>eggs
     """
     from assocpriv.apps.render.rules import answer_lines, answer_record
-    from assocpriv.baskets import answer, read_reports
+    from assocpriv.baskets import ErrorOptions, answer, read_reports
 
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
@@ -44,14 +44,8 @@ def ask(
     collection = read_reports(reports)
     check_served(collection.plan, "ask")
     compile_ahead("counting")
-    answers = answer(
-        collection,
-        *questions,
-        confidence_level=confidence_level,
-        population=population,
-        memory_bytes=memory,
-        progress=Progress(),
-    )
+    errors = ErrorOptions(confidence_level, population)
+    answers = answer(collection, *questions, errors, memory, Progress())
     show_result(as_json, lambda: answer_record(answers), lambda: answer_lines(answers))
 
 

@@ -49,6 +49,8 @@ from assocpriv.apps.progress import Progress
 def mine(
     reports: tuple[Path, ...],
     min_support: str | None,
+    confidence_level: float,
+    population: bool,
     memory: int | None,
     output: Path | None,
     top: int | None,
@@ -66,7 +68,14 @@ def mine(
       assocpriv mine reports.parquet --min-support 2% --certain 95%
     """
     from assocpriv.apps.render.itemsets import mined_lines, mined_record
-    from assocpriv.baskets import check_aim, describe_undecided, mine_reports, read_reports, write_itemsets
+    from assocpriv.baskets import (
+        ErrorOptions,
+        MiningRequest,
+        describe_undecided,
+        mine_reports,
+        read_reports,
+        write_itemsets,
+    )
 
     if min_support is None and not top:
         raise click.UsageError(
@@ -74,12 +83,13 @@ def mine(
             "from 1 (the K itemsets of the largest estimates)"
         )
     wanted = top if min_support is None else None
-    check_aim(min_support, wanted)
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, wanted, errors=errors, **options)
     check_table_output(output, force, reports)
     collection = read_reports(reports)
     check_served(collection.plan, "mine")
     compile_ahead("counting")
-    frame = mine_reports(collection, min_support, top=wanted, memory_bytes=memory, progress=Progress(), **options)
+    frame = mine_reports(collection, request, memory, Progress())
     warn(describe_undecided(frame))
     if output is not None:
         write_itemsets(frame, output, force=force)

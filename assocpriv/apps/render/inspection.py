@@ -4,7 +4,7 @@ from assocpriv.apps.kinds import Description, kind_of
 from assocpriv.apps.render.crafted import crafted_lines, crafted_record
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
 from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, FileContent
-from assocpriv.server.itemsets.mining import mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
 
 _ROWS = 20
 
@@ -36,9 +36,7 @@ def _itemsets(content: FileContent, _reports_planned: int) -> Description:
     frame = content.itemsets
     assert frame is not None
     facts = mining_facts(frame)
-    title = (
-        f"{len(frame):,} itemsets mined with plan {facts['plan_id'][:16]}…, minimum support {facts['min_support']:.4g}"
-    )
+    title = f"{len(frame):,} itemsets mined with plan {facts.plan_id[:16]}…, minimum support {facts.min_support:.4g}"
     return Description(lambda: mined_record(frame), lambda: [title, *mined_lines(frame, _ROWS)])
 
 

@@ -6,10 +6,13 @@ import numpy as np
 
 from assocpriv.apps.render.figures import itemsets_of, listed, percent, percent_as_given, rest_line
 from assocpriv.files.tables import itemset_records
-from assocpriv.server.itemsets.mining import mining_facts, sizes_of, sure_rows
+from assocpriv.server.itemsets.facts import MiningFacts
+from assocpriv.server.itemsets.frames import mining_facts, sizes_of, sure_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from assocpriv.server.itemsets.ask import AnswerFacts
 
 _MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
 _CONSISTENT_CLAIMS = {
@@ -21,7 +24,7 @@ _CONSISTENT_CLAIMS = {
 
 def mined_record(frame: "pd.DataFrame") -> dict[str, Any]:
     """Return a mined table for ``--json``."""
-    return mining_facts(frame) | {"itemsets": itemset_records(frame)}
+    return mining_facts(frame).to_json() | {"itemsets": itemset_records(frame)}
 
 
 def mined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
@@ -32,8 +35,8 @@ def mined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
 
 def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
-    facts = frame.attrs["assocpriv"]
-    certain = facts.get("certain")
+    facts = mining_facts(frame)
+    certain = facts.certain
     if certain is None:
         shown = frame[frame["frequent"]]
         sure, marks, others = sure_rows(shown), ("", "  ?"), _not_sure(shown, facts)
@@ -51,19 +54,18 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
     lines += rest_line(len(shown), top)
-    if "consistent" in facts:
-        lines.append(_CONSISTENT_CLAIMS[facts["consistent"]].format(facts["transaction_size"]))
+    if facts.consistent is not None:
+        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
     if certain is not None:
-        lines += claim_lines(
-            int(frame["certain"].sum()), certain, "itemsets", f"support below {percent_as_given(facts['min_support'])}"
-        )
+        false = f"support below {percent_as_given(facts.min_support)}"
+        lines += claim_lines(frame, (certain.level, certain.hypotheses), "itemsets", false)
     return lines
 
 
 def _itemset_header(frame: "pd.DataFrame") -> str:
     more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
     rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
-    return f"{rank}{support_header(frame.attrs['assocpriv'])}{more}  itemset"
+    return f"{rank}{support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
 
 
 def _itemset_line(row: dict[Any, Any]) -> str:
@@ -76,23 +78,23 @@ def _itemset_line(row: dict[Any, Any]) -> str:
     return f"{rank}{support_line(row)}{more}"
 
 
-def _not_sure(shown: "pd.DataFrame", facts: dict[str, Any]) -> str:
+def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
     """Say what itemsets are that stand below what is sure."""
     sizes = set(sizes_of(shown).tolist())
     asked = ", ".join(
-        f"{level['errors']:.1f} for {itemsets_of(level['size'])}" for level in facts["levels"] if level["size"] in sizes
+        f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
     )
     return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
 
 
-def support_header(facts: dict[str, Any]) -> str:
+def support_header(level: float) -> str:
     """Head a table of supports with errors and intervals."""
-    return f"{'support':>9} {'± error':>9}  {interval_title(facts):>17}"
+    return f"{'support':>9} {'± error':>9}  {interval_title(level):>17}"
 
 
-def interval_title(facts: dict[str, Any]) -> str:
+def interval_title(level: float) -> str:
     """Head a column of intervals."""
-    return f"{percent_as_given(facts['confidence_level'], 4)} interval"
+    return f"{percent_as_given(level, 4)} interval"
 
 
 def support_line(row: dict[Any, Any]) -> str:
@@ -102,44 +104,45 @@ def support_line(row: dict[Any, Any]) -> str:
     return f"{support} {error}  {low}–{high}"
 
 
-def claim_lines(found: int, certain: dict[str, Any], what: str, false: str) -> list[str]:
-    """Say what is claimed of what is marked, and what it rests on."""
-    share = percent_as_given(1 - certain["level"])
-    rests = f"{certain['hypotheses']:,} {what} tested"
+def claim_lines(table: "pd.DataFrame", certainty: tuple[float, int], what: str, false: str) -> list[str]:
+    """Say what is claimed of what is marked, with which certainty, and how many hypotheses it rests on."""
+    (level, hypotheses), found = certainty, int(table["certain"].sum())
+    share = percent_as_given(1 - level)
+    rests = f"{hypotheses:,} {what} tested"
     if not found:
         return [f"*: none is certain; {rests}"]
     return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
 
 
-def threshold_lines(facts: dict[str, Any]) -> list[str]:
+def threshold_lines(facts: MiningFacts) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
-    if facts.get("auto"):
-        decided = [level for level in facts["levels"] if level["status"] == "decided" and level["candidates"]]
-        least = ", ".join(f"{percent(level['min_support'], 4)} for {itemsets_of(level['size'])}" for level in decided)
+    if facts.auto:
+        decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
+        least = ", ".join(f"{percent(level.min_support, 4)} for {itemsets_of(level.size)}" for level in decided)
         return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
-    if facts.get("top") is None:
+    if facts.top is None:
         return []
-    levels = [level for level in facts["levels"] if level["status"] != "undecidable"]
+    levels = [level for level in facts.levels if level.status != "undecidable"]
     lines = [
-        f"the {facts['top']['wanted']:,} largest estimates of {facts['top']['ranked']:,} itemsets counted; rank (and "
+        f"the {facts.top.wanted:,} largest estimates of {facts.top.ranked:,} itemsets counted; rank (and "
         "the ranks it may have, of all itemsets at once with "
-        f"{percent_as_given(facts['confidence_level'], 4)} confidence)"
+        f"{percent_as_given(facts.errors.confidence_level, 4)} confidence)"
     ]
     lines += [
-        f"{itemsets_of(level['size'])}: only from {percent(level['min_support'])} up, two standard errors"
+        f"{itemsets_of(level.size)}: only from {percent(level.min_support)} up, two standard errors"
         for level in levels
-        if level["min_support"] > facts["min_support"]
+        if level.min_support > facts.min_support
     ]
     return lines
 
 
-def meaning_line(facts: dict[str, Any]) -> str:
+def meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     """Say what the supports of a table of itemsets are shares of."""
-    certain = facts.get("certain")
+    certain = facts.certain if isinstance(facts, MiningFacts) else None
     chosen = ""
-    if certain is not None and certain["by"] == "split":
-        chosen = f" ({certain['selecting_reports']:,} others chose the itemsets)"
+    if certain is not None and certain.by == "split":
+        chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
     return (
-        f"from {facts['reports']:,} reports{chosen}; supports are those within at most {facts['transaction_size']} "
+        f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
         "sampled items a basket"
     )

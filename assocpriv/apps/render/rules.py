@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import discoverable, itemsets_of, listed, percent, percent_as_given, rest_line
 from assocpriv.apps.render.itemsets import claim_lines, interval_title, meaning_line, support_header, support_line
-from assocpriv.apps.render.plan import LEVEL, LOWEST
 from assocpriv.files.tables import itemset_records
-from assocpriv.server.itemsets.mining import mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.itemsets.rules import rule_records
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ _HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'sup
 def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str, Any]:
     """Return rules and what their itemsets come from, for ``--json``."""
     facts = mining_facts(itemsets)
-    record = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support")}
+    record = {name: getattr(facts, name) for name in ("plan_id", "reports", "transaction_size", "min_support")}
     record |= rules.attrs.get("assocpriv", {})
     return record | {"rules": rule_records(rules)}
 
@@ -44,7 +43,7 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
     lines += rest_line(len(rules), top)
     if certain is not None:
         false = f"confidence below {percent_as_given(certain['min_confidence'])}"
-        lines += claim_lines(int(rules["certain"].sum()), certain, "rules", false)
+        lines += claim_lines(rules, (certain["level"], certain["hypotheses"]), "rules", false)
     return lines
 
 
@@ -62,7 +61,7 @@ def _sides(row: dict[Any, Any]) -> str:
 
 def answer_record(answers: "Answers") -> dict[str, Any]:
     """Return what was asked for ``--json``."""
-    return answers.facts | {
+    return answers.facts.to_json() | {
         "itemsets": itemset_records(answers.itemsets),
         "rules": rule_records(answers.rules),
     }
@@ -70,22 +69,21 @@ def answer_record(answers: "Answers") -> dict[str, Any]:
 
 def answer_lines(answers: "Answers") -> list[str]:
     """Show what was asked: itemsets, then rules, in the order asked."""
-    lines = [meaning_line(answers.facts)]
+    lines, level = [meaning_line(answers.facts)], answers.facts.errors.confidence_level
     if len(answers.itemsets):
-        lines.append(support_header(answers.facts) + "  itemset")
+        lines.append(support_header(level) + "  itemset")
         lines += [f"{support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict("records")]
     if len(answers.rules):
-        lines.append(f"{_HEADER}  {interval_title(answers.facts):>15}  rule")
+        lines.append(f"{_HEADER}  {interval_title(level):>15}  rule")
         lines += [
             f"{_rule_line(row)}  {percent(row['confidence_ci_low'], 1, 7)}–"
             f"{percent(row['confidence_ci_high'], 1, 7)}  {_sides(row)}"
             for row in answers.rules.to_dict("records")
         ]
-    facts = answers.facts
-    for k in facts[LOWEST]:
-        one, asked, whole = (discoverable(facts[name][k]) for name in (LOWEST, "asked_discoverable_support", LEVEL))
+    for k, limits in answers.facts.limits.items():
+        one, asked, whole = map(discoverable, limits)
         lines.append(
-            f"{itemsets_of(int(k))}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
+            f"{itemsets_of(k)}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
             f"asked, {whole} of all there are"
         )
     return lines

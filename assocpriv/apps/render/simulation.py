@@ -6,7 +6,7 @@ from assocpriv.apps.render.figures import listed, percent, rest_line
 from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.files.tables import itemset_records
 from assocpriv.lab.simulate import Simulation
-from assocpriv.server.itemsets.mining import mining_facts
+from assocpriv.server.itemsets.frames import mining_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ def simulation_record(result: Simulation) -> dict[str, Any]:
         }
         for row in result.missed.to_dict("records")
     ]
-    return mining_facts(result.itemsets) | {
+    return mining_facts(result.itemsets).to_json() | {
         "itemsets": itemset_records(result.itemsets),
         "missed": missed,
         "found_count": result.found_count,
@@ -56,7 +56,7 @@ def simulation_lines(result: Simulation, top: int) -> list[str]:
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
         "true: support within the sampled items, what is estimated; raw: support in the whole baskets",
-        *threshold_lines(result.itemsets.attrs["assocpriv"]),
+        *threshold_lines(mining_facts(result.itemsets)),
         *itemset_lines(result.itemsets, top),
         *missed_lines(result.missed, top),
         score_line(result),

@@ -47,7 +47,7 @@ def read_numbers(text: str) -> Numbers:
         groups=tuple(_group(each, kind, size, n, generator) for each, size in zip(operators, sizes, strict=True)),
         prior=prior,
         posterior=posterior,
-        reports_per_person=_whole(content, "reports_per_person", 1, 1000) if "reports_per_person" in content else 1,
+        reports_per_person=_whole(content, "reports_per_person", 1, 1000),
     )
 
 

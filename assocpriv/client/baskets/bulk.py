@@ -84,7 +84,7 @@ class SetTables:
 
     def randomize(self, *given: NDArray[Any]) -> Any:
         """Run the kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.core.kernels import randomize_sets
+        from assocpriv.core.kernels.randomizing import randomize_sets
 
         offsets, items, words, fitted, reports = given
         return randomize_sets(offsets, items, words, self._draws, self._binomials, self._shape, fitted, reports)
@@ -153,7 +153,7 @@ class BulkRandomizer:
         self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy
     ) -> tuple[RandomizedChunk, NDArray[np.uint64]]:
         """Return what :meth:`randomize` does, and the words that are left."""
-        from assocpriv.core.kernels import OUT_OF_WORDS
+        from assocpriv.core.kernels.draws import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
@@ -172,7 +172,7 @@ class BulkRandomizer:
 
     def _run(self, *given: NDArray[Any]) -> Any:
         """Run the plan's kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.core.kernels import randomize_transactions
+        from assocpriv.core.kernels.randomizing import randomize_transactions
 
         if self._sets:
             return self._sets.randomize(*given)

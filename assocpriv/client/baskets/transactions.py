@@ -4,7 +4,7 @@ This module sees raw items. Nothing it raises contains one: errors name a basket
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -16,7 +16,14 @@ from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN
-from assocpriv.records.basket_files import BasketStream, ReadCounts, read_baskets_report, stream_baskets
+from assocpriv.records.basket_files import (
+    STRICT,
+    BasketStream,
+    ReadCounts,
+    ReadOptions,
+    read_baskets,
+    stream_baskets,
+)
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
 from assocpriv.records.cells import Cells, check_choices, without_unknown
 
@@ -207,72 +214,25 @@ def _name_of(item: object, position: int) -> str:
 
 
 def read_transactions(
-    path: str | PathLike[str],
-    plan: Plan,
-    *,
-    format: str | None = None,  # noqa: A002 -- as read_baskets
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    progress: Callable[[int, int], None] | None = None,
+    path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT
 ) -> tuple[Baskets, ReadCounts]:
-    """Read a file of baskets whole as a plan's transactions; the arguments are those of :func:`stream_transactions`.
+    """Read a file of baskets whole as a plan's transactions; what the plan's view drops counts as unknown.
 
     Raises:
         BasketError: as for :func:`read_baskets`.
     """
-    viewer = Viewer(plan, unknown=unknown)
-    raw, counts = read_baskets_report(
-        path,
-        format=format,
-        catalogue=viewer.names,
-        unknown=viewer.unknown,
-        repeats=repeats,
-        empty=empty,
-        progress=progress,
-    )
+    viewer = Viewer(plan, unknown=options.unknown)
+    raw, counts = read_baskets(path, viewer.names, replace(options, unknown=viewer.unknown))
     transactions, dropped = viewer.view(raw)
     return transactions, replace(counts, unknown_dropped=counts.unknown_dropped + dropped)
 
 
-def stream_transactions(
-    path: str | PathLike[str],
-    plan: Plan,
-    *,
-    format: str | None = None,  # noqa: A002 -- as stream_baskets
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    memory_bytes: int = 256 << 20,
-    progress: Callable[[int, int], None] | None = None,
-) -> BasketStream:
-    """Read a file of baskets batch by batch as a plan's transactions; on all cores.
-
-    Args:
-        path: the file, as for :func:`stream_baskets`.
-        plan: the plan.
-        format: as for :func:`stream_baskets`.
-        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
-        repeats: ``error`` or ``merge``: names that the file itself repeats in a basket.
-        empty: ``error`` or ``keep``: baskets that the file itself leaves empty.
-        memory_bytes: as for :func:`stream_baskets`.
-        progress: as for :func:`stream_baskets`.
-
-    Returns:
-        An iterator of transactions over the plan's catalogue, with the counts so far.
+def stream_transactions(path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT) -> BasketStream:
+    """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores.
 
     Raises:
         BasketError: as for :func:`stream_baskets`.
     """
-    viewer = Viewer(plan, unknown=unknown)
-    return stream_baskets(
-        path,
-        viewer.names,
-        format=format,
-        unknown=viewer.unknown,
-        repeats=repeats,
-        empty=empty,
-        memory_bytes=memory_bytes,
-        progress=progress,
-        then=None if plan.view.is_plain else viewer.view,
-    )
+    viewer = Viewer(plan, unknown=options.unknown)
+    then = None if plan.view.is_plain else viewer.view
+    return stream_baskets(path, viewer.names, replace(options, unknown=viewer.unknown), then)

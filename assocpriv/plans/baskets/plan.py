@@ -29,8 +29,7 @@ from assocpriv.plans.fields import check_fields, check_integer
 FORMAT = "assocpriv-plan"
 HIDDEN, IN_CLEAR = "hidden", "in clear"
 VERSION = 1
-# of plans with a view, reports of a fixed size, sizes in clear or several reports a person; others stay what they were
-WIDER_VERSION = 2
+KINDS = ("select-a-size", "fixed-size")
 MOST_REPORTS_PER_PERSON = 1000
 _MARKS = "{[:,"  # of these a text has one for each value, or more
 _MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of names each, or with two commas in a name
@@ -211,14 +210,9 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON content."""
-        several = self.reports_per_person > 1
-        wider = self.kind != "select-a-size" or self.sizes != HIDDEN or self.view != View() or several
-        later = ({"view": self.view.to_json()} if wider else {}) | (
-            {"reports_per_person": self.reports_per_person} if several else {}
-        )
-        return later | {
+        return {
             "format": FORMAT,
-            "version": WIDER_VERSION if wider else VERSION,
+            "version": VERSION,
             "kind": self.kind,
             "catalogue": self.catalogue.to_json(),
             "sizes": self.sizes,
@@ -230,6 +224,8 @@ class Plan:
                 "prior": format_fraction(self.promise.prior),
                 "posterior": format_fraction(self.promise.posterior),
             },
+            "view": self.view.to_json(),
+            "reports_per_person": self.reports_per_person,
         }
 
     @cached_property
@@ -258,14 +254,11 @@ class Plan:
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
-        version = content.get("version")
-        kinds = {VERSION: ("select-a-size",), WIDER_VERSION: ("select-a-size", "fixed-size")}
-        if type(version) is not int or content.get("kind") not in kinds.get(version, ()):
+        if type(content.get("version")) is not int or content["version"] != VERSION or content.get("kind") not in KINDS:
             raise PlanError("this plan's version or kind is unknown here; a newer release of assocpriv may read it")
-        names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size"}
-        if version == WIDER_VERSION:
-            names |= {"view", *({"reports_per_person"} & content.keys())}
-        fields = check_fields(content, "the top level", names | {"operators", "generator", "promise"})
+        names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size", "operators"}
+        names |= {"generator", "promise", "view", "reports_per_person"}
+        fields = check_fields(content, "the top level", names)
         promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
         if not isinstance(fields["operators"], list):
             raise PlanError("plan field operators must be a list")
@@ -277,14 +270,11 @@ class Plan:
             generator=Generator.from_json(fields["generator"]),
             promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
             sizes=fields["sizes"],
-            view=View.from_json(fields["view"]) if version == WIDER_VERSION else View(),
-            reports_per_person=fields.get("reports_per_person", 1),
+            view=View.from_json(fields["view"]),
+            reports_per_person=fields["reports_per_person"],
         )
-        # a plan has one text, and one id
-        if (plan.kind, plan.to_json()["version"]) != (fields["kind"], version):
-            raise PlanError("the plan's kind or version is not that of what it holds")
-        if "reports_per_person" in fields and plan.reports_per_person == 1:
-            raise PlanError("a plan of one report per person must leave reports_per_person out; drop the field")
+        if plan.kind != fields["kind"]:
+            raise PlanError("the plan's kind is not that of its operators")
         plan._check_width()
         return plan
 

@@ -254,26 +254,6 @@ class SupportModel:
         without = min(self.second_moment(k, held) for held in range(k))
         return (1 - support) * float(without) + support * float(self.second_moment(k, k) - 1)
 
-    def std_error(self, k: int, support: float, n_reports: int) -> float:
-        """Return σ_k(s), the standard error at support s when no other transaction holds an item of A.
-
-        This is the best case: who holds some of the items adds to it where ρ < 1/2. Infinite where nothing can be
-        learned about itemsets of k items.
-        """
-        outside, inside = self.variances(k)
-        return math.sqrt(((1 - support) * outside + support * inside) / n_reports) if outside < math.inf else math.inf
-
-    def lowest_discoverable_support(self, k: int, n_reports: int) -> float:
-        """Return LDS_k: the support s with s = 4σ_k(s), for one itemset that is named beforehand.
-
-        May exceed 1 or be infinite: then nothing of this size can be discovered from N reports. Among many itemsets
-        some that nobody has exceed it: server/estimates/limits.py has the figure for all of them.
-
-        Source: EGS03, section 5.
-        """
-        outside, inside = self.variances(k)
-        return float(lowest_support(outside, inside, n_reports)) if outside < math.inf else math.inf
-
     def tells_of(self, k: int) -> bool:
         """Tell whether reports are needed to know the support of itemsets of k items."""
         return self.operator is None or k <= self.operator.size

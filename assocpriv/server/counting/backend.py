@@ -1,29 +1,35 @@
 """Counting, and nothing else: how many reports show all the items of an itemset.
 
-A backend returns integers; what they mean for supports is decided in apriori.py and estimate.py, so counts
-split over machines add up to the same result. The local backend here goes over the reports part by part,
+A backend returns integers; what they mean for supports is decided in itemsets/ and estimates/, so counts split over
+machines add up to the same result. Mining is handed one. The local backend here goes over the reports part by part,
 expanding only the items asked for, while the next parts are read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import cores, default_memory
+from assocpriv.core.machine import LEAST_MEMORY, cores, default_memory
 from assocpriv.core.parallel import add_up
+from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, SupersetCounter, plane_count, planes_of
+from assocpriv.server.counting.report_parts import Packed, Part, ReportPart
 
+MOST_CANDIDATES = 20_000_000
 Progress = Callable[[str, int, int], None]
+_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
 
 
-class CountingBackend(Protocol):
-    """Counts itemsets over one collection."""
+class ItemsetCounter(Protocol):
+    """Counts itemsets in the reports of one operator."""
 
     @property
     def n_reports(self) -> int:
@@ -40,17 +46,26 @@ class CountingBackend(Protocol):
         """
 
 
-class Packed(Protocol):
-    """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
+Collections = Sequence[tuple[ItemsetCounter, SupportModel]]  # for each operator a counter of its reports, and its model
+
+
+class CountingBackend(Protocol):
+    """A collection of reports, and who counts in it."""
 
     @property
     def plan(self) -> Plan:
-        """The plan all of them were made with."""
+        """The plan all reports were made with."""
 
-    def __len__(self) -> int: ...
+    @property
+    def n_reports(self) -> int:
+        """Number of reports of all operators."""
 
-    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes)."""
+    @property
+    def most_candidates(self) -> int:
+        """How many itemsets of one size may be counted at once."""
+
+    def open(self, part: Part) -> Collections:
+        """Return counters of these reports, one for each of the plan's groups, in their order."""
 
 
 class _Part(NamedTuple):
@@ -87,7 +102,7 @@ class LocalCounter:
         return len(self._reports)
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset (see :class:`CountingBackend`)."""
+        """Return the number of reports showing all items of each itemset (see :class:`ItemsetCounter`)."""
         items = np.unique(itemsets)
         what = f"counting itemsets of {itemsets.shape[1]}"
         if self._rows and np.isin(items, self._row_items).all():
@@ -158,6 +173,52 @@ class LocalCounter:
                 self._progress(what, done, self.n_reports)
 
         return tell
+
+
+@dataclass(frozen=True, slots=True)
+class LocalBackend:
+    """Reports at hand, counted on this machine.
+
+    Attributes:
+        plan: of all of them.
+        groups: the reports of each operator.
+        memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
+        progress: called with (what is done, reports done, reports).
+    """
+
+    plan: Plan
+    groups: Sequence[Packed]
+    memory_bytes: int | None = None
+    progress: Progress | None = None
+
+    @classmethod
+    def of(cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None) -> "LocalBackend":
+        """Return the backend for a collection, in memory or in files."""
+        return cls(reports.plan, reports.groups(), memory_bytes, progress)
+
+    @property
+    def n_reports(self) -> int:
+        """Number of reports of all operators."""
+        return sum(map(len, self.groups))
+
+    @property
+    def most_candidates(self) -> int:
+        """How many candidates a quarter of the memory holds, with a count for each core."""
+        if self.memory_bytes is None:  # what is free at the moment decides how fast, not whether
+            return MOST_CANDIDATES
+        return min(MOST_CANDIDATES, self.memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
+
+    def open(self, part: Part = Part.WHOLE) -> list[tuple[LocalCounter, SupportModel]]:
+        """Return counters of these reports, which share the memory, and their models."""
+        chosen = part is Part.SELECTING
+        parts = self.groups if part is Part.WHOLE else [ReportPart(group, chosen) for group in self.groups]
+        memory = default_memory() if self.memory_bytes is None else self.memory_bytes
+        total = max(1, sum(map(len, parts)))
+        shares = [max(memory * len(one) // total, min(memory, LEAST_MEMORY)) for one in parts]
+        return [
+            (LocalCounter(one, memory_bytes=share, progress=self.progress), SupportModel.of(one.plan.operator))
+            for one, share in zip(parts, shares, strict=True)
+        ]
 
 
 def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:

@@ -5,6 +5,10 @@ over its transactions, so that the rows counted together stand together in cache
 word t div 64, counted through the blocks; bits beyond the last transaction are 0.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,7 +29,7 @@ def block_words() -> int:
 
 def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    from assocpriv.core.kernels import LANES
+    from assocpriv.core.kernels.vector import LANES
 
     n_lanes = -(-n_bits // (WORD_BITS * LANES))
     n_blocks = -(-n_lanes * LANES // block_words())
@@ -42,26 +46,31 @@ def _aligned(shape: tuple[int, int, int]) -> Rows:
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
-    from assocpriv.core.kernels import transpose_reports
+    from assocpriv.core.kernels.bitmaps import transpose_reports
 
     planes = empty_rows(8 * packed.shape[1], len(packed))
     transpose_reports(np.ascontiguousarray(packed), planes)
     return planes
 
 
-def plane_count(plan: Plan) -> int:
-    """Return how many planes :func:`planes_of` makes of a plan's reports."""
-    return plan.padded_items if plan.kind == "fixed-size" else 8 * plan.report_bytes
+class ReportForm(NamedTuple):
+    """What the reports of a plan are: how many planes are made of them, how, and whether the planes are seeds' bits."""
+
+    n_planes: int
+    planes: Callable[[NDArray[np.uint8]], Rows]
+    seeded: bool
 
 
-def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
-    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones.
+def form_of(plan: Plan) -> ReportForm:
+    """Return the form of a plan's reports: the bits of seeds or of items, or the ranks of sets of a fixed size."""
+    if plan.kind == "fixed-size":
+        return ReportForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False)
+    return ReportForm(8 * plan.report_bytes, report_planes, seeded=plan.generator.kind != "none")
 
-    These are the bitmaps of the reports' bits; of reports of a fixed size, which are ranks of sets, those of all items.
-    """
-    if plan.kind != "fixed-size":
-        return report_planes(packed)
-    from assocpriv.core.kernels import unrank_reports
+
+def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
+    """Return the bitmaps of all items, of reports which are ranks of sets."""
+    from assocpriv.core.kernels.ranks import unrank_reports
 
     binomials = binomial_words(plan.padded_items, plan.fixed.report_size)
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
@@ -69,6 +78,16 @@ def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
     planes = empty_rows(plan.padded_items, len(packed))
     unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, planes)
     return planes
+
+
+def plane_count(plan: Plan) -> int:
+    """Return how many planes :func:`planes_of` makes of a plan's reports."""
+    return form_of(plan).n_planes
+
+
+def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
+    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones."""
+    return form_of(plan).planes(packed)
 
 
 class ItemTables:
@@ -81,8 +100,7 @@ class ItemTables:
 
     def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
         self._items = items
-        self._is_seeded = plan.generator.kind != "none"
-        self._n_planes = plane_count(plan)
+        self._n_planes, _, self._is_seeded = form_of(plan)
         if self._is_seeded:
             self._num = plan.independent.insert_num
             r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
@@ -95,7 +113,7 @@ class ItemTables:
 
     def rows(self, planes: Rows, n_reports: int) -> Rows:
         """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
-        from assocpriv.core.kernels import expand_items
+        from assocpriv.core.kernels.bitmaps import expand_items
 
         assert planes.shape[1] == self._n_planes
         rows = _aligned((planes.shape[0], len(self._items), planes.shape[2]))
@@ -107,7 +125,7 @@ class ItemTables:
 
     def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
         """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
-        from assocpriv.core.kernels import count_items
+        from assocpriv.core.kernels.bitmaps import count_items
 
         assert planes.shape[1] == self._n_planes
         if self._is_seeded:
@@ -118,7 +136,7 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    from assocpriv.core.kernels import LANES
+    from assocpriv.core.kernels.vector import LANES
 
     room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
@@ -148,7 +166,7 @@ def transaction_rows(
     offsets: NDArray[np.int64], flat: NDArray[np.int64], n_items: int, items: NDArray[np.int64]
 ) -> Rows:
     """Make bitmaps of some items over plain transactions flat[offsets[t] : offsets[t+1]], (blocks, items, words)."""
-    from assocpriv.core.kernels import fill_rows
+    from assocpriv.core.kernels.bitmaps import fill_rows
 
     row_of_item = np.full(n_items, -1, dtype=np.int64)
     row_of_item[items] = np.arange(len(items))
@@ -175,7 +193,7 @@ class SupersetCounter:
 
     def count(self, rows: Rows, counts: NDArray[np.int64]) -> None:
         """Add to counts, int64 (candidates,)."""
-        from assocpriv.core.kernels import count_pairs, count_supersets
+        from assocpriv.core.kernels.counting import count_pairs, count_supersets
 
         if self._all_pairs:
             # two panels of rows, as they are counted against each other, take half of the second cache

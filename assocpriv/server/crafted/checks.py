@@ -40,12 +40,13 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.server.counting.backend import Packed, Progress, part_size
+from assocpriv.server.counting.backend import LocalBackend, Progress, part_size
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
+from assocpriv.server.counting.report_parts import Packed
 from assocpriv.server.crafted.repeats import likeliest_report, log_copies_chance, log_tail, repeated_reports
 from assocpriv.server.estimates.supports import partial_counts
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.itemsets.mining import collections_of, names_of
+from assocpriv.server.itemsets.frames import names_of
 
 FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's baskets
 _LEAST_P = 1e-300
@@ -317,7 +318,7 @@ def _counted(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
     plan = reports.plan
-    collection = collections_of([reports], memory_bytes=memory_bytes, progress=progress)
+    collection = LocalBackend(plan, [reports], memory_bytes, progress).open()
     counter, done = collection[0][0], 1
     items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
     shown = counter.count(items)

@@ -79,21 +79,17 @@ def coherent(p: Sequence[NDArray[np.float64]], itemsets: Sequence[NDArray[np.int
     return result
 
 
-def false_discoveries_controlled(
-    p: NDArray[np.float64], level: float, n_hypotheses: int, *, any_dependence: bool = False
-) -> NDArray[np.bool_]:
+def false_discoveries_controlled(p: NDArray[np.float64], level: float, n_hypotheses: int) -> NDArray[np.bool_]:
     """Tell which hypotheses are rejected so that the expected share of wrong rejections is at most a level.
 
     Proved for p-values that are independent or positively regression dependent on those of true hypotheses
-    (Benjamini, Yekutieli 2001, theorem 1.2). Itemsets that share items share reports, which is no proof of either;
-    with ``any_dependence`` the level is divided by 1 + 1/2 + … + 1/n, which holds for every dependence (theorem 1.3)
-    and discovers less. The tests simulate the worst case of the hypotheses, all supports exactly S.
+    (Benjamini, Yekutieli 2001, theorem 1.2). Itemsets that share items share reports, which is no proof of either; the
+    tests simulate the worst case of the hypotheses, all supports exactly S.
 
     Args:
         p: p-values at hand, float64 (n,), n ≤ n_hypotheses.
         level: in (0, 1), such as 0.05.
         n_hypotheses: how many hypotheses there are; those without a p-value here count as p = 1.
-        any_dependence: whether to assume nothing about dependence.
 
     Returns:
         bool (n,): True where rejected.
@@ -110,8 +106,6 @@ def false_discoveries_controlled(
         raise EstimateError(f"level must be between 0 and 1, got {level}")
     if n_hypotheses < len(p):
         raise EstimateError(f"there must be at least as many hypotheses as p-values ({len(p)}), got {n_hypotheses}")
-    if any_dependence:
-        level /= float(np.sum(1.0 / np.arange(1, max(n_hypotheses, 1) + 1)))
     limits = level / max(n_hypotheses, 1) * np.arange(1, len(p) + 1)
     below = np.flatnonzero(np.sort(p) <= limits)
     rejected: NDArray[np.bool_] = p <= limits[below[-1]] if len(below) else np.zeros(len(p), dtype=np.bool_)

@@ -16,15 +16,37 @@ estimate outside lies outside of its interval.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.errors import EstimateError
 from assocpriv.server.estimates.supports import Group, SupportEstimates, normal_quantile, partial_counts
 from assocpriv.server.estimates.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
 LONGER_BY = 0.25  # standard errors
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorOptions:
+    """What errors are stated for.
+
+    Attributes:
+        confidence_level: of intervals.
+        population: whether for the population that the transactions were drawn from, else for those at hand.
+
+    Raises:
+        EstimateError: the level does not lie between 0 and 1.
+    """
+
+    confidence_level: float = 0.95
+    population: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.confidence_level > 0 and (1 + self.confidence_level) / 2 < 1):
+            raise EstimateError(f"confidence_level must lie between 0 and 1, got {self.confidence_level:.17g}")
 
 
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
@@ -50,7 +72,13 @@ def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed
 
 
 def support_intervals(
-    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    level: float,
+    *,
+    population: bool,
+    wide: bool = False,
 ) -> NDArray[np.float64]:
     """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
 
@@ -60,34 +88,13 @@ def support_intervals(
         groups: whose reports they are.
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
+        wide: for the high levels of many intervals together. Far out in the tails J = 0.01 is too coarse: normal
+            intervals are made longer by what score intervals could be longer, ((2z² + 1)/3 + 1)·J standard errors,
+            while that is at most a quarter of one; else score intervals are taken.
     """
     z = normal_quantile(level)
-    return _ends(sums, estimates, groups, (level, z, NORMAL_UP_TO, 0.0), population=population)
-
-
-def wide_intervals(
-    sums: NDArray[np.int64], estimates: SupportEstimates, groups: Sequence[Group], level: float, *, population: bool
-) -> NDArray[np.float64]:
-    """Return the ends of intervals as :func:`support_intervals`, for the high levels of many intervals together.
-
-    Far out in the tails J = 0.01 is too coarse. Normal intervals are made longer by what score intervals could be
-    longer, ((2z² + 1)/3 + 1)·J standard errors, while that is at most a quarter of one; else score intervals are taken.
-    """
-    z = normal_quantile(level)
-    bend = (2 * z * z + 1) / 3 + 1
-    return _ends(sums, estimates, groups, (level, z, LONGER_BY / bend, bend), population=population)
-
-
-def _ends(
-    sums: NDArray[np.int64],
-    estimates: SupportEstimates,
-    groups: Sequence[Group],
-    reach_of: tuple[float, float, float, float],
-    *,
-    population: bool,
-) -> NDArray[np.float64]:
-    """Return the ends, given the level, its z, the J up to which normal ones are taken, and how much J makes longer."""
-    level, z, normal_up_to, bend = reach_of
+    bend = (2 * z * z + 1) / 3 + 1 if wide else 0.0
+    normal_up_to = LONGER_BY / bend if wide else NORMAL_UP_TO
     n_reports, k = estimates.n_reports, sums.shape[2] - 1
     largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
     support = estimates.support.astype(np.float64)

@@ -168,7 +168,8 @@ def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
 def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float = ERRORS_OF_ONE) -> float:
     """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with EGS03's four.
 
-    May exceed 1 or be infinite: then nothing of this size can be discovered from these reports.
+    It is that of one itemset named beforehand; among many, some that nobody has exceed it (limits.py). May exceed 1 or
+    be infinite: then nothing of this size can be discovered from these reports.
 
     Source: EGS03, section 5.
     """

@@ -194,8 +194,7 @@ class _Law:
 
     def score(self, total: Floats, span: Floats) -> Floats:
         """Return r* with P(T ≥ total) ≈ Φ(−r*), where T moves in steps and ``total`` lies half a step below one."""
-        least = sum(n * float(q.min()) for n, q, _, _ in self.columns())
-        most = sum(n * float(q.max()) for n, q, _, _ in self.columns())
+        least, most = (sum(n * float(end(q)) for n, q, _, _ in self.columns()) for end in (np.min, np.max))
         slack = 1e-12 * (most - least)
         inner = self._score(np.clip(total, least + slack, most - slack), span)
         result: Floats = np.where(total <= least + slack, -np.inf, inner)
@@ -286,19 +285,15 @@ def upper_tail(
     >>> upper_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
     array([0.0284])
     """
-    return _tails(strata, n_reports, supports, population=population, sign=-1)
+    from scipy.special import ndtr
 
-
-def lower_tail(
-    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool
-) -> NDArray[np.float64]:
-    """Return P(ŝ ≤ the ŝ observed), float64 (itemsets,), if the supports were these; see :func:`upper_tail`.
-
-    >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> lower_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or fewer: 0.9824
-    array([0.9824])
-    """
-    return _tails(strata, n_reports, supports, population=population, sign=1)
+    strata = _checked(strata, n_reports)
+    result = np.empty(len(strata[0].counts))
+    wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
+    for rows, fit, span in _fits(strata, n_reports, population=population):
+        law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
+        result[rows] = ndtr(-law.score(fit.support * n_reports - span / 2, span))
+    return result
 
 
 def empty_limit(strata: Sequence[Observed], n_reports: int, score: float) -> float:
@@ -349,28 +344,9 @@ def score_intervals(
 
     strata, limit = _checked(strata, n_reports), float(ndtri((1 + level) / 2))
     result = np.empty((len(strata[0].counts), 2))
-    for rows in _blocks(len(result)):
-        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
-        total = fit.support * n_reports
-        span = fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
+    for rows, fit, span in _fits(strata, n_reports, population=population):
         for side, score in enumerate((limit, -limit)):
-            result[rows, side] = _where_score_is(score, fit, total, span, population=population)
-    return result
-
-
-def _tails(
-    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool, sign: int
-) -> NDArray[np.float64]:
-    from scipy.special import ndtr
-
-    strata = _checked(strata, n_reports)
-    result = np.empty(len(strata[0].counts))
-    wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
-    for rows in _blocks(len(result)):
-        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
-        span = fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
-        law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
-        result[rows] = ndtr(sign * law.score(fit.support * n_reports + sign * span / 2, span))
+            result[rows, side] = _where_score_is(score, fit, fit.support * n_reports, span, population=population)
     return result
 
 
@@ -384,8 +360,12 @@ def _checked(strata: Sequence[Observed], n_reports: int) -> list[Observed]:
     return kept
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK))
+def _fits(strata: Sequence[Observed], n_reports: int, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
+    """Yield blocks of itemsets with their fit, and the step that T moves in at the support estimated."""
+    for start in range(0, len(strata[0].counts), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
+        yield rows, fit, fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
 
 
 def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:

@@ -1,8 +1,9 @@
 """Level-wise mining on estimates: which itemsets are frequent, and which questions the reports cannot decide.
 
-Counting is a backend's business (counting.py), one for each operator's reports; this module decides. With s_min the
-minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate costs one new
-count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met k − j times.
+Counting is a backend's business (counting/backend.py), with a counter for each operator's reports; this module decides.
+With s_min the minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate
+costs one new count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met
+k − j times.
 
 A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
 than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
@@ -13,7 +14,7 @@ plan foresees. So s_min must also be at least z − 0.5 of the standard errors m
 Source: ESAG02, section 5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -22,9 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.core.machine import cores
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.counting.backend import CountingBackend
+from assocpriv.server.counting.backend import MOST_CANDIDATES, Collections
 from assocpriv.server.estimates.limits import errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import (
     Group,
@@ -37,9 +36,6 @@ from assocpriv.server.estimates.supports import (
 UNDECIDABLE_BELOW = 2.0  # standard errors
 STATUSES = ("decided", "uncertain", "undecidable")
 MEASURED_HIGH = 0.5  # standard errors: measured ones are estimates and may be a little high
-MOST_CANDIDATES = 20_000_000
-Collections = Sequence[tuple[CountingBackend, SupportModel]]
-_CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +95,21 @@ class FoundItemsets:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """Candidates of one size with the sums C_0 … C_k: ``sums`` is int64 (itemsets, groups, k + 1)."""
+class Candidates:
+    """Itemsets of one size with their sums C_0 … C_k: ``sums`` is int64 (itemsets, groups, k + 1)."""
 
     itemsets: NDArray[np.int64]
     sums: NDArray[np.int64]
 
-    def among(self, chosen: NDArray[Any]) -> "Counted":
+    def __len__(self) -> int:
+        return len(self.itemsets)
+
+    def among(self, chosen: NDArray[Any]) -> "Candidates":
         """Return some of them."""
-        return Counted(self.itemsets[chosen], self.sums[chosen])
+        return Candidates(self.itemsets[chosen], self.sums[chosen])
+
+
+Decision = Callable[[Candidates, float], tuple[SupportEstimates, Level] | None]
 
 
 def mine_levels(
@@ -133,28 +135,85 @@ def mine_levels(
         EstimateError: no reports, or more candidates than can be counted.
     """
     groups = groups_with_reports(collections)
-    levels: list[Level] = []
-    all_kept: list[Counted] = []
-    frequent: list[NDArray[np.bool_]] = []
-    previous = count_nothing(groups)
-    hopeless = {k for k in range(1, max_itemset + 1) if min_support < least_told(groups, k)}
-    for k in range(1, max_itemset + 1):
-        if hopeless.issuperset(range(k, max_itemset + 1)):
-            levels.append(uncounted_level(groups, n_items, k, min_support))
-            continue
-        candidates = join_within(previous.itemsets, n_items, most_candidates, levels)
-        counted = count_candidates(collections, candidates, previous)
-        if k in hopeless:
-            previous, is_frequent = counted, np.zeros(len(candidates), dtype=np.bool_)
-            level = replace(
-                uncounted_level(groups, n_items, k, min_support), candidates=len(candidates), kept=len(candidates)
-            )
-        else:
-            previous, is_frequent, level = _decide(counted, groups, min_support)
-        levels.append(level)
-        all_kept.append(previous)
-        frequent.append(is_frequent)
-    return close_under_subsets(all_kept, frequent, groups), levels
+    decidable = [k for k in range(1, max_itemset + 1) if min_support >= least_decidable(groups, k)]
+
+    def decide(candidates: Candidates, support: float) -> tuple[SupportEstimates, Level]:
+        estimates = estimate_supports(candidates.sums, groups)
+        return estimates, account_for(
+            estimates, passing(estimates, support), groups, candidates.itemsets.shape[1], support
+        )
+
+    walk = LevelWalk(collections, n_items, max_itemset, most_candidates)
+    return walk.run(decidable, decide, min_support)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelWalk:
+    """From single items to larger itemsets, those of each size made of those of the size before."""
+
+    collections: Collections
+    n_items: int
+    max_itemset: int
+    most_candidates: int
+
+    def run(
+        self, decidable: Sequence[int], decide: Decision, support: float
+    ) -> tuple[list[FoundItemsets], list[Level]]:
+        """Return the itemsets found, closed under taking subsets, and an account of every size.
+
+        Args:
+            decidable: sizes that these reports may decide about, ascending. All candidates of another size go on, as
+                long as a larger one is decidable.
+            decide: called with candidates and the minimum support of the last size decided; returns their estimates
+                and account, None where nothing can be decided after all.
+            support: minimum support before anything is decided.
+        """
+        groups = groups_with_reports(self.collections)
+        levels: list[Level] = []
+        survivors: list[Candidates] = []
+        frequent: list[NDArray[np.bool_]] = []
+        last = count_nothing(groups)
+        for k in range(1, self.max_itemset + 1):
+            if k > max(decidable, default=0):
+                levels.append(undecidable_level(groups, self.n_items, k, support))
+                continue
+            last = count_candidates(self.collections, self._join(last, levels), last)
+            decision = decide(last, support) if k in decidable else None
+            if decision is None:
+                levels.append(undecidable_level(groups, self.n_items, k, support, len(last)))
+                frequent.append(np.zeros(len(last), dtype=np.bool_))
+            else:
+                estimates, level = decision
+                levels.append(level)
+                support, chosen = level.min_support, passing(estimates, level.min_support)
+                last = last.among(chosen)
+                frequent.append(estimates.support[chosen] >= support)
+            survivors.append(last)
+        return close_under_subsets(survivors, frequent, groups), levels
+
+    def _join(self, smaller: Candidates, levels: list[Level]) -> NDArray[np.int64]:
+        """Join candidates as :func:`join_candidates`; say where an undecidable size is why there are too many."""
+        try:
+            return join_candidates(smaller.itemsets, self.n_items, self.most_candidates)
+        except EstimateError as error:
+            uncut = [level.size for level in levels if level.status == "undecidable"]
+            if not uncut:
+                raise
+            raise EstimateError(
+                f"{error}; these reports cannot decide about itemsets of {uncut[-1]} items at this support, so none of "
+                "them could be left out"
+            ) from None
+
+
+def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_]:
+    """Tell which candidates the next size is built from: those with ŝ ≥ s_min − σ̂."""
+    chosen: NDArray[np.bool_] = estimates.support >= min_support - estimates.std_error(population=False)
+    return chosen
+
+
+def groups_of(collections: Collections) -> list[Group]:
+    """Return the groups of reports."""
+    return [Group(counter.n_reports, model) for counter, model in collections]
 
 
 def groups_with_reports(collections: Collections) -> list[Group]:
@@ -163,13 +222,13 @@ def groups_with_reports(collections: Collections) -> list[Group]:
     Raises:
         EstimateError: there are no reports.
     """
-    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    groups = groups_of(collections)
     if sum(group.n_reports for group in groups) < 1:
         raise EstimateError("there are no reports to mine; collect some first")
     return groups
 
 
-def least_told(groups: Sequence[Group], k: int) -> float:
+def least_decidable(groups: Sequence[Group], k: int) -> float:
     """Return the minimum support below which a size is undecidable."""
     return UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0)
 
@@ -186,7 +245,7 @@ def measure(
         itemsets: of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
         min_support: s_min.
     """
-    groups = [Group(counter.n_reports, model) for counter, model in collections]
+    groups = groups_of(collections)
     measured: list[FoundItemsets] = []
     previous = count_nothing(groups)
     for level in itemsets:
@@ -196,31 +255,26 @@ def measure(
     return measured
 
 
-def count_nothing(groups: Sequence[Group]) -> Counted:
+def count_nothing(groups: Sequence[Group]) -> Candidates:
     """Return the empty itemset, which every report shows."""
     everything = np.array([[[group.n_reports] for group in groups]], dtype=np.int64)
-    return Counted(np.empty((1, 0), dtype=np.int64), everything)
+    return Candidates(np.empty((1, 0), dtype=np.int64), everything)
 
 
-def count_candidates(collections: Collections, candidates: NDArray[np.int64], smaller: Counted) -> Counted:
+def count_candidates(collections: Collections, candidates: NDArray[np.int64], smaller: Candidates) -> Candidates:
     """Count candidates of one size, given what is known of their subsets."""
     counts = np.zeros((len(candidates), len(collections)), dtype=np.int64)
     for column, (counter, model) in enumerate(collections):
         if len(candidates) and counter.n_reports and model.counts(candidates.shape[1]):
             counts[:, column] = counter.count(candidates)
-    return Counted(candidates, _sums_of(candidates, smaller, counts))
+    return Candidates(candidates, _sums_of(candidates, smaller, counts))
 
 
-def candidates_within(memory_bytes: int) -> int:
-    """Return how many candidates of one size a quarter of the memory holds, with a count for each core."""
-    return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
-
-
-def uncounted_level(groups: Sequence[Group], n_items: int, k: int, min_support: float) -> Level:
+def undecidable_level(groups: Sequence[Group], n_items: int, k: int, min_support: float, candidates: int = 0) -> Level:
     """Account for a size about which nothing can be decided: by the plan alone, for all itemsets of that size."""
     foreseen = foreseen_error(groups, k, min_support)
     limits = _limits(groups, k, comb(n_items, k))
-    return Level(k, 0, 0, 0, foreseen, *limits, min_support, "undecidable")
+    return Level(k, candidates, candidates, 0, foreseen, *limits, min_support, "undecidable")
 
 
 def _limits(groups: Sequence[Group], k: int, candidates: int) -> tuple[float, float, float]:
@@ -230,24 +284,16 @@ def _limits(groups: Sequence[Group], k: int, candidates: int) -> tuple[float, fl
 
 
 def account_for(
-    estimates: SupportEstimates, kept: NDArray[np.bool_], groups: Sequence[Group], k: int, min_support: float
+    estimates: SupportEstimates, survivors: NDArray[np.bool_], groups: Sequence[Group], k: int, min_support: float
 ) -> Level:
-    """Say what is decided of candidates of k items at a minimum support that is not hopeless.
-
-    Args:
-        estimates: of all candidates counted.
-        kept: bool (candidates,): which the next size is built from.
-        groups: whose reports they are.
-        k: their size.
-        min_support: s_min.
-    """
+    """Say what is decided of all candidates of k items, of which some go on, at a minimum support not undecidable."""
     errors, support = estimates.std_error(population=False), estimates.support
     near = (support >= min_support - errors) & (support < min_support + UNDECIDABLE_BELOW * errors)
     measured = float(errors[near].max(initial=0.0)) or foreseen_error(groups, k, min_support)
     level = Level(
         k,
         len(support),
-        int(kept.sum()),
+        int(survivors.sum()),
         int((support >= min_support).sum()),
         measured,
         *_limits(groups, k, len(support)),
@@ -255,28 +301,6 @@ def account_for(
         "uncertain",
     )
     return replace(level, status="decided") if min_support >= level.needed_support else level
-
-
-def join_within(itemsets: NDArray[np.int64], n_items: int, most: int, levels: list[Level]) -> NDArray[np.int64]:
-    """Join candidates as :func:`join_candidates`; say where an undecidable size is why there are too many."""
-    try:
-        return join_candidates(itemsets, n_items, most)
-    except EstimateError as error:
-        uncut = [level.size for level in levels if level.status == "undecidable"]
-        if not uncut:
-            raise
-        raise EstimateError(
-            f"{error}; these reports cannot decide about itemsets of {uncut[-1]} items at this support, so none of "
-            "them could be left out"
-        ) from None
-
-
-def _decide(counted: Counted, groups: Sequence[Group], min_support: float) -> tuple[Counted, NDArray[np.bool_], Level]:
-    """Return what goes on to the next size, which of it is frequent, and the level's account."""
-    estimates = estimate_supports(counted.sums, groups)
-    going_on = estimates.support >= min_support - estimates.std_error(population=False)
-    level = account_for(estimates, going_on, groups, counted.itemsets.shape[1], min_support)
-    return counted.among(going_on), estimates.support[going_on] >= min_support, level
 
 
 def join_candidates(
@@ -339,7 +363,7 @@ def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
     return numbers
 
 
-def _sums_of(candidates: NDArray[np.int64], smaller: Counted, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sums_of(candidates: NDArray[np.int64], smaller: Candidates, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return C_0 … C_k of candidates, in each group, from the sums of their (k−1)-subsets and their own counts."""
     k = candidates.shape[1]
     sums = np.zeros((*counts.shape, k + 1), dtype=np.int64)
@@ -351,12 +375,12 @@ def _sums_of(candidates: NDArray[np.int64], smaller: Counted, counts: NDArray[np
 
 
 def close_under_subsets(
-    kept: list[Counted], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
+    survivors: list[Candidates], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
 ) -> list[FoundItemsets]:
     """Leave the frequent itemsets and all subsets of frequent ones."""
     found: list[FoundItemsets] = []
-    larger = np.empty((0, len(kept) + 1), dtype=np.int64)
-    for level, is_frequent in zip(reversed(kept), reversed(frequent), strict=True):
+    larger = np.empty((0, len(survivors) + 1), dtype=np.int64)
+    for level, is_frequent in zip(reversed(survivors), reversed(frequent), strict=True):
         wanted = is_frequent.copy()
         for dropped in range(larger.shape[1]):
             wanted[find_itemsets(level.itemsets, np.delete(larger, dropped, axis=1))] = True

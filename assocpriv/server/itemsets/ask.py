@@ -2,21 +2,14 @@
 
 What is asked is fixed before the reports are looked at, so errors and intervals hold as they stand: nothing was chosen
 for looking good. Whoever asks a thousand questions and keeps the best answers has chosen, though: beside the lowest
-discoverable support of one itemset stand those of all that were asked, and of all that could have been (limits.py).
-
-The interval of a rule's confidence is Fieller's: all shares C that the estimate of b − C·a does not speak against,
-
-    (b − C·a)² ≤ z² (V_bb − 2C·V_ab + C²·V_aa)
-
-with b, a, V as in rules.py, cut to [0, 1]. Where a itself is not told from 0 that is everything, as it should be.
-
-Source: Fieller, Some problems in interval estimation, J. R. Stat. Soc. B 1954.
+discoverable support of one itemset stand those of all that were asked, and of all that could have been
+(estimates/limits.py).
 """
 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -25,45 +18,71 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.files.reports import Reports
 from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.counting.backend import CountingBackend, Progress
+from assocpriv.server.counting.backend import Collections, CountingBackend
+from assocpriv.server.counting.report_parts import Part
+from assocpriv.server.estimates.confidences import RuleEstimates
+from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import (
     Group,
     SupportEstimates,
     estimate_supports,
     lowest_discoverable_support,
-    normal_quantile,
 )
-from assocpriv.server.itemsets.apriori import find_itemsets
-from assocpriv.server.itemsets.mining import (
-    ATTRIBUTE,
-    check_confidence_level,
-    check_max_itemset,
-    collections_of,
-    estimate_columns,
-    names_of,
-)
-from assocpriv.server.itemsets.rules import ERRORS, METRICS, joint_covariance, rule_errors, rule_frame
+from assocpriv.server.itemsets.apriori import find_itemsets, groups_of
+from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
+from assocpriv.server.itemsets.requests import check_max_itemset
+from assocpriv.server.itemsets.rules import ERRORS, METRICS, SIDES, rule_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 ANSWERS = "assocpriv-answers"
-COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "count"]
-SIDES = ["antecedent", "consequent"]
-SIDE_COLUMNS = [f"{side}s" for side in SIDES]
 INTERVAL = ["confidence_ci_low", "confidence_ci_high"]
 # what is known of a rule whose antecedent's support is estimated as 0 or less
 KNOWN_ANYWAY = {
-    *SIDE_COLUMNS, "antecedent support", "consequent support", "support", "support_std_error", *INTERVAL,
+    *SIDES, "antecedent support", "consequent support", "support", "support_std_error", *INTERVAL,
 }  # fmt: skip
 Names = Collection[str | int]
-Collections = Sequence[tuple[CountingBackend, SupportModel]]
+Entries = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What to ask, in the words of :func:`assocpriv.ask` and :func:`assocpriv.ask_rules`."""
+
+    itemsets: Iterable[Names] = ()
+    rules: Iterable[tuple[Names, Names]] = ()
+    errors: ErrorOptions = field(default_factory=ErrorOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFacts:
+    """What answers come from.
+
+    Attributes:
+        plan_id: of the reports' plan, as its transaction_size M.
+        reports: their number.
+        errors: what standard errors and intervals are for.
+        limits: by itemset size, from which support one itemset, all asked, and all of the catalogue can be believed.
+    """
+
+    plan_id: str
+    transaction_size: int
+    reports: int
+    errors: ErrorOptions
+    limits: dict[int, tuple[float, float, float]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as JSON content, an infinite support being null."""
+        content = {"format": ANSWERS, "plan_id": self.plan_id, "transaction_size": self.transaction_size}
+        content |= {"reports": self.reports} | asdict(self.errors)
+        for place, what in enumerate(["lowest", "asked", "level"]):
+            limits = {str(k): supports[place] for k, supports in self.limits.items()}
+            content[f"{what}_discoverable_support"] = {k: s if s < math.inf else None for k, s in limits.items()}
+        return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,83 +90,53 @@ class Answers:
     """What reports say of the itemsets and rules that were asked for, in the order they were asked for.
 
     ``itemsets`` has the columns of a mined table but ``frequent``; ``rules`` those of mined rules, and the interval of
-    the confidence. ``facts`` say what they come from, and are the tables' ``attrs`` too.
+    the confidence. ``facts`` say what they come from, and are the tables' ``attrs`` too, as JSON content.
     """
 
     itemsets: "pd.DataFrame"
     rules: "pd.DataFrame"
-    facts: dict[str, Any]
+    facts: AnswerFacts
 
 
-def ask(
-    reports: Reports,
-    itemsets: Iterable[Names] = (),
-    rules: Iterable[tuple[Names, Names]] = (),
-    *,
-    confidence_level: float = 0.95,
-    population: bool = False,
-    memory_bytes: int | None = None,
-    progress: Progress | None = None,
-) -> Answers:
+def ask(backend: CountingBackend, questions: Questions) -> Answers:
     """Estimate supports of given itemsets, and confidences of given rules.
-
-    Args:
-        reports: the collection.
-        itemsets: names of items, none repeated (an int 7 is the name "7"); where the plan's entries are itemsets, all
-            the names of one entry.
-        rules: pairs of such itemsets without a common item: antecedent and consequent.
-        confidence_level: of the intervals.
-        population: errors for the population that the transactions were drawn from, else for those collected.
-        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
-        progress: called with (what is done, done, total).
 
     Raises:
         EstimateError: no reports, a name that the plan does not have, an empty itemset, one with a repeated name, or
             one larger than the plan can answer for.
     """
-    plan = reports.plan
-    check_confidence_level(confidence_level)
-    asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(itemsets, 1)]
-    sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(rules, 1)]
-    if not len(reports):
+    plan = backend.plan
+    asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(questions.itemsets, 1)]
+    sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(questions.rules, 1)]
+    if not backend.n_reports:
         raise EstimateError("there are no reports to ask; collect some first")
-    collections = collections_of(reports.groups(), memory_bytes=memory_bytes, progress=progress)
-    facts = {
-        "format": ANSWERS,
-        "plan_id": plan.plan_id,
-        "transaction_size": plan.transaction_size,
-        "reports": len(reports),
-        "confidence_level": confidence_level,
-        "population": population,
-        **_discoverable([*asked, *(tuple(sorted(left + right)) for left, right in sides)], plan, collections),
-    }
-    answers = Answers(_itemset_answers(asked, plan, collections, facts), _rule_answers(sides, plan, collections, facts),
-                      facts)  # fmt: skip
+    collections = backend.open(Part.WHOLE)
+    unions = [tuple(sorted(left + right)) for left, right in sides]
+    limits = _limits({*asked, *unions}, plan, groups_of(collections))
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, backend.n_reports, questions.errors, limits)
+    answers = Answers(
+        _itemset_answers(asked, plan, collections, questions.errors),
+        _rule_answers(sides, plan, collections, questions.errors),
+        facts,
+    )
     for frame in (answers.itemsets, answers.rules):
-        frame.attrs[ATTRIBUTE] = facts
+        frame.attrs[ATTRIBUTE] = facts.to_json()
     return answers
 
 
-def _discoverable(
-    asked: list[tuple[int, ...]], plan: Plan, collections: Collections
-) -> dict[str, dict[str, float | None]]:
+def _limits(asked: set[Entries], plan: Plan, groups: Sequence[Group]) -> dict[int, tuple[float, float, float]]:
     """Return by itemset size from which support one itemset, all asked, and all of the catalogue can be believed."""
-    groups = [Group(counter.n_reports, model) for counter, model in collections]
-    numbers = Counter(map(len, set(asked)))
-    figures = {
-        "lowest_discoverable_support": {k: lowest_discoverable_support(groups, k) for k in sorted(numbers)},
-        "asked_discoverable_support": {k: level_discoverable_support(groups, k, numbers[k]) for k in sorted(numbers)},
-        "level_discoverable_support": {
-            k: level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in sorted(numbers)
-        },
-    }
     return {
-        name: {str(k): value if value < math.inf else None for k, value in by_size.items()}
-        for name, by_size in figures.items()
+        k: (
+            lowest_discoverable_support(groups, k),
+            level_discoverable_support(groups, k, number),
+            level_discoverable_support(groups, k, comb(plan.n_items, k)),
+        )
+        for k, number in sorted(Counter(map(len, asked)).items())
     }
 
 
-def _entries(names: Names, plan: Plan, what: str) -> tuple[int, ...]:
+def _entries(names: Names, plan: Plan, what: str) -> Entries:
     """Return the catalogue's entries that names stand for, increasing."""
     if isinstance(names, str | bytes | bytearray | memoryview) or not isinstance(names, Collection):
         raise TypeError(f"{what} must be a set or list of names, got a {type(names).__name__}")
@@ -157,7 +146,7 @@ def _entries(names: Names, plan: Plan, what: str) -> tuple[int, ...]:
     repeated = sorted({word for word in words if words.count(word) > 1})
     if repeated:
         raise EstimateError(f"{what} names {repeated[0]!r} twice")
-    if plan.view.kind == "itemsets":
+    if plan.view.itemsets:
         wanted = tuple(sorted(words))
         if wanted not in plan.view.itemsets:
             raise EstimateError(
@@ -172,15 +161,18 @@ def _entries(names: Names, plan: Plan, what: str) -> tuple[int, ...]:
     return tuple(sorted(plan.catalogue.index_of[word] for word in words))
 
 
-def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if plan.view.kind == "itemsets":
+def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, Entries]:
+    if plan.view.itemsets:
         raise EstimateError(
             "this plan asks for chosen itemsets one by one; rules compare an itemset with its subsets, from a plan "
             "that asks for items"
         )
     if isinstance(rule, str | bytes) or not isinstance(rule, Sequence) or len(rule) != 2:
         raise TypeError(f"{what} must be a pair: the names of the antecedent and those of the consequent")
-    left, right = (_entries(side, plan, f"the {name} of {what}") for side, name in zip(rule, SIDES, strict=True))
+    left, right = (
+        _entries(side, plan, f"the {name} of {what}")
+        for side, name in zip(rule, ("antecedent", "consequent"), strict=True)
+    )
     both = sorted({*left} & {*right})
     if both:
         raise EstimateError(f"both sides of {what} name {plan.catalogue[both[0]]!r}")
@@ -189,7 +181,7 @@ def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[tuple[int,
 
 
 def _itemset_answers(
-    asked: list[tuple[int, ...]], plan: Plan, collections: Collections, facts: dict[str, Any]
+    asked: list[Entries], plan: Plan, collections: Collections, errors: ErrorOptions
 ) -> "pd.DataFrame":
     import pandas as pd
 
@@ -198,54 +190,43 @@ def _itemset_answers(
         places = [place for place, row in enumerate(asked) if len(row) == k]
         counted = count_subsets(collections, np.array([asked[place] for place in places], dtype=np.int64))
         names = [names_of(plan.catalogue, plan.view, asked[place]) for place in places]
-        columns = estimate_columns(names, counted.sums, counted.estimates(), counted.groups, facts)
+        columns = estimate_columns(names, counted.sums, counted.estimates(), counted.groups, errors)
         part = pd.DataFrame(columns, index=places)
         if len(counted.groups) > 1:
             part[GROUP_COUNTS] = counted.counts[..., -1].tolist()
         parts.append(part)
-    if not parts:
-        return pd.DataFrame({name: [] for name in COLUMNS})
-    return pd.concat(parts).sort_index()
+    return _in_order(parts, [name for name in COLUMNS if name != "frequent"])
 
 
 def _rule_answers(
-    asked: list[tuple[tuple[int, ...], tuple[int, ...]]], plan: Plan, collections: Collections, facts: dict[str, Any]
+    asked: list[tuple[Entries, Entries]], plan: Plan, collections: Collections, errors: ErrorOptions
 ) -> "pd.DataFrame":
-    import pandas as pd
-
     shapes = [(len(left), len(right)) for left, right in asked]
     parts = []
     for shape in sorted(set(shapes)):
         places = [place for place, one in enumerate(shapes) if one == shape]
         # the antecedent first: bit i of a mask is the i-th of these
         rows = [[*asked[place][0], *asked[place][1]] for place in places]
-        inside = [1] * shape[0] + [0] * shape[1]
         counted = _count_in_order(collections, np.array(rows, dtype=np.int64))
         masks = (1 << sum(shape)) - 1, (1 << shape[0]) - 1, ((1 << shape[1]) - 1) << shape[0]
         b, a, c = (counted.within(mask).estimates().support.astype(np.float64) for mask in masks)
-        cov = joint_covariance(counted.counts, counted.groups, inside, (b, a, c), population=facts["population"])
+        inside = [1] * shape[0] + [0] * shape[1]
+        found = RuleEstimates.of(counted.counts, counted.groups, inside, (b, a, c), errors.population)
+        sides = [[names_of(plan.catalogue, plan.view, asked[place][side]) for place in places] for side in (0, 1)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            errors = rule_errors((b, a, c), cov)
-            names = [tuple(plan.catalogue[item] for item in row) for row in rows]
-            part = rule_frame(names, inside, (b, a, c), errors)
-        ends = _fieller(b, a, cov, normal_quantile(facts["confidence_level"]))
-        part[INTERVAL] = ends
+            part = rule_frame(sides, (b, a, c), found.std_errors())
+        part[INTERVAL] = found.confidence_intervals(errors.confidence_level)
         # a share of what is not there
         part.loc[a <= 0, [name for name in part.columns if name not in KNOWN_ANYWAY]] = np.nan
         parts.append(part.set_axis(places))
-    if not parts:
-        return pd.DataFrame({name: [] for name in [*SIDE_COLUMNS, *METRICS, *ERRORS, *INTERVAL]})
-    return pd.concat(parts).sort_index()
+    return _in_order(parts, [*SIDES, *METRICS, *ERRORS, *INTERVAL])
 
 
-def _fieller(b: Floats, a: Floats, cov: list[list[Floats]], z: float) -> Floats:
-    """Return the ends of the confidence's interval, float64 (rules, 2); all of [0, 1] where a may be 0."""
-    square, middle = a * a - z * z * cov[1][1], a * b - z * z * cov[0][1]
-    inner = middle * middle - square * (b * b - z * z * cov[0][0])
-    known = (square > 0) & (a > 0) & (inner >= 0)
-    root, scale = np.sqrt(np.where(known, inner, 0.0)), np.where(known, square, 1.0)
-    low, high = (np.clip((middle + side * root) / scale, 0.0, 1.0) for side in (-1, 1))
-    return np.column_stack([np.where(known, low, 0.0), np.where(known, high, 1.0)])
+def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
+    """Put answers in the order asked."""
+    import pandas as pd
+
+    return pd.concat(parts).sort_index() if parts else pd.DataFrame({name: [] for name in columns})
 
 
 def _count_in_order(collections: Collections, itemsets: NDArray[np.int64]) -> "SubsetCounts":
@@ -288,9 +269,7 @@ class SubsetCounts:
         return estimate_supports(self.sums, self.groups)
 
 
-def count_subsets(
-    collections: Sequence[tuple[CountingBackend, SupportModel]], itemsets: NDArray[np.int64]
-) -> SubsetCounts:
+def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> SubsetCounts:
     """Count all subsets of itemsets of one size.
 
     Args:
@@ -298,7 +277,7 @@ def count_subsets(
         itemsets: item ids, int64 (itemsets, k), each row increasing, in any order.
     """
     k = itemsets.shape[1]
-    groups = tuple(Group(counter.n_reports, model) for counter, model in collections)
+    groups = tuple(groups_of(collections))
     counts = np.zeros((len(itemsets), len(groups), 1 << k), dtype=np.int64)
     counts[..., 0] = [group.n_reports for group in groups]
     for size in range(1, k + 1):

@@ -1,4 +1,4 @@
-"""Who chooses the itemsets and who tests them, and what may then be claimed.
+"""Sample splitting and false-discovery control: what may be claimed where reports choose the itemsets and test them.
 
 Sees reports only. What looks frequent in some reports looks so partly by chance, so the same reports cannot test it as
 if it had been fixed beforehand. Two ways:
@@ -8,21 +8,18 @@ if it had been fixed beforehand. Two ways:
     all     all reports choose and test; the hypotheses are all itemsets up to the largest size, Σ_k C(items, k), and
             those that were not found count as p = 1.
 
-Which 3 of ten consecutive reports choose is a fixed pseudo-random function of their position: it follows no order that
-reports may have been kept in, and the same files in the same order are always split alike. With sizes in clear
-positions are counted within each size. Reports are randomized independently, so given the transactions both parts are
-independent.
+Reports are randomized independently, so given the transactions both parts are independent. Which reports are in which
+part: counting/report_parts.py.
 
 The people who test are a sample of all, so their supports differ from those of all even without randomization. Errors,
 intervals and tests of ``split`` are therefore those for a population that the testing people were drawn from. They hold
 for the people whose reports were collected too, who are nearer.
 
 Source: Cox, A note on data-splitting for the evaluation of significance levels, Biometrika 1975 (splitting); server/
-discovery.py (control).
+estimates/false_discovery.py (control).
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from math import comb
 
@@ -31,59 +28,12 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_probability
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.backend import Packed
 from assocpriv.server.estimates.false_discovery import coherent, p_values
 from assocpriv.server.estimates.intervals import strata_of
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import FoundItemsets
 
 SPLIT, ALL = "split", "all"
-SELECTING, OUT_OF = 3, 10
-
-
-@dataclass(frozen=True, slots=True)
-class ReportPart:
-    """The reports that choose, or those that test: a view that holds no reports itself."""
-
-    reports: Packed
-    selecting: bool
-
-    @property
-    def plan(self) -> Plan:
-        """The plan all of them were made with."""
-        return self.reports.plan
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.reports), OUT_OF)
-        selecting = whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
-        return selecting if self.selecting else len(self.reports) - selecting
-
-    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports of this part as uint8 arrays of shape (≤ size, report_bytes)."""
-        done = 0
-        for batch in self.reports.batches(size):
-            mine = batch[choosing(done, len(batch)) == self.selecting]
-            done += len(batch)
-            if len(mine):
-                yield mine
-
-
-def choosing(first: int, count: int) -> NDArray[np.bool_]:
-    """Tell which of ``count`` reports from position ``first`` on choose: three neighbours of each ten, in a circle.
-
-    Where they begin is a hash of the ten's number (the finalizer of SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
-
-    >>> [int(choosing(10 * ten, 10).sum()) for ten in range(4)]
-    [3, 3, 3, 3]
-    """
-    ten, place = np.divmod(np.arange(first, first + count, dtype=np.uint64), np.uint64(OUT_OF))
-    mixed = (ten + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(OUT_OF)) % np.uint64(OUT_OF)
-    chosen: NDArray[np.bool_] = turned < SELECTING
-    return chosen
 
 
 def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction | None:

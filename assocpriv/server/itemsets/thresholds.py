@@ -21,30 +21,32 @@ Stat. Soc. C 2020.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server.estimates.intervals import wide_intervals
+from assocpriv.server.counting.backend import Collections
+from assocpriv.server.estimates.intervals import support_intervals
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
 from assocpriv.server.itemsets.apriori import (
-    Collections,
-    Counted,
+    Candidates,
     FoundItemsets,
     Level,
+    LevelWalk,
     account_for,
     close_under_subsets,
     count_candidates,
     count_nothing,
     find_itemsets,
     groups_with_reports,
-    join_within,
-    least_told,
+    join_candidates,
+    least_decidable,
     mine_levels,
-    uncounted_level,
+    passing,
+    undecidable_level,
 )
 
 _STEPS = 30  # two or three do, unless errors grow with the support that is looked at
@@ -65,12 +67,12 @@ class Mined:
     found: list[FoundItemsets]
     levels: list[Level]
     min_support: float
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[Candidates, ...] = ()
 
     @property
     def ranked(self) -> int:
         """Number of candidates that ranks go over."""
-        return sum(len(level.itemsets) for level in self.counted)
+        return sum(map(len, self.counted))
 
 
 def mine_for(aim: Aim, collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
@@ -88,56 +90,34 @@ def mine_for(aim: Aim, collections: Collections, n_items: int, max_itemset: int,
 
 
 def mine_believable(collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine each size at the lowest minimum support at which it is decided.
-
-    Raises:
-        EstimateError: as :func:`mine_for`.
-    """
+    """Mine each size at the lowest minimum support at which it is decided; errors as :func:`mine_for`."""
     groups = groups_with_reports(collections)
     hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(groups, k, 1) < 1]
-    kept: list[Counted] = []
-    frequent: list[NDArray[np.bool_]] = []
-    levels: list[Level] = []
-    previous, support = count_nothing(groups), 0.0
-    for k in range(1, max_itemset + 1):
-        candidates = join_within(previous.itemsets, n_items, most_candidates, levels) if hopeful[-1:] >= [k] else None
-        if candidates is None:
-            levels.append(uncounted_level(groups, n_items, k, support))
-            continue
-        previous = count_candidates(collections, candidates, previous)
-        estimates, level = _decided_level(previous, groups, support) if k in hopeful else (None, None)
-        if estimates is None or level is None:
-            undecidable = uncounted_level(groups, n_items, k, support)
-            levels.append(replace(undecidable, candidates=len(candidates), kept=len(candidates)))
-            frequent.append(np.zeros(len(candidates), dtype=np.bool_))
-        else:
-            support = level.min_support
-            levels.append(level)
-            going_on = estimates.support >= support - estimates.std_error(population=False)
-            previous = previous.among(going_on)
-            frequent.append(estimates.support[going_on] >= support)
-        kept.append(previous)
+
+    def decide(candidates: Candidates, support: float) -> tuple[SupportEstimates, Level] | None:
+        return _decided_level(candidates, groups, support)
+
+    found, levels = LevelWalk(collections, n_items, max_itemset, most_candidates).run(hopeful, decide, 0.0)
     decided = [level.min_support for level in levels if level.status == "decided"]
     if not decided:
         raise _nothing_decidable(groups)
-    return Mined(close_under_subsets(kept, frequent, groups), levels, min(decided))
+    return Mined(found, levels, min(decided))
 
 
 def _decided_level(
-    counted: Counted, groups: Sequence[Group], least: float
-) -> tuple[SupportEstimates, Level] | tuple[None, None]:
+    candidates: Candidates, groups: Sequence[Group], least: float
+) -> tuple[SupportEstimates, Level] | None:
     """Return candidates' estimates, and the account at the lowest support from ``least`` on that decides about them."""
-    estimates, k = estimate_supports(counted.sums, groups), counted.itemsets.shape[1]
-    errors = estimates.std_error(population=False)
-    support = max(least, level_discoverable_support(groups, k, len(counted.itemsets)))
+    estimates, k = estimate_supports(candidates.sums, groups), candidates.itemsets.shape[1]
+    support = max(least, level_discoverable_support(groups, k, len(candidates)))
     for _ in range(_STEPS):
         if support >= 1:
             break
-        level = account_for(estimates, estimates.support >= support - errors, groups, k, support)
+        level = account_for(estimates, passing(estimates, support), groups, k, support)
         if level.status == "decided":
             return estimates, level
         support = level.needed_support
-    return None, None
+    return None
 
 
 def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
@@ -149,14 +129,10 @@ def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
 
 
 def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
-    """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too.
-
-    Raises:
-        EstimateError: as :func:`mine_for`.
-    """
+    """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too."""
     groups = groups_with_reports(collections)
     sizes = range(1, max_itemset + 1)
-    floors = {k: floor for k in sizes if (floor := least_told(groups, k)) < 1}
+    floors = {k: floor for k in sizes if (floor := least_decidable(groups, k)) < 1}
     if not floors:
         raise _nothing_decidable(groups)
     steps: list[_Step] = []
@@ -164,23 +140,23 @@ def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: 
     previous = count_nothing(groups)
     for k in range(1, max(floors) + 1):
         try:
-            candidates = join_within(previous.itemsets, n_items, most_candidates, [])
+            candidates = join_candidates(previous.itemsets, n_items, most_candidates)
         except EstimateError as error:
             raise EstimateError(f"{error}, or ask for fewer than {top:,} itemsets (--top)") from None
         counted = count_candidates(collections, candidates, previous)
-        estimates, kept = None, np.ones(len(candidates), dtype=np.bool_)
+        estimates, chosen = None, np.ones(len(counted), dtype=np.bool_)
         if k in floors:
             estimates = estimate_supports(counted.sums, groups)
             best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
             last = best[0] if len(best) == top else 0.0
             later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
             least = np.minimum(max(last, floors[k]), max(last, later) - estimates.std_error(population=False))
-            kept = estimates.support >= least
-        steps.append(_Step(counted, estimates, kept))
-        previous = counted.among(kept)
+            chosen = estimates.support >= least
+        steps.append(_Step(counted, estimates, chosen))
+        previous = counted.among(chosen)
     last = float(best[0]) if len(best) == top else 0.0
     levels, frequent = _accounts(steps, groups, n_items, max_itemset, last)
-    found = close_under_subsets([step.counted.among(step.kept) for step in steps], frequent, groups)
+    found = close_under_subsets([step.counted.among(step.chosen) for step in steps], frequent, groups)
     support = float(best[0]) if len(best) else min(floors.values())
     ranked = tuple(step.counted for step in steps if step.estimates is not None)
     return Mined(found, levels, min(support, 1.0), ranked)
@@ -190,9 +166,9 @@ def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: 
 class _Step:
     """Candidates of one size, their estimates (none if nothing can be decided), and which of them go on."""
 
-    counted: Counted
+    counted: Candidates
     estimates: SupportEstimates | None
-    kept: NDArray[np.bool_]
+    chosen: NDArray[np.bool_]
 
 
 def _accounts(
@@ -203,14 +179,13 @@ def _accounts(
     for k in range(1, max_itemset + 1):
         step = steps[k - 1] if k <= len(steps) else None
         if step is None or step.estimates is None:
-            n_counted = 0 if step is None else len(step.kept)
-            level = uncounted_level(groups, n_items, k, last)
-            levels.append(replace(level, candidates=n_counted, kept=n_counted))
+            n_counted = 0 if step is None else len(step.counted)
+            levels.append(undecidable_level(groups, n_items, k, last, n_counted))
             frequent += [] if step is None else [np.zeros(n_counted, dtype=np.bool_)]
             continue
-        least = max(last, least_told(groups, k))
-        levels.append(account_for(step.estimates, step.kept, groups, k, least))
-        frequent.append(step.estimates.support[step.kept] >= least)
+        least = max(last, least_decidable(groups, k))
+        levels.append(account_for(step.estimates, step.chosen, groups, k, least))
+        frequent.append(step.estimates.support[step.chosen] >= least)
     return levels, frequent
 
 
@@ -234,7 +209,7 @@ def rank_sets(
     for counted in mined.counted:
         estimates = estimate_supports(counted.sums, groups)
         support.append(estimates.support)
-        ends.append(wide_intervals(counted.sums, estimates, groups, level, population=population))
+        ends.append(support_intervals(counted.sums, estimates, groups, level, population=population, wide=True))
     return _places_of(mined, np.concatenate(support), np.concatenate(ends))
 
 

@@ -31,10 +31,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.files.atomic import atomic_output
-from assocpriv.files.tables import COMBINED, itemset_records, join_names, output_format
+from assocpriv.files.tables import COMBINED, itemset_records, write_plain
 from assocpriv.server.estimates.supports import sampling_variance
-from assocpriv.server.itemsets.mining import ATTRIBUTE, mining_facts
+from assocpriv.server.itemsets.facts import MiningFacts
+from assocpriv.server.itemsets.frames import ATTRIBUTE, mining_facts
 from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, undo_sampling
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         EstimateError: not the table of a sizes plan, or an empty one.
     """
     facts = mining_facts(frame)
-    buckets = facts.get("buckets")
+    buckets = facts.buckets
     if not _are_buckets(buckets):
         raise EstimateError(
             "the histogram must be a mined table of a sizes plan (plan --histogram); this one is of another plan"
@@ -74,7 +74,7 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         )
     missing = len(buckets) - len(support)
     rest = max(0.0, 1 - sum(share for share, _ in support.values()))
-    unseen = (min(rest / missing, facts["min_support"]) if missing else 0.0, facts["min_support"])
+    unseen = (min(rest / missing, facts.min_support) if missing else 0.0, facts.min_support)
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
     bounds = np.array(list(buckets.values()), dtype=np.int64)
     return fit_sizes(shares, errors, bounds, max(_LARGEST_SIZE, 5 * int(bounds[-1])))
@@ -100,9 +100,9 @@ def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
         sizes: of whole baskets.
     """
     facts = mining_facts(frame)
-    if facts.get("others") != "drop":
+    if facts.others != "drop":
         return sizes
-    m = facts["transaction_size"]
+    m = facts.transaction_size
     support = frame.loc[frame["length"] == 1, "support"].to_numpy(np.float64)
     return _thinned_to(sizes, float(np.clip(support[np.isfinite(support)], 0.0, 1.0).sum()), m)
 
@@ -127,7 +127,7 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
         frame: a mined table of a plan of items.
         sizes: of its transactions before sampling.
     """
-    m, lengths = mining_facts(frame)["transaction_size"], frame["length"].to_numpy(np.int64)
+    m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
@@ -163,7 +163,7 @@ def combine_tables(
     told = _side_by_side(frames, all_facts, _corrections(frames, all_facts, sizes, kept_shares))
     allowed = np.isfinite(told.values) & np.isfinite(told.noise)
     if sizes is None:
-        allowed &= _of_one_plan(allowed, [facts["plan_id"] for facts in all_facts])[:, None]
+        allowed &= _of_one_plan(allowed, [facts.plan_id for facts in all_facts])[:, None]
     rough, _, _ = _average(told.values, told.noise, np.zeros(allowed.shape), allowed)
     bias = LEFT_BIAS * np.abs(told.lost * np.maximum(rough, 0.0)[:, None])
     averages = _average(told.values, told.noise, bias, allowed)
@@ -196,7 +196,7 @@ class _Told:
 
 
 def _side_by_side(
-    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[dict[str, Any]], found: Sequence[tuple[Floats, Floats]]
+    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], found: Sequence[tuple[Floats, Floats]]
 ) -> _Told:
     names = list(dict.fromkeys(itemset for frame in frames for itemset in frame["itemsets"]))
     place = {itemset: row for row, itemset in enumerate(names)}
@@ -231,9 +231,9 @@ def _combined_frame(told: _Told, averages: tuple[Floats, Floats, Floats], *, cor
     return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
 
-def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[dict[str, Any]]) -> None:
+def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts]) -> None:
     for number, facts in enumerate(all_facts, 1):
-        if facts.get("view") == "sizes":
+        if facts.view == "sizes":
             raise EstimateError(
                 f"table {number} tells how many items baskets hold, not which; give it as the histogram (--histogram)"
             )
@@ -247,33 +247,33 @@ def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[dict[str
 
 
 def _same_reports(
-    left: "pd.DataFrame", right: "pd.DataFrame", left_facts: dict[str, Any], right_facts: dict[str, Any]
+    left: "pd.DataFrame", right: "pd.DataFrame", left_facts: MiningFacts, right_facts: MiningFacts
 ) -> bool:
     """Tell whether two tables count equally much of everything that both count."""
-    plans = {facts["plan_id"] for facts in (left_facts, right_facts)}
+    plans = {facts.plan_id for facts in (left_facts, right_facts)}
     if len(plans) > 1 or _reports_in_all(left_facts) != _reports_in_all(right_facts):
         return False
-    if left_facts["reports"] != right_facts["reports"]:
+    if left_facts.reports != right_facts.reports:
         return True  # one of them was split into reports that chose and reports that tested
     counts = dict(zip(left["itemsets"], left["count"], strict=True))
     both = [(counts[a], count) for a, count in zip(right["itemsets"], right["count"], strict=True) if a in counts]
     return len(both) >= min(_ALIKE, max(len(left), len(right))) > 0 and all(one == other for one, other in both)
 
 
-def _reports_in_all(facts: dict[str, Any]) -> int:
-    return int(facts["reports"]) + int((facts.get("certain") or {}).get("selecting_reports") or 0)
+def _reports_in_all(facts: MiningFacts) -> int:
+    return facts.reports + (facts.certain.selecting_reports if facts.certain else 0)
 
 
 def _corrections(
     frames: "Sequence[pd.DataFrame]",
-    all_facts: Sequence[dict[str, Any]],
+    all_facts: Sequence[MiningFacts],
     sizes: SizeShares | None,
     kept_shares: KeptShares | None,
 ) -> list[tuple[Floats, Floats]]:
     """Return each table's supports before sampling and the factors of their errors; as they stand without sizes."""
     if sizes is None:
         return [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
-    entries = [facts.get("view") == "itemsets" for facts in all_facts]
+    entries = [facts.are_entries for facts in all_facts]
     found = {
         number: undo_table(frame, sizes_held(frame, sizes))
         for number, frame in enumerate(frames)
@@ -292,10 +292,10 @@ def _corrections(
     return [found[number] for number in range(len(frames))]
 
 
-def _population_variance(frame: "pd.DataFrame", facts: dict[str, Any]) -> Floats:
+def _population_variance(frame: "pd.DataFrame", facts: MiningFacts) -> Floats:
     variance = frame["std_error"].to_numpy(np.float64) ** 2
-    if not facts["population"]:
-        variance = variance + sampling_variance(frame["support"].to_numpy(np.float64), facts["reports"])
+    if not facts.errors.population:
+        variance = variance + sampling_variance(frame["support"].to_numpy(np.float64), facts.reports)
     result: Floats = np.maximum(variance, _LEAST_VARIANCE)
     return result
 
@@ -319,13 +319,13 @@ def _average(values: Floats, noise: Floats, bias: Floats, allowed: NDArray[np.bo
     return tuple(np.where(total > 0, part, np.nan) for part in (mean, error, left))  # type: ignore[return-value]
 
 
-def _table_facts(facts: dict[str, Any], rows: int) -> dict[str, Any]:
-    told = {name: facts[name] for name in ("plan_id", "reports", "transaction_size", "min_support", "population")}
-    return told | {"entries": facts.get("view", "items"), "itemsets": rows}
+def _table_facts(facts: MiningFacts, rows: int) -> dict[str, Any]:
+    content = {name: getattr(facts, name) for name in ("plan_id", "reports", "transaction_size", "min_support")}
+    return content | {"population": facts.errors.population, "entries": facts.view, "itemsets": rows}
 
 
-def _notes(all_facts: Sequence[dict[str, Any]], corrected: bool) -> list[str]:
-    plans = list(dict.fromkeys(facts["plan_id"] for facts in all_facts))
+def _notes(all_facts: Sequence[MiningFacts], corrected: bool) -> list[str]:
+    plans = list(dict.fromkeys(facts.plan_id for facts in all_facts))
     lines = []
     if corrected:
         lines.append(
@@ -334,7 +334,7 @@ def _notes(all_facts: Sequence[dict[str, Any]], corrected: bool) -> list[str]:
             "says how much it may be"
         )
     elif len(plans) > 1:
-        sizes = ", ".join(f"{number}: M={facts['transaction_size']}" for number, facts in enumerate(all_facts, 1))
+        sizes = ", ".join(f"{number}: M={facts.transaction_size}" for number, facts in enumerate(all_facts, 1))
         lines.append(
             f"tables of different plans are not averaged ({sizes}): their supports are those within at most M sampled "
             "entries, of different catalogues; with a histogram of sizes (--histogram) they can be corrected "
@@ -357,15 +357,12 @@ def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
     Raises:
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
     """
-    kind = output_format(path)
     plain = frame.copy()
-    lists = [sorted(names) for names in frame["itemsets"]]
-    plain["itemsets"] = [join_names(names) for names in lists] if kind == "csv" else lists
     plain.attrs = {}
-    with atomic_output(path, force=force) as stream:
-        if kind == "json":
-            stream.write(json.dumps(combined_records(frame), indent=1, allow_nan=False).encode("utf-8"))
-        elif kind == "csv":
-            stream.write(plain.to_csv(index=False).encode("utf-8"))
-        else:
-            plain.to_parquet(stream, index=False)
+    write_plain(
+        plain,
+        ["itemsets"],
+        lambda: json.dumps(combined_records(frame), indent=1, allow_nan=False),
+        path,
+        force=force,
+    )

@@ -1,0 +1,1 @@
+"""All compiled loops but those that read raw data, by topic."""

@@ -1,0 +1,233 @@
+"""Transactions -> reports with the random words given, drawing exactly as the one-report client does."""
+
+from typing import Any
+
+import numpy as np
+
+from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, types, uint64
+from assocpriv.core.kernels.draws import draw_below, draw_number, draw_part, draw_words, fit_items, next_word
+from assocpriv.core.kernels.ranks import find_widths, rank_merged, take_item
+from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
+from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
+
+DEPENDENT_COLUMNS = 2
+
+
+@entry(
+    const(int64[:]),
+    const(int64[:]),
+    const(uint64[::1]),
+    types.Tuple((const(uint64[:, ::1]), const(int64[::1]))),
+    const(uint64[:, :, ::1]),
+    const(int64[::1]),
+    int64[:, ::1],
+    uint64[:, ::1],
+)
+def randomize_transactions(
+    offsets: Ints,
+    items: Ints,
+    words: Words,
+    subsets: tuple[Words, Ints],
+    columns: Words,
+    shape: Ints,
+    fitted: Ints,
+    reports: Words,
+) -> Any:
+    """Randomize transactions with the words given, drawing exactly as client/baskets/randomizer.py does.
+
+    Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``subsets`` are the cumulative weights,
+    (2^m, words of weight_bits) from the least significant word, and the masks, (2^m,). ``columns`` is
+    (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num, insert_bits,
+    weight_bits, report_bits, and a power of two: how many transactions' equations are kept solved, for those that
+    have the same items. Writes the m items of each transaction to fitted (n, m) and reports (n, w).
+
+    Returns (transactions done, words they used, status); stops before the transaction that the words do not
+    suffice for.
+    """
+    m, n_rows, n_words = shape[1], shape[1] * shape[3], reports.shape[1]
+    cumulative, masks = subsets
+    state = np.zeros(2, dtype=np.int64)  # words used, status
+    longest = m
+    for t in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    # rows of arrays are copied to and from these: handing on a slice costs more than all the rest
+    fit, values = np.empty(longest, dtype=np.int64), np.empty(m, dtype=np.int64)
+    vector = np.empty(max(n_words + (n_rows + 63) // 64, (shape[4] + 63) // 64), dtype=np.uint64)
+    solved = np.empty((shape[6], m), dtype=np.int64)
+    solved[:] = -1
+    equations = np.empty((shape[6], n_words + (n_rows + 63) // 64, n_rows), dtype=np.uint64)
+    pivots, sums = np.empty((shape[6], n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
+    for t in range(offsets.shape[0] - 1):
+        used = state[0]
+        fit_items(items, offsets[t], offsets[t + 1], words, state, shape, fit)
+        mask = masks[_pick(cumulative, words, state, shape[4], vector)]
+        if columns.shape[0]:
+            _draw_values(mask, words, state, shape, values)
+            draw_words(words, state, shape[5], vector)
+            slot = slot_of(fit, m, shape[6])
+            if not is_row(fit, solved, slot) and not eliminate(fit, columns, equations, pivots, solved, slot, sums):
+                return t, used, DEPENDENT_COLUMNS
+            add_digits(values, shape[3], n_words, vector)
+            mend_seed(equations, pivots, slot, sums, vector)
+        else:
+            _draw_coins(words, state, shape, vector)
+            _set_kept(fit, m, mask, vector)
+        if state[1]:
+            return t, used, state[1]
+        for place in range(m):
+            fitted[t, place] = fit[place]
+        for word in range(n_words):
+            reports[t, word] = vector[word]
+    return offsets.shape[0] - 1, state[0], 0
+
+
+@kernel
+def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) -> int:
+    """Return the first subset whose cumulative weight exceeds a draw of ``bits`` bits; ``draw`` is scratch."""
+    draw_words(words, state, bits, draw)
+    first, step = 0, cumulative.shape[0] // 2  # a power of two; the last total, beyond all draws, is not looked at
+    while step:
+        reached: Any = 1
+        for word in range((bits + 63) // 64):  # whether the total is at most the draw: no branch to guess wrong
+            total, drawn = cumulative[first + step - 1, word], draw[word]
+            reached = np.int64(total < drawn) | np.int64(total == drawn) & reached
+        first += step * reached
+        step //= 2
+    return first
+
+
+@kernel
+def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints) -> None:
+    """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped, of as many words."""
+    num, rest = shape[2], (1 << shape[3]) - shape[2]
+    for place in range(values.shape[0]):
+        drawn = draw_below(num * rest, words, state)
+        values[place] = drawn % num if mask >> place & 1 else num + drawn % rest
+
+
+@kernel
+def _draw_coins(words: Words, state: Ints, shape: Ints, report: Words) -> None:
+    """Set each bit with probability insert_num / 2^insert_bits, comparing 64 numbers at a time."""
+    num, bits, length = shape[2], shape[3], shape[5]
+    for group in range((length + 63) // 64):
+        less, equal = U0, ONES
+        for j in range(bits):
+            plane = next_word(words, state)
+            if num >> (bits - 1 - j) & 1:
+                less |= equal & ~plane
+                equal &= plane
+            else:
+                equal &= ~plane
+        report[group] = less
+    if length % 64:
+        report[length // 64] &= (U1 << np.uint64(length % 64)) - U1
+
+
+@kernel
+def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
+    """Set the bits of the kept ones of the first m items and clear those of dropped ones."""
+    for place in range(m):
+        bit = U1 << np.uint64(items[place] % 64)
+        word = items[place] // 64
+        if mask >> place & 1:
+            report[word] |= bit
+        else:
+            report[word] &= ~bit
+
+
+@entry(
+    const(int64[:]),
+    const(int64[:]),
+    const(uint64[::1]),
+    types.Tuple((const(uint64[:, ::1]), const(uint64[:, :, ::1]), const(int64[:, ::1]), const(int64[::1]))),
+    const(uint64[:, :, ::1]),
+    const(int64[::1]),
+    int64[:, ::1],
+    uint64[:, ::1],
+)
+def randomize_sets(  # noqa: PLR0912 -- loops
+    offsets: Ints,
+    items: Ints,
+    words: Words,
+    draws: tuple[Words, Words, Ints, Ints],
+    binomials: Words,
+    shape: Ints,
+    fitted: Ints,
+    reports: Words,
+) -> Any:
+    """Randomize transactions to sets of ℓ items, drawing exactly as client/baskets/fixed_size.py does.
+
+    Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``draws``: the cumulative weights of keeping
+    fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the next for
+    the items added, the last a multiple of these, with their rejection limits 2^(64 words) mod bound, (choices + 2, 2,
+    words); the bits of each bound and whether it is a power of two, (choices + 2, 2); the masks of kept places by size,
+    (2^m,). ``binomials`` is (items, ℓ + 1, w). ``shape`` = n_items, m, ℓ, fewest.
+    Writes the m items of each transaction to fitted (n, m) and reports (n, w).
+
+    Returns (transactions done, words they used, status); stops before the transaction that the words do not
+    suffice for.
+    """
+    m, size, n_words = shape[1], shape[2], reports.shape[1]
+    cumulative, bounds, lengths, masks = draws
+    n_items, n_done, longest = binomials.shape[0], offsets.shape[0] - 1, m
+    for t in range(n_done):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    state, firsts = np.zeros(2, dtype=np.int64), np.zeros(m + 2, dtype=np.int64)  # words used, status
+    for place in range(masks.shape[0]):
+        firsts[popcount(np.uint64(masks[place])) + 1] = place + 1  # where the masks of a size end
+    fit = np.empty(longest, dtype=np.int64)
+    drawn = np.empty(max(bounds.shape[2], cumulative.shape[1], n_words), dtype=np.uint64)
+    product, taken = np.empty(2 * bounds.shape[2], dtype=np.uint64), np.empty(bounds.shape[2], dtype=np.uint64)
+    # 64 transactions at a time: bit i of a word is the i-th of them
+    inside, kept = np.empty(n_items, dtype=np.uint64), np.empty(n_items, dtype=np.uint64)
+    others, widths = np.empty(n_items - m, dtype=np.uint64), np.empty(n_items, dtype=np.int64)
+    missing, places = np.empty(64, dtype=np.int64), np.empty((3, 64), dtype=np.int64)
+    ranks, scratch = np.empty((n_words, 64), dtype=np.uint64), np.empty((n_words + 1, 64), dtype=np.uint64)
+    find_widths(binomials, widths)
+    used = 0
+    for start in range(0, n_done, 64):
+        for item in range(n_items):
+            inside[item] = kept[item] = U0
+        for i in range(64):
+            missing[i] = 0
+        stop = start
+        while stop < min(start + 64, n_done):
+            fit_items(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
+            draw_number(0, bounds, lengths, words, state, taken, product, drawn)
+            choice = _count_reached(cumulative, drawn)
+            j = shape[3] + choice
+            mask = masks[firsts[j] + draw_below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
+            draw_part(1 + choice, bounds.shape[0] - 1, bounds, lengths, words, state, taken, product, drawn)
+            if state[1]:
+                break
+            i = stop - start
+            missing[i] = size - j
+            for place in range(m):
+                inside[fit[place]] |= U1 << np.uint64(i)
+                kept[fit[place]] |= np.uint64(mask >> place & 1) << np.uint64(i)
+                fitted[stop, place] = fit[place]
+            for word in range(n_words):
+                ranks[word, i] = drawn[word]
+            stop, used = stop + 1, state[0]
+        for place in range(n_items - m - 1, -1, -1):
+            others[place] = take_item(binomials, place, widths[place], missing, ranks, scratch)
+        rank_merged(inside, kept, others, binomials, widths, places, ranks, scratch)
+        for t in range(start, stop):
+            for word in range(n_words):
+                reports[t, word] = ranks[word, t - start]
+        if state[1]:
+            return stop, used, state[1]
+    return n_done, used, 0
+
+
+@kernel
+def _count_reached(cumulative: Words, drawn: Words) -> int:
+    """Return how many of the increasing totals are at most the number drawn."""
+    count = 0
+    for row in range(cumulative.shape[0]):
+        reached: Any = 1
+        for word in range(cumulative.shape[1]):
+            total, number = cumulative[row, word], drawn[word]
+            reached = np.int64(total < number) | np.int64(total == number) & reached
+        count += reached
+    return count

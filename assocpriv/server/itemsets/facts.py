@@ -1,0 +1,180 @@
+"""Facts of mined itemsets: which plan and reports they come from, what was asked for, and what each size could decide.
+
+A table carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies and writes wherever the table goes,
+and its files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how they are written is known here
+alone.
+"""
+
+import math
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.files.tables import FORMAT
+from assocpriv.plans.baskets.operator import operator_from_json
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.estimates.intervals import ErrorOptions
+from assocpriv.server.estimates.supports import Group
+from assocpriv.server.itemsets.apriori import STATUSES, Level
+
+VERSION = 3
+REALIZABLE, LOCAL = "realizable", "local"  # consistent supports: some transactions have them, or that is not proven
+_PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
+_MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How many itemsets of the largest estimates were wanted, of how many that were counted."""
+
+    wanted: int
+    ranked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What is claimed of itemsets called certain, and what it rests on (sample_splitting.py).
+
+    Attributes:
+        level: 1 less the share of false ones allowed.
+        by: ``split`` or ``all``.
+        items: that itemsets could be made of.
+        largest: size of itemsets.
+        selecting_reports: reports that chose the itemsets.
+        hypotheses: itemsets that count as tested.
+    """
+
+    level: float
+    by: str
+    items: int
+    largest: int
+    selecting_reports: int
+    hypotheses: int
+
+
+@dataclass(frozen=True, slots=True)
+class MiningFacts:
+    """What a table of mined itemsets comes from.
+
+    Attributes:
+        plan_id: of the reports' plan, as its transaction_size M and itemset_size.
+        reports: that were measured.
+        groups: the reports of each operator.
+        min_support: s_min, the least of all sizes.
+        errors: what standard errors and intervals are for.
+        levels: what happened at each itemset size.
+        view: what the plan's transactions are made of.
+        buckets: of a sizes plan, each bucket's least number of items.
+        others: what became of names that the plan does not know.
+        auto: whether s_min is the lowest that can be believed.
+        top: where the largest estimates were asked for.
+        certain: where tests were.
+        consistent: where consistent supports were, which kind these are.
+    """
+
+    plan_id: str
+    transaction_size: int
+    itemset_size: int
+    reports: int
+    groups: tuple[Group, ...]
+    min_support: float
+    errors: ErrorOptions
+    levels: tuple[Level, ...]
+    view: str = "items"
+    buckets: dict[str, int] | None = None
+    others: str = "error"
+    auto: bool = False
+    top: Ranking | None = None
+    certain: Certainty | None = None
+    consistent: str | None = None
+
+    @property
+    def are_entries(self) -> bool:
+        """Whether each itemset is an entry that the plan asked for by itself, so that its subsets are unknown."""
+        return self.view == "itemsets"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as JSON content; what does not apply is left out."""
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
+        content["groups"] = [_group_json(group) for group in self.groups]
+        content["min_support"] = self.min_support
+        content |= asdict(self.errors)
+        content["levels"] = [_level_json(level) for level in self.levels]
+        optional = {
+            "view": None if self.view == "items" else self.view,
+            "buckets": self.buckets,
+            # a later round needs to know of names that were dropped from baskets, not from entries
+            "others": self.others if self.view == "items" and self.others == "drop" else None,
+            "auto": self.auto or None,
+            "top": self.top and asdict(self.top),
+            "certain": self.certain and asdict(self.certain),
+            "consistent": self.consistent,
+        }
+        return content | {name: value for name, value in optional.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "MiningFacts":
+        """Read the facts.
+
+        Raises:
+            EstimateError: one is missing or of another kind.
+        """
+        for name in ("groups", "levels"):
+            if not isinstance(content.get(name), list):
+                raise EstimateError(f"it lacks the fact {name}, or has another kind of it")
+        top, certain, consistent = (content.get(name) for name in ("top", "certain", "consistent"))
+        if consistent not in (None, REALIZABLE, LOCAL):
+            raise EstimateError("it does not say in which way its supports are consistent")
+        return cls(
+            **_plain_fields(cls, content),
+            groups=tuple(_group_of(group) for group in content["groups"]),
+            errors=ErrorOptions(**_plain_fields(ErrorOptions, content)),
+            levels=tuple(_level_of(level) for level in content["levels"]),
+            buckets=content.get("buckets"),
+            top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
+            certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
+            consistent=consistent,
+        )
+
+
+def _plain_fields(kind: type, content: Any, of: str = "") -> dict[str, Any]:
+    """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values."""
+    values = {}
+    for field in fields(kind):
+        if field.type not in _PLAIN:
+            continue
+        value = content.get(field.name, field.default) if isinstance(content, dict) else MISSING
+        if value is None and field.name in _MAY_BE_UNKNOWN:
+            value = math.inf
+        elif (
+            not isinstance(value, _PLAIN[field.type])
+            or isinstance(value, bool) is not (field.type is bool)
+            or (field.type is float and not 0 <= value < math.inf)
+        ):
+            raise EstimateError(f"it lacks the fact {field.name}{of}, or has another kind of it")
+        values[field.name] = value
+    return values
+
+
+def _level_json(level: Level) -> dict[str, Any]:
+    """Return a level as JSON content, which has no infinity: null where nothing can be learned."""
+    return {name: None if value == math.inf else value for name, value in asdict(level).items()}
+
+
+def _level_of(content: Any) -> Level:
+    level = Level(**_plain_fields(Level, content, " of an itemset size"))
+    if level.status not in STATUSES:
+        raise EstimateError("it decides about an itemset size in an unknown way")
+    return level
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    assert group.model.operator is not None
+    return {"reports": group.n_reports, "operator": group.model.operator.to_json()}
+
+
+def _group_of(content: Any) -> Group:
+    if not isinstance(content, dict) or type(content.get("reports")) is not int:
+        raise EstimateError("it does not say how many reports are of which operator")
+    return Group(content["reports"], SupportModel.of(operator_from_json(content.get("operator"))))

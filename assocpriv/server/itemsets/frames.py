@@ -1,0 +1,229 @@
+"""Mined itemsets as a data frame, in memory and in files.
+
+A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
+each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same: Parquet has the
+facts in its metadata, JSON as fields, CSV in a first line that starts with ``# assocpriv-itemsets``.
+"""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.files.atomic import atomic_output
+from assocpriv.files.parquet import parquet_errors
+from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, WRITERS, output_format
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
+from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
+from assocpriv.server.estimates.supports import Group, SupportEstimates
+from assocpriv.server.itemsets.apriori import FoundItemsets
+from assocpriv.server.itemsets.facts import VERSION, MiningFacts
+from assocpriv.server.itemsets.sample_splitting import ALL, SPLIT
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ATTRIBUTE = "assocpriv"
+COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
+CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
+RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
+CONSISTENT = "consistent_support"
+_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT), np.float64)
+_TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
+_TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
+
+
+def itemset_frame(
+    found: Sequence[FoundItemsets], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
+) -> "pd.DataFrame":
+    """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
+    import pandas as pd
+
+    parts = []
+    for level, more in zip(found, columns, strict=True):
+        names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
+        part = pd.DataFrame(
+            estimate_columns(names, level.sums, level.estimates, facts.groups, facts.errors)
+            | {"frequent": level.frequent}
+        )
+        part["count"] = part.pop("count")  # the order that files have
+        if level.counts.shape[1] > 1:
+            part[GROUP_COUNTS] = level.counts.tolist()
+        parts.append(part.assign(**more).sort_values("support", ascending=False, kind="stable"))
+    return with_facts(pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts), facts)
+
+
+def with_facts(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame":
+    """Attach facts to a table."""
+    frame.attrs[ATTRIBUTE] = facts.to_json()
+    return frame
+
+
+def estimate_columns(
+    names: Sequence[frozenset[str]],
+    sums: NDArray[np.int64],
+    estimates: SupportEstimates,
+    groups: Sequence[Group],
+    errors: ErrorOptions,
+) -> dict[str, Any]:
+    """Return the columns that tell what reports say of itemsets of one size, in the order of the itemsets."""
+    ends = support_intervals(sums, estimates, groups, errors.confidence_level, population=errors.population)
+    return {
+        "support": estimates.support.astype(np.float64),
+        "itemsets": list(names),
+        "std_error": estimates.std_error(population=errors.population),
+        "ci_low": ends[:, 0],
+        "ci_high": ends[:, 1],
+        "length": np.array([len(itemset) for itemset in names], dtype=np.int64),
+        "count": sums[..., -1].sum(axis=1),
+    }
+
+
+def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[str]:
+    """Return the names of an itemset; where an entry of the catalogue is an itemset, the names that it is made of."""
+    if view.itemsets:
+        return frozenset(name for entry in row for name in view.itemsets[entry])
+    return frozenset(catalogue[item] for item in row)
+
+
+def _columns_of(facts: MiningFacts) -> list[str]:
+    """Return the columns that a table with these facts must have."""
+    certain = CERTAIN_COLUMNS if facts.certain is not None else []
+    ranks = RANKS if facts.top is not None else []
+    return [*COLUMNS, *certain, *ranks, *([CONSISTENT] if facts.consistent else [])]
+
+
+def _empty_frame(facts: MiningFacts) -> "pd.DataFrame":
+    import pandas as pd
+
+    return _typed(pd.DataFrame({name: pd.Series(dtype=object) for name in _columns_of(facts)}))
+
+
+def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
+    return frame.astype({name: kind for name, kind in _TYPES.items() if name in frame.columns})
+
+
+def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
+    """Return what a table of itemsets says of its plan, reports and operator.
+
+    Raises:
+        EstimateError: the table does not carry it.
+    """
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
+
+
+def _read_facts(content: Any) -> MiningFacts:
+    if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
+        raise EstimateError(
+            "this table does not carry the plan, the number of reports and the counts that standard errors "
+            "need; take it as assocpriv.mine returned it or read_itemsets read it"
+        )
+    return MiningFacts.from_json(content)
+
+
+def counts_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+    """Return how many reports of each group show each itemset, int64 (itemsets, groups)."""
+    if not len(frame):
+        return np.empty((0, len(mining_facts(frame).groups)), dtype=np.int64)
+    if GROUP_COUNTS in frame.columns:
+        return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
+    return frame["count"].to_numpy(np.int64)[:, None]
+
+
+def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
+    """Write a table of itemsets with all that rules need; Parquet, CSV or JSON by extension.
+
+    Raises:
+        FileError: unknown extension, existing file without ``force``, or the disk refuses.
+        EstimateError: the table does not carry its facts.
+    """
+    kind = output_format(path)
+    content = mining_facts(frame).to_json()
+    with atomic_output(path, force=force) as stream:
+        WRITERS[kind](frame, content, stream)
+
+
+def read_itemsets(path: str | Path) -> "pd.DataFrame":
+    """Read a table of itemsets that :func:`write_itemsets` wrote.
+
+    Raises:
+        EstimateError: the file is not such a table, or is damaged.
+        FileError: it cannot be read, or has another extension.
+    """
+    source = Path(path)
+    kind = output_format(source)
+    damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
+    try:
+        frame, content = READERS[kind](source)
+        facts = _read_facts(content)
+        if kind == "json" and not len(frame):
+            frame = _empty_frame(facts)
+        names = _columns_of(facts)
+        names[len(COLUMNS) : len(COLUMNS)] = [name for name in [GROUP_COUNTS] if name in frame.columns]
+        frame = with_facts(_typed(frame[names]), facts)
+        _check_table(frame, facts)
+    except OSError as error:
+        raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
+    except damage as error:
+        reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else "it is damaged or not mined here"
+        raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
+    return frame
+
+
+def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
+    """Refuse a table that no mining could have written."""
+    if not (facts.reports >= 1 and 0 < facts.min_support <= 1):
+        raise EstimateError("a number of reports or a minimum support is out of range")
+    if sum(group.n_reports for group in facts.groups) != facts.reports:
+        raise EstimateError("its groups do not add up to its number of reports")
+    itemsets = frame["itemsets"].tolist()
+    named = all(itemset and all(isinstance(name, str) for name in itemset) for itemset in itemsets)
+    sizes = [len(itemset) for itemset in itemsets]
+    if not named or sizes != frame["length"].tolist() or len(set(itemsets)) != len(itemsets):
+        raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
+    if not frame["count"].between(0, facts.reports).all() or (frame["std_error"] < 0).any():
+        raise EstimateError("a count or a standard error is out of range")
+    if facts.top is not None:
+        rank, low, high = (frame[name] for name in RANKS)
+        if not ((low >= 0) & (low <= rank) & (rank <= high) & (high <= facts.top.ranked)).all():
+            raise EstimateError("a rank is out of range")
+    if facts.certain is not None:
+        certain = facts.certain
+        if not (0 < certain.level < 1 and certain.by in (SPLIT, ALL) and certain.hypotheses >= len(frame)):
+            raise EstimateError("what it says of what is certain is out of range")
+        if not frame["p_value"].between(0, 1).all():
+            raise EstimateError("a p-value is out of range")
+    counts = counts_of(frame)
+    if counts.shape[1:] != (len(facts.groups),) or (counts.sum(axis=1) != frame["count"]).any():
+        raise EstimateError("the counts of its groups do not add up")
+
+
+def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+    """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
+    if mining_facts(frame).are_entries:
+        return np.ones(len(frame), dtype=np.int64)
+    return frame["length"].to_numpy(np.int64)
+
+
+def sure_rows(frame: "pd.DataFrame") -> NDArray[np.bool_]:
+    """Tell which itemsets' estimates nobody's itemset would have: fewer than one in a hundred collections.
+
+    The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
+    own standard errors (server/estimates/limits.py).
+
+    Returns:
+        bool (rows,).
+    """
+    sizes, support = sizes_of(frame), frame["support"].to_numpy(np.float64)
+    errors, sure = frame["std_error"].to_numpy(np.float64), np.zeros(len(frame), dtype=np.bool_)
+    for level in mining_facts(frame).levels:
+        least = np.maximum(level.level_discoverable_support, level.errors * errors)
+        sure |= (sizes == level.size) & (support >= least)
+    return sure

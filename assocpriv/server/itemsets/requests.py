@@ -1,0 +1,134 @@
+"""What may be asked of reports: checked when it is stated, and against the plan before anything is counted."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.privacy import parse_probability
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.server.estimates.intervals import ErrorOptions
+from assocpriv.server.itemsets.sample_splitting import SPLIT, parse_certainty
+from assocpriv.server.itemsets.thresholds import Aim
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class MiningRequest:
+    """What to mine, in the words of :func:`assocpriv.mine`.
+
+    Raises:
+        EstimateError: words that contradict each other, or a number out of range.
+    """
+
+    min_support: "float | str | None" = None
+    top: int | None = None
+    max_itemset: int | None = None
+    certain: "float | str | None" = None
+    certain_by: str = SPLIT
+    consistent: bool = False
+    errors: ErrorOptions = field(default_factory=ErrorOptions)
+
+    def __post_init__(self) -> None:
+        if self.certainty is None:
+            _ = self.aim  # refuses what is out of range
+        elif self.aim.top is not None:
+            raise EstimateError("certain goes with a minimum support, not with top")
+        elif self.aim.min_support is None and not self.is_split:
+            raise EstimateError(
+                "what is certain needs a minimum support that the testing reports did not choose; give it as a "
+                "number, or let others choose (certain_by 'split')"
+            )
+
+    @property
+    def aim(self) -> Aim:
+        """Which itemsets are wanted."""
+        return check_aim(self.min_support, self.top)
+
+    @property
+    def certainty(self) -> Fraction | None:
+        """1 less the share of false ones allowed among what is called certain."""
+        return parse_certainty(self.certain, self.certain_by)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether some reports choose the itemsets and others test them."""
+        return self.certainty is not None and self.certain_by == SPLIT
+
+    def largest(self, plan: Plan) -> int:
+        """Return the largest itemset size to mine.
+
+        Raises:
+            EstimateError: the plan's reports cannot answer for what is asked.
+        """
+        if self.consistent and plan.view.itemsets:
+            raise EstimateError(
+                "consistent supports need the subsets of every itemset measured too; this plan asks for chosen itemsets"
+            )
+        return check_max_itemset(plan, self.max_itemset)
+
+
+def check_min_support(min_support: "float | str") -> float:
+    """Read a minimum support in (0, 1].
+
+    Raises:
+        EstimateError: anything else.
+    """
+    try:
+        threshold = parse_probability(min_support, "the minimum support")
+    except PlanError as error:
+        raise EstimateError(str(error)) from None
+    if threshold == 0:
+        raise EstimateError("the minimum support must be above 0; every itemset has support 0 or more")
+    return float(threshold)
+
+
+def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
+    """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates.
+
+    Raises:
+        EstimateError: neither or both, or one that is out of range.
+    """
+    if (min_support is None) == (top is None):
+        raise EstimateError(
+            "give either a minimum support, as 2% or auto (the lowest at which what is found can be believed), or top, "
+            "how many itemsets of the largest estimates are wanted"
+        )
+    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+        raise EstimateError(f"top must be a whole number from 1, got {top!r}")
+    if min_support is None or (isinstance(min_support, str) and min_support.strip() == AUTO):
+        return Aim(None, top)
+    return Aim(check_min_support(min_support), None)
+
+
+def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
+    """Return the largest itemset size to mine, the plan's by default.
+
+    Raises:
+        EstimateError: the plan's reports cannot answer for that size.
+    """
+    if max_itemset is None:
+        return 1 if plan.view.itemsets else plan.itemset_size
+    if plan.view.itemsets and max_itemset != 1:
+        raise EstimateError(
+            f"each entry of this plan's catalogue is an itemset by itself, so the largest must be 1 entry, got "
+            f"{max_itemset}; ask for a union as an entry of its own, in a new plan"
+        )
+    m = plan.transaction_size
+    if not 1 <= max_itemset <= m:
+        raise EstimateError(
+            f"the largest itemset must have 1..{m} items (the plan's transaction size), got {max_itemset}"
+        )
+    if plan.generator.kind == "none":
+        return max_itemset
+    for group in plan.groups:
+        largest = min(max_itemset, group.transaction_size)
+        needed = min(group.transaction_size + largest, group.padded_items)
+        independent = plan.generator.independent_items(group.independent.insert_bits)
+        if independent < needed:
+            raise EstimateError(
+                f"itemsets of {max_itemset} items need any {needed} items of a report independent, but the plan's "
+                f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
+                f"(plan --itemset-size {max_itemset} allows more, for new reports)"
+            )
+    return max_itemset

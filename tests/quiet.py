@@ -1,0 +1,27 @@
+"""Mining and asking as the door does, without its warnings."""
+
+from typing import Any
+
+import pandas as pd
+
+from assocpriv.files.reports import Reports
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.estimates.intervals import ErrorOptions
+from assocpriv.server.itemsets import ask as asking
+from assocpriv.server.itemsets import mining
+from assocpriv.server.itemsets.requests import MiningRequest
+
+
+def _errors(options: dict[str, Any]) -> ErrorOptions:
+    return ErrorOptions(**{name: options.pop(name) for name in ("confidence_level", "population") if name in options})
+
+
+def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
+    """Mine reports on this machine; options as of the door."""
+    request = MiningRequest(min_support, errors=_errors(options), **options)
+    return mining.mine(LocalBackend.of(reports, memory_bytes), request)
+
+
+def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.Answers:
+    """Ask reports on this machine; options as of the door."""
+    return asking.ask(LocalBackend.of(reports), asking.Questions(itemsets, rules, _errors(options)))
