@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +23,11 @@ def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
+def choice(name: str, words: Sequence[str], help: str, default: str | None = None) -> Callable[[_F], _F]:  # noqa: A002
+    """Return an option that takes one of several words, the first by default."""
+    return click.option(name, type=click.Choice(words), default=default or words[0], show_default=True, help=help)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
@@ -37,27 +42,9 @@ format_option = click.option(
 )
 basket_options = joined(
     format_option,
-    click.option(
-        "--unknown",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Items outside the catalogue.",
-    ),
-    click.option(
-        "--repeats",
-        type=click.Choice(["error", "merge"]),
-        default="error",
-        show_default=True,
-        help="Items repeated in a basket.",
-    ),
-    click.option(
-        "--empty",
-        type=click.Choice(["error", "keep"]),
-        default="error",
-        show_default=True,
-        help="Empty baskets.",
-    ),
+    choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
+    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    choice("--empty", ["error", "keep"], "Empty baskets."),
 )
 
 

@@ -8,19 +8,13 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result
-from assocpriv.apps.options import PATH, json_option
+from assocpriv.apps.options import PATH, choice, json_option
 from assocpriv.apps.progress import Progress
 
 
 @click.command()
 @click.argument("plan", type=PATH)
-@click.option(
-    "--depth",
-    type=click.Choice(["exact", "conformance", "empirical", "all"]),
-    default="all",
-    show_default=True,
-    help="How deep to look.",
-)
+@choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
 @click.option(
     "--trials", type=click.IntRange(1000), default=1_000_000, show_default=True, help="Reports for empirical."
 )
@@ -30,12 +24,10 @@ from assocpriv.apps.progress import Progress
     show_default=True,
     help="Chance, at least, that a client that follows the plan is not called broken.",
 )
-@click.option(
+@choice(
     "--client",
-    type=click.Choice(["both", "bulk", "single"]),
-    default="both",
-    show_default=True,
-    help="Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
+    ["both", "bulk", "single"],
+    "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
 )
 @click.option("--program", help="Audit this program and its arguments instead; docs/formats.md says what it reads.")
 @json_option

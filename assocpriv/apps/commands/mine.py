@@ -11,6 +11,7 @@ from assocpriv.apps.options import (
     LEAST_SUPPORT,
     ROWS,
     check_table_output,
+    choice,
     error_options,
     force_option,
     json_option,
@@ -26,12 +27,10 @@ from assocpriv.apps.progress import Progress
 @click.option("--min-support", metavar="S", help=f"{LEAST_SUPPORT} auto: the lowest at which finds can be believed.")
 @click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
 @click.option("--certain", metavar="C", help="Mark itemsets that are frequent for sure, as 95%: at most 5% false ones.")
-@click.option(
+@choice(
     "--certain-by",
-    type=click.Choice(["split", "all"]),
-    default="split",
-    show_default=True,
-    help="Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
+    ["split", "all"],
+    "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
 @click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
 @error_options

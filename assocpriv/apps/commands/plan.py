@@ -7,7 +7,7 @@ import click
 
 from assocpriv.apps.console import refuse_given, say, show_result
 from assocpriv.apps.kinds import kind_of
-from assocpriv.apps.options import PATH, force_option, format_option, joined, json_option, plan_output_option
+from assocpriv.apps.options import PATH, choice, force_option, format_option, joined, json_option, plan_output_option
 from assocpriv.apps.progress import Progress
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
@@ -22,13 +22,7 @@ _names_options = joined(
     click.option("--taxonomy", type=PATH, help="CSV: in each line a name, its parent, the parent's parent …"),
     click.option("--level", type=int, help="Column of the taxonomy, from 1, whose names are the items."),
     click.option("--leave-out", type=PATH, help="File of names that clients drop, with all below them, one a line."),
-    click.option(
-        "--others",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="What clients do with names that lead to no item.",
-    ),
+    choice("--others", ["error", "drop"], "What clients do with names that lead to no item."),
 )
 _promise_options = joined(
     click.option("--transaction-size", type=int, help="M: baskets are sampled to M items.  [default: by --baskets]"),
@@ -45,35 +39,15 @@ _promise_options = joined(
     ),
 )
 _design_options = joined(
-    click.option(
-        "--code",
-        type=click.Choice(["auto", "bch", "reed-solomon", "none"]),
-        default="auto",
-        show_default=True,
-        help="How a report is compressed; auto takes the shortest.",
-    ),
-    click.option(
-        "--pattern",
-        type=click.Choice(["any", "threshold"]),
-        default="any",
-        show_default=True,
-        help="Operators to search; threshold is the choice of the 2003 paper.",
-    ),
-    click.option(
+    choice("--code", ["auto", "bch", "reed-solomon", "none"], "How a report is compressed; auto takes the shortest."),
+    choice("--pattern", ["any", "threshold"], "Operators to search; threshold is the choice of the 2003 paper."),
+    choice(
         "--kind",
-        type=click.Choice(["auto", "independent", "fixed-size"]),
-        default="auto",
-        show_default=True,
-        help="How items are added to a report: each by chance, or to a fixed number of items.",
+        ["auto", "independent", "fixed-size"],
+        "How items are added to a report: each by chance, or to a fixed number of items.",
     ),
     click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
-    click.option(
-        "--sizes",
-        type=click.Choice(["hidden", "in-clear"]),
-        default="hidden",
-        show_default=True,
-        help="A basket's size; in clear, nothing is promised about it.",
-    ),
+    choice("--sizes", ["hidden", "in-clear"], "A basket's size; in clear, nothing is promised about it."),
 )
 
 
