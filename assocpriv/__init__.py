@@ -11,7 +11,9 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 ``assocpriv.server`` sees reports only, ``assocpriv.lab`` may see both.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.baskets import (
@@ -44,6 +46,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    "assocpriv.baskets": (
+        "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
+        "association_rules", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+        "read_itemsets", "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    ),
+    "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
+    "assocpriv.trials": ("simulate",),
+}  # fmt: skip
+
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
     "association_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
@@ -51,18 +63,4 @@ __all__ = [
     "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 
-
-_OTHER_DOORS = {"combine": "rounds", "refine": "rounds", "simulate": "trials", "simulate_rounds": "rounds"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from assocpriv.core.loading import load
-
-    value = globals()[name] = load(f"assocpriv.{_OTHER_DOORS.get(name, 'baskets')}:{name}")  # looked up once
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)

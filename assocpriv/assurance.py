@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import EstimateError, FileError, NotAPlanError, WireError
-from assocpriv.core.loading import load
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.audit.all_depths import AuditRequest, audit
     from assocpriv.core.privacy import Breach
     from assocpriv.planning.privacy_facts import DEFAULT_DELTA, describe_privacy
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
@@ -26,19 +26,13 @@ __all__ = [
     "describe_privacy", "inspect_file", "report",
 ]  # fmt: skip
 _HOMES = {
-    "AuditRequest": "audit.all_depths:AuditRequest",
-    "DEFAULT_DELTA": "planning.privacy_facts:DEFAULT_DELTA",
-    "audit": "audit.all_depths:audit",
-    "describe_privacy": "planning.privacy_facts:describe_privacy",
-}
+    "assocpriv.audit.all_depths": ("AuditRequest", "audit"),
+    "assocpriv.planning.privacy_facts": ("DEFAULT_DELTA", "describe_privacy"),
+}  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = load(f"assocpriv.{_HOMES[name]}")  # looked up once
-    return value
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 # ---- files
@@ -59,7 +53,7 @@ class FileContent:
     """
 
     kind: str
-    plan: "Plan | None" = None
+    plan: "PublishedPlan | None" = None
     reports: int = 0
     group_reports: tuple[int, ...] | None = None
     files: int = 0
@@ -112,12 +106,12 @@ def _plan(path: Path) -> FileContent:
 
 def _reports(path: Path) -> FileContent:
     """Read all reports, which checks them."""
+    from assocpriv.files.basket_reports import basket_groups
     from assocpriv.files.reports import read_reports
-    from assocpriv.plans.baskets.plan import IN_CLEAR
 
     reports, groups = read_reports(path), None
-    if reports.plan.sizes == IN_CLEAR:
-        groups = tuple(len(group) for group in reports.groups())
+    if reports.plan.uncovered:
+        groups = tuple(len(group) for group in basket_groups(reports))
     else:
         for _ in reports.batches(1 << 20):
             pass
@@ -154,19 +148,19 @@ class DeviceReport:
         new: whether it was made now; else the occasion had one already.
         spent: reports of the plan that this device has made.
         left: how many more it may make.
-        amplification: γ of all that it told, under any plans.
+        amplification: γ of all that it told, under any plans; None if one of these states none.
     """
 
-    plan: "Plan"
+    plan: "PublishedPlan"
     new: bool
     spent: int
     left: int
-    amplification: Fraction
+    amplification: Fraction | None
 
 
 def report(
     basket: Collection[str],
-    plan: "Plan",
+    plan: "PublishedPlan",
     *,
     ledger: Path,
     occasion: str,

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import load
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,46 +45,31 @@ __all__ = [
     "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
-    "AssocprivError": "core.errors:AssocprivError",
-    "Baskets": "records.baskets:Baskets",
-    "Breach": "core.privacy:Breach",
-    "Catalogue": "plans.baskets.catalogue:Catalogue",
-    "ErrorOptions": "server.estimates.intervals:ErrorOptions",
-    "MiningRequest": "server.itemsets.requests:MiningRequest",
-    "NameSource": "files.names:NameSource",
-    "Plan": "plans.baskets.plan:Plan",
-    "Reports": "files.reports:Reports",
-    "View": "plans.baskets.view:View",
-    "association_rules": "server.itemsets.rules:association_rules",
-    "check_aim": "server.itemsets.requests:check_aim",
-    "check_writable": "files.atomic:check_writable",
-    "foresee": "planning.prospects:foresee",
-    "output_format": "files.tables:output_format",
-    "plan": "planning.planner:make_plan",
-    "read_catalogue": "files.plans:read_catalogue",
-    "read_itemsets": "server.itemsets.frames:read_itemsets",
-    "read_plan": "files.plans:read_plan",
-    "read_reports": "files.reports:read_reports",
-    "to_baskets": "records.baskets:to_baskets",
-    "write_itemsets": "server.itemsets.frames:write_itemsets",
-    "write_plan": "files.plans:write_plan",
-    "write_rules": "server.itemsets.rules:write_rules",
-}
+    "assocpriv.core.errors": ("AssocprivError",),
+    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.core.privacy": ("Breach",),
+    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.server.estimates.intervals": ("ErrorOptions",),
+    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
+    "assocpriv.files.names": ("NameSource",),
+    "assocpriv.plans.baskets.plan": ("Plan",),
+    "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.plans.baskets.view": ("View",),
+    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.planning.prospects": ("foresee",),
+    "assocpriv.files.tables": ("output_format",),
+    "assocpriv.planning.planner": ("make_plan as plan",),
+    "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
+    "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
+}  # fmt: skip
 _KERNELS = {  # of a task, that Python calls; all by default
     "randomizing": ("parse_numbers", "randomize_transactions"),
     "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = load(f"assocpriv.{_HOMES[name]}")  # looked up once
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def read_baskets(
@@ -142,14 +127,10 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
-    from assocpriv.client.baskets.randomizer import Randomizer
-    from assocpriv.client.baskets.transactions import view_transaction
+    from assocpriv.client.kinds import make_report
     from assocpriv.core.entropy import SystemEntropy
 
-    check_plan(plan)
-    if isinstance(transaction, str | bytes | bytearray | memoryview) or not isinstance(transaction, Collection):
-        raise TypeError("a transaction must be a set or list of item names; randomize_baskets takes many of them")
-    return Randomizer(plan).randomize(view_transaction(transaction, plan), entropy=SystemEntropy())
+    return make_report(transaction, plan, entropy=SystemEntropy())
 
 
 def check_plan(plan: object) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.baskets import check_plan, read_baskets
-from assocpriv.core.loading import load
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,16 +26,12 @@ __all__ = [
     "combine", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
 ]  # fmt: skip
 _HOMES = {
-    "plan_histogram": "planning.rounds:plan_histogram",
-    "write_combined": "server.rounds.combine:write_combined",
-}
+    "assocpriv.planning.rounds": ("plan_histogram",),
+    "assocpriv.server.rounds.combine": ("write_combined",),
+}  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = load(f"assocpriv.{_HOMES[name]}")  # looked up once
-    return value
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def refine(
@@ -73,13 +69,14 @@ def refine(
         EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
         PlanError: numbers out of range, or no operator fits.
     """
-    from assocpriv.planning.planner import catalogue_of
+    from assocpriv.planning.refine import RoundWishes
     from assocpriv.planning.refine import refine as run
+    from assocpriv.planning.request import catalogue_of
 
     check_plan(plan)
     catalogue = None if items is None else catalogue_of(items)
     sizes = _sizes(histogram)
-    return run(_table(itemsets), plan, top, candidates=candidates, sizes=sizes, reports=reports, catalogue=catalogue)
+    return run(_table(itemsets), plan, RoundWishes(top, candidates, sizes, reports, catalogue))
 
 
 def combine(
@@ -102,14 +99,13 @@ def combine(
     Raises:
         EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
     """
-    from assocpriv.planning.refine import kept_shares
     from assocpriv.server.rounds.combine import combine_tables
 
     if isinstance(tables, str | Path) or hasattr(tables, "columns"):
         raise TypeError("tables must be a list of tables or files; combining takes two or more")
     sizes = _sizes(histogram)
     frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes, kept_shares(sizes) if sizes is not None else None)
+    return combine_tables(frames, sizes)
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":

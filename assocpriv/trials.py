@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.loading import load
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.lab.demo import DemoSettings, start_demo
@@ -28,22 +28,15 @@ __all__ = [
     "plan_for_sample", "read_transactions", "simulate", "simulate_transactions", "start_demo",
 ]  # fmt: skip
 _HOMES = {
-    "DemoSettings": "lab.demo:DemoSettings",
-    "FILE_FORMATS": "lab.synthetic:FILE_FORMATS",
-    "QuestSettings": "lab.synthetic:QuestSettings",
-    "check_max_itemset": "server.itemsets.requests:check_max_itemset",
-    "generate_file": "lab.synthetic:generate_file",
-    "plan_for_sample": "lab.sample_plans:plan_for_sample",
-    "simulate_transactions": "lab.simulate:simulate",
-    "start_demo": "lab.demo:start_demo",
-}
+    "assocpriv.lab.demo": ("DemoSettings", "start_demo"),
+    "assocpriv.lab.synthetic": ("FILE_FORMATS", "QuestSettings", "generate_file"),
+    "assocpriv.server.itemsets.requests": ("check_max_itemset",),
+    "assocpriv.lab.sample_plans": ("plan_for_sample",),
+    "assocpriv.lab.simulate": ("simulate as simulate_transactions",),
+}  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = load(f"assocpriv.{_HOMES[name]}")  # looked up once
-    return value
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def simulate(

@@ -11,8 +11,8 @@ import assocpriv as ap
 from assocpriv.client.ledger import Ledger
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BudgetError
-from assocpriv.core.privacy import highest_posterior, lowest_posterior
 from assocpriv.plans.baskets.wire import report_items
+from assocpriv.privacy import highest_posterior, lowest_posterior
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Kinds of plans: how a plan of each kind is described, and which commands serve it.
+"""Kinds of plans: how a plan of each kind is described.
 
 A new kind is a line here; what it names is loaded when a plan of the kind is at hand.
 """
@@ -19,13 +19,11 @@ class PlanKind:
         foresee: "module:function" of a door, (plan, reports, group reports) -> what so many reports can show.
         record: "module:function" that returns this as JSON content.
         lines: "module:function" that returns it as text.
-        commands: that serve such plans, and reports of theirs, beside inspect.
     """
 
     foresee: str
     record: str
     lines: str
-    commands: frozenset[str]
 
     def describe(self, plan: Any, reports: int, group_reports: Any = None) -> "Description":
         """Return both ways to describe a plan, and what so many reports of it can show."""
@@ -45,7 +43,6 @@ _BASKETS = PlanKind(
     foresee="assocpriv.baskets:foresee",
     record="assocpriv.apps.render.plan:plan_record",
     lines="assocpriv.apps.render.plan:plan_lines",
-    commands=frozenset({"ask", "audit", "mine", "privacy", "randomize", "refine", "report", "simulate"}),
 )
 KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS}
 
@@ -59,13 +56,3 @@ def kind_of(plan: Any) -> PlanKind:
     if plan.kind not in KINDS:
         raise PlanError(f"plans of the kind {plan.kind} are not described here; a newer release may know them")
     return KINDS[plan.kind]
-
-
-def check_served(plan: Any, command: str) -> None:
-    """Refuse a plan of a kind that a command does not serve.
-
-    Raises:
-        PlanError: it does not.
-    """
-    if plan.kind not in KINDS or command not in KINDS[plan.kind].commands:
-        raise PlanError(f"{command} does not serve plans of the kind {plan.kind}; inspect says what the plan is")

@@ -119,7 +119,7 @@ def audit(path: Path, request: AuditRequest, prepare: Callable[[], None], progre
 def _usable_plan(path: Path, request: AuditRequest) -> Plan | None:
     """Read the plan; what is none, or breaks its promise, is for the exact depth to judge, if that is asked for."""
     try:
-        return read_plan(path)
+        return read_plan(path, Plan)
     except FileError:
         raise
     except Exception:

@@ -1,11 +1,12 @@
-"""A device's own book of what it told: one report an occasion, and what all of them together spend.
+"""A device's own book of its reports: one an occasion, and what all of them together spend.
 
-This module sees raw items while it makes a report. Its file holds none: of a report it keeps the bytes that may be
+This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
 sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats.md, *The client's ledger*).
 
 Whoever reports again on the same habits tells more: independent reports multiply their likelihoods, and so their γ.
 The ledger refuses a report beyond the plan's ``reports_per_person``, and, where a limit is set for the device, one with
-which the product of all γ, over all plans and rounds, would reach it.
+which the product of all γ, over all plans and rounds, would reach it. A plan may state no γ, or one that does not cover
+all that its reports tell: its reports are refused where there is a limit, and after one without γ there is no product.
 
 A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
 
@@ -23,32 +24,34 @@ import os
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
 from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
-from assocpriv.client.baskets.randomizer import Randomizer
-from assocpriv.client.baskets.transactions import view_transaction
+from assocpriv.client.kinds import make_report
 from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger, sync_folder
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.published import PublishedPlan
 
 _MOST_OCCASION = 1000  # characters
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
 _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
 
 
-def multiply(product: Fraction, amplification: Fraction) -> Fraction:
+def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
     """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
 
-    Its length then does not grow with the number of reports, and what it says is never too little.
+    Its length then does not grow with the number of reports, and what it says is never too little. Where one of them is
+    not stated, neither is the product.
 
     >>> multiply(Fraction(7, 3), Fraction(3))
     Fraction(7, 1)
     """
+    if product is None or amplification is None:
+        return None
     exact = product * amplification
     if exact.denominator >> _PRODUCT_BITS:
         exact = Fraction(-(-(exact.numerator << _PRODUCT_BITS) // exact.denominator), 1 << _PRODUCT_BITS)
@@ -60,11 +63,13 @@ class Ledger:
 
     Attributes:
         path: the file.
-        amplification: the product of the γ of all reports made, under whatever plans (see :func:`multiply`).
+        amplification: the product of the γ of all reports made, under whatever plans (see :func:`multiply`); None
+            where one of these plans states no γ, for then nothing bounds what all of them tell.
     """
 
     def __init__(self, path: Path, file: LedgerFile, limit: Breach | None) -> None:
-        self.path, self.amplification = path, Fraction(1)
+        self.path = path
+        self.amplification: Fraction | None = Fraction(1)
         self._file, self._limit = file, limit
         self._reports: dict[tuple[str, bytes], bytes] = {}
         self._spent: Counter[str] = Counter()
@@ -78,8 +83,8 @@ class Ledger:
         Args:
             path: the file. One device needs one ledger: two of them do not know of each other.
             limit: no new report is made with which the product of all γ would reach this promise's limit, and none
-                under a plan with sizes in clear, which γ does not cover; by default each plan's own promise is all
-                that is kept, and reports under several plans multiply.
+                under a plan that states no γ or whose γ does not cover all that is sent, as sizes in clear; by default
+                each plan's own promise is all that holds, and reports under several plans multiply.
             wait_seconds: how long to wait for another process to close it.
 
         Raises:
@@ -117,42 +122,40 @@ class Ledger:
         if self._process == os.getpid():
             self._file.release()
 
-    def spent(self, plan: Plan) -> int:
+    def spent(self, plan: PublishedPlan) -> int:
         """Return how many reports this device has made under a plan."""
         return self._spent[plan.plan_id]
 
-    def left(self, plan: Plan) -> int:
+    def left(self, plan: PublishedPlan) -> int:
         """Return how many further occasions this device can report on under a plan."""
-        allowed = plan.reports_per_person - self.spent(plan) if self._is_covered(plan) else 0
+        allowed = 0 if self._uncovered(plan) else plan.reports_per_person - self.spent(plan)
         product, further = self.amplification, 0
         while further < allowed and self._within_limit(product := multiply(product, plan.amplification)):
             further += 1
         return further
 
-    def report(self, basket: Collection[str | int], plan: Plan, *, occasion: str, entropy: Entropy) -> bytes:
+    def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy) -> bytes:
         """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
 
-        An occasion that was reported on under the plan gets the same bytes, whatever the basket holds by now: they tell
+        An occasion that was reported on under the plan gets the same bytes, whatever the record holds by now: they tell
         nothing more however often they are sent, and a new draw would be a second report.
 
         Args:
-            basket: names, as for :func:`assocpriv.randomize`.
+            record: what the plan's kind takes; of baskets names, as for :func:`assocpriv.randomize`.
             plan: the published plan.
-            occasion: what the basket is of, as ``"2026-W47"``; any text that is not secret, 1 to 1000 characters.
+            occasion: what the record is of, as ``"2026-W47"``; any text that is not secret, 1 to 1000 characters.
                 Blanks around it, and how Unicode composes its letters, make no other occasion.
             entropy: source of every draw.
 
         Raises:
             BudgetError: no further report may be made.
-            BasketError: the basket does not fit the plan; nothing is spent.
-            FileError: the record cannot be written; nothing may be sent, and the ledger must be opened again.
-            PlanError: the occasion is no name, or the plan sends sizes in clear and the device has a limit.
-            TypeError: no plan, or not a collection of names.
+            BasketError: the record does not fit the plan; nothing is spent.
+            FileError: the ledger cannot be written; nothing may be sent, and it must be opened again.
+            PlanError: the occasion is no name, or the device has a limit and no γ covers all that the plan sends.
+            TypeError: no plan, or a record of another type.
         """
-        if not isinstance(plan, Plan):
+        if not isinstance(plan, PublishedPlan):
             raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-        if isinstance(basket, str | bytes | bytearray | memoryview) or not isinstance(basket, Collection):
-            raise TypeError("a basket must be a set or list of item names")
         key = plan.plan_id, hash_occasion(occasion)
         with self._guard:
             if not self._ready or self._process != os.getpid():
@@ -161,15 +164,15 @@ class Ledger:
                 )
             if key not in self._reports:
                 self._check_budget(plan)
-                made = Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
-                self._record(Entry(self._spent.total() + 1, *key, plan.amplification, made))
+                report = make_report(record, plan, entropy=entropy)
+                self._record(Entry(self._spent.total() + 1, *key, plan.amplification, report))
             return self._reports[key]
 
-    def _check_budget(self, plan: Plan) -> None:
-        if not self._is_covered(plan):
+    def _check_budget(self, plan: PublishedPlan) -> None:
+        if uncovered := self._uncovered(plan):
             raise PlanError(
-                f"plan {plan.plan_id[:12]} sends sizes in clear, which lie outside γ, so no limit for a device (ledger "
-                f"{self.path}) holds with its reports; answer plans with hidden sizes, or set no limit"
+                f"plan {plan.plan_id[:12]} {uncovered}, so no limit for a device (ledger {self.path}) holds with its "
+                "reports; answer plans whose γ covers all that they send, or set no limit"
             )
         spent, most = self.spent(plan), plan.reports_per_person
         if spent >= most:
@@ -183,11 +186,18 @@ class Ledger:
                 "the limit that is set for it; make no further one, whatever the plan"
             )
 
-    def _is_covered(self, plan: Plan) -> bool:
-        return self._limit is None or plan.sizes != IN_CLEAR
+    def _uncovered(self, plan: PublishedPlan) -> str:
+        """Return why no limit could hold with a plan's reports, empty where there is none to hold or it can."""
+        if self._limit is None:
+            return ""
+        if plan.amplification is None:
+            return "states no γ"
+        if self.amplification is None:
+            return "comes after a report whose plan states no γ"
+        return f"sends {plan.uncovered}, which lie outside γ" if plan.uncovered else ""
 
-    def _within_limit(self, product: Fraction) -> bool:
-        return self._limit is None or product < self._limit.amplification_limit
+    def _within_limit(self, product: Fraction | None) -> bool:
+        return self._limit is None or (product is not None and product < self._limit.amplification_limit)
 
     def _read(self) -> None:
         """Take in what is on disk, and take away what was being written when it broke off."""
@@ -222,7 +232,7 @@ class Ledger:
         """Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report."""
         record, start = entry.to_bytes(), self._end
         if start + len(record) + len(MARK) > MOST_BYTES:
-            raise FileError(f"the ledger {self.path} is full; no report can be made without forgetting what was told")
+            raise FileError(f"the ledger {self.path} is full; no report can be made without forgetting another")
         self._ready = False
         try:
             self._write(record)

@@ -31,6 +31,7 @@ _MOST_RECORD = 1 << 18  # the longest report, of a million items without a code,
 _FIXED = struct.Struct("<II32s32sH")  # length, number, plan id, hash of the occasion, length of γ
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
+_UNSTATED = b"none"  # in place of γ, where the plan states none
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
 
@@ -43,19 +44,19 @@ class Entry:
         number: 1, 2, … in the order of the file.
         plan_id: of the plan, 64 hexadecimal digits.
         occasion: SHA-256 of the occasion's name.
-        amplification: γ of the report, at least 1.
+        amplification: γ of the report, at least 1; None where its plan states none.
         report: the bytes to be sent.
     """
 
     number: int
     plan_id: str
     occasion: bytes
-    amplification: Fraction
+    amplification: Fraction | None
     report: bytes
 
     def to_bytes(self) -> bytes:
         """Return the record, without the mark behind it."""
-        gamma = format_fraction(self.amplification).encode("ascii")
+        gamma = _UNSTATED if self.amplification is None else format_fraction(self.amplification).encode("ascii")
         length = _FIXED.size + len(gamma) + len(self.report) + _CHECKSUM_BYTES
         fixed = _FIXED.pack(length, self.number, bytes.fromhex(self.plan_id), self.occasion, len(gamma))
         body = fixed + gamma + self.report
@@ -116,10 +117,11 @@ def _entry_at(content: bytes, start: int, source: str) -> tuple[Entry | None, in
         return None, start
     if hashlib.sha256(content[start:checksum_at]).digest() != content[checksum_at:end]:
         return None, start
-    text = content[gamma_at:report_at]
-    gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
-    if gamma < 1:  # nothing that this module wrote
-        raise FileError(_damaged(source, number))
+    gamma, text = None, content[gamma_at:report_at]
+    if text != _UNSTATED:
+        gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
+        if gamma < 1:  # nothing that this module wrote
+            raise FileError(_damaged(source, number))
     return Entry(number, plan_id.hex(), occasion, gamma, content[report_at:checksum_at]), end
 
 

@@ -1,5 +1,6 @@
 """Objects named by text: a registry has a line for each kind, and loads what a kind needs when it is asked for."""
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -12,3 +13,25 @@ def load(reference: str) -> Any:
     """
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
+
+
+def on_first_use(
+    variables: dict[str, Any], homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
+
+    Args:
+        variables: the module's globals.
+        homes: the names that each of the other modules has; one may be had under another, as "make_plan as plan".
+    """
+    pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
+    home_of = {alias or name: (home, name) for home, name, alias in pairs}
+
+    def get(name: str) -> Any:
+        if name not in home_of:
+            raise AttributeError(f"module {variables['__name__']!r} has no attribute {name!r}")
+        home, there = home_of[name]
+        variables[name] = getattr(import_module(home), there)  # looked up once
+        return variables[name]
+
+    return get, lambda: sorted({*variables, *home_of})

@@ -136,6 +136,8 @@ def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
 def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
     """Return the smallest posterior that one γ-amplifying report can leave a property: π / (γ − (γ−1)π).
 
+    Read the other way round it is the prior below which no such report lifts a property to the posterior π.
+
     >>> lowest_posterior(Fraction(1, 2), Fraction(19))
     Fraction(1, 20)
     """
@@ -197,19 +199,6 @@ def compose(amplifications: Iterable[Fraction]) -> Fraction:
     Fraction(361, 1)
     """
     return math.prod(amplifications, start=Fraction(1))
-
-
-def prior_out_of_reach(posterior: Fraction, amplification: Fraction) -> Fraction:
-    """Return the prior below which no γ-amplifying report lifts a property's probability to ``posterior``.
-
-    At this prior itself only a γ equal to ``amplification`` reaches the posterior, so it is safe too where γ is
-    strictly below, as a plan's is below its limit. The same number is what a probability of ``posterior`` cannot fall
-    below: upward and downward breaches have one limit.
-
-    >>> prior_out_of_reach(Fraction(1, 2), Fraction(19))
-    Fraction(1, 20)
-    """
-    return lowest_posterior(posterior, amplification)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,18 @@
 import io
 import json
 from pathlib import Path
+from typing import overload
 
 from assocpriv.core.errors import NotAPlanError, PlanError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import AnyPlan, PublishedPlan
+from assocpriv.plans.registry import parse_plan
 
 _LARGEST_FILE = 64 << 20  # a million names fit; anything longer is neither a plan nor names
 
 
-def write_plan(plan: Plan, path: str | Path, *, force: bool = False) -> None:
+def write_plan(plan: PublishedPlan, path: str | Path, *, force: bool = False) -> None:
     """Write a plan as indented JSON; its id depends on its content, not on the layout.
 
     Raises:
@@ -22,15 +24,28 @@ def write_plan(plan: Plan, path: str | Path, *, force: bool = False) -> None:
         stream.write((json.dumps(plan.to_json(), indent=1) + "\n").encode("ascii"))
 
 
-def read_plan(path: str | Path) -> Plan:
+@overload
+def read_plan(path: str | Path) -> PublishedPlan: ...
+
+
+@overload
+def read_plan(path: str | Path, wanted: type[AnyPlan]) -> AnyPlan: ...
+
+
+def read_plan(path: str | Path, wanted: type[PublishedPlan] = PublishedPlan) -> PublishedPlan:
     """Read a plan file.
 
+    Args:
+        path: the file.
+        wanted: the class of plans that the caller has a use for; by default plans of any kind.
+
     Raises:
-        PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks.
+        PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
+            another kind than wanted.
     """
     text = read_plan_text(path)
     try:
-        return Plan.parse(text)
+        return parse_plan(text).as_a(wanted)
     except PlanError as error:
         raise type(error)(f"{path}: {error}") from None
 

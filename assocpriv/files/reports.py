@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import PlanError, WireError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.plans.baskets.wire import check_packed, pack_reports
+from assocpriv.plans.published import PublishedPlan, pack_reports
+from assocpriv.plans.registry import parse_plan
 
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
@@ -24,7 +24,6 @@ COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
-_SIFTED = 1 << 24  # bytes of reports that are sorted by their size at a time
 _WRITER: dict[str, Any] = {
     "compression": "none",
     "use_dictionary": False,
@@ -42,24 +41,21 @@ class Reports:
         packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
         paths: the files, if they are in files.
         file_reports: number of reports in the files.
-        sifted: the plan of those files, where only the reports of one of its groups belong here.
 
     Raises:
         WireError: an array that cannot be reports of the plan.
     """
 
-    plan: Plan
+    plan: PublishedPlan
     packed: NDArray[np.uint8]
     paths: tuple[Path, ...] = ()
     file_reports: int = 0
-    sifted: Plan | None = None
 
     def __post_init__(self) -> None:
-        _check_rows(self.packed, self.plan)
-        check_packed(self.packed, self.plan)
+        self.plan.check_reports(self.packed)
 
     @classmethod
-    def from_bytes(cls, reports: Iterable[bytes], plan: Plan) -> "Reports":
+    def from_bytes(cls, reports: Iterable[bytes], plan: PublishedPlan) -> "Reports":
         """Collect single reports.
 
         Raises:
@@ -73,25 +69,6 @@ class Reports:
     def __repr__(self) -> str:
         return f"Reports({len(self):,} of {self.plan!r})"
 
-    def groups(self) -> "list[Reports]":
-        """Return the reports of each operator of the plan as collections of their own, without the byte of the size.
-
-        Reports in files stay there: they are read once now, to count them, and again whenever a group is read.
-
-        Raises:
-            WireError: a file that is damaged or whose reports do not fit the plan.
-        """
-        if self.plan.sizes != IN_CLEAR:
-            return [self]
-        in_files = np.zeros(len(self.plan.groups) + 1, dtype=np.int64)
-        for path in self.paths:
-            for batch in _file_batches(path, self.plan, _sifted_at_once(self.plan, 1)):
-                in_files += np.bincount(batch[:, 0], minlength=len(in_files))
-        return [
-            Reports(group, _of_group(self.packed, group), self.paths, int(in_files[size]), self.plan)
-            for size, group in enumerate(self.plan.groups, 1)
-        ]
-
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports as uint8 arrays of shape (≤ size, report_bytes).
 
@@ -104,16 +81,10 @@ class Reports:
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
         for path in self.paths:
-            yield from _file_batches(path, self.plan, size) if self.sifted is None else self._sift(path, size)
+            yield from self._read_file(path, size)
 
-    def _sift(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
-        assert self.sifted is not None
-        if not self.file_reports:
-            return
-        for batch in _file_batches(path, self.sifted, _sifted_at_once(self.sifted, size)):
-            mine = _of_group(batch, self.plan)
-            for start in range(0, len(mine), size):
-                yield mine[start : start + size]
+    def _read_file(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
+        return file_batches(path, self.plan, size)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write all reports to one Parquet file.
@@ -124,7 +95,9 @@ class Reports:
         write_reports(self.batches(_ROW_GROUP), self.plan, path, force=force)
 
 
-def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | Path, *, force: bool = False) -> int:
+def write_reports(
+    batches: Iterable[NDArray[np.uint8]], plan: PublishedPlan, path: str | Path, *, force: bool = False
+) -> int:
     """Write batches of packed reports to a Parquet file and return their number.
 
     Args:
@@ -148,31 +121,12 @@ def write_reports(batches: Iterable[NDArray[np.uint8]], plan: Plan, path: str | 
         pq.ParquetWriter(stream, schema, **_WRITER) as writer,
     ):
         for packed in batches:
-            _check_rows(packed, plan)
+            plan.check_shape(packed)
             data = pa.py_buffer(np.ascontiguousarray(packed))
             array = pa.FixedSizeBinaryArray.from_buffers(column.type, len(packed), [None, data])
             writer.write_batch(pa.record_batch([array], schema=schema), row_group_size=_ROW_GROUP)
             written += len(packed)
     return written
-
-
-def _check_rows(packed: NDArray[np.uint8], plan: Plan) -> None:
-    """Refuse what is no array of reports: compiled code would read beyond its tables."""
-    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != plan.report_bytes:
-        raise WireError(
-            f"reports of this plan are rows of {plan.report_bytes} bytes (uint8), got {packed.dtype} of shape "
-            f"{packed.shape}"
-        )
-
-
-def _sifted_at_once(plan: Plan, least: int) -> int:
-    """Return how many reports to sort by their size at a time: few of a size may be among them."""
-    return max(least, _SIFTED // plan.report_bytes)
-
-
-def _of_group(packed: NDArray[np.uint8], group: Plan) -> NDArray[np.uint8]:
-    """Return the reports of one group, without the byte of the size, of packed reports with their size in clear."""
-    return packed[packed[:, 0] == group.transaction_size, 1 : 1 + group.report_bytes]
 
 
 def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
@@ -233,7 +187,7 @@ def _is_mined(path: Path) -> bool:
         return False  # damaged: to be told when it is opened
 
 
-def _open(path: Path) -> tuple[Plan, int]:
+def _open(path: Path) -> tuple[PublishedPlan, int]:
     """Return a file's plan and number of reports, having checked its shape."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -255,7 +209,7 @@ def _open(path: Path) -> tuple[Plan, int]:
     if text is None:
         raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
     try:
-        plan = Plan.parse(text.decode("utf-8"))
+        plan = parse_plan(text.decode("utf-8"))
     except UnicodeDecodeError:
         raise PlanError(f"{path} is damaged: its plan is not UTF-8 text") from None
     expected = pa.binary(plan.report_bytes)
@@ -264,7 +218,12 @@ def _open(path: Path) -> tuple[Plan, int]:
     return plan, rows
 
 
-def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint8]]:
+def file_batches(path: Path, plan: PublishedPlan, size: int) -> Iterator[NDArray[np.uint8]]:
+    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes), checked.
+
+    Raises:
+        WireError: a file that is damaged or whose reports do not fit the plan.
+    """
     import pyarrow.parquet as pq
 
     done = 0
@@ -274,7 +233,7 @@ def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint
             promised = file.metadata.num_rows
             for batch in file.iter_batches(batch_size=size):
                 packed = _as_packed(batch.column(0), plan, path)
-                check_packed(packed, plan, f"{path}: ", done)
+                plan.check_form(packed, f"{path}: ", done)
                 yield packed
                 done += len(packed)
     except WireError:
@@ -285,7 +244,7 @@ def _file_batches(path: Path, plan: Plan, size: int) -> Iterator[NDArray[np.uint
         raise WireError(f"{path} is damaged: it says it holds {promised:,} reports, but {done:,} can be read")
 
 
-def _as_packed(column: Any, plan: Plan, path: Path) -> NDArray[np.uint8]:
+def _as_packed(column: Any, plan: PublishedPlan, path: Path) -> NDArray[np.uint8]:
     if column.null_count:
         raise WireError(f"{path} holds {column.null_count} missing reports; every row must be a report")
     data = np.frombuffer(column.buffers()[1], dtype=np.uint8)

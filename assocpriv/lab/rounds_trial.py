@@ -3,9 +3,9 @@
 The truth is the most frequent itemsets of up to four items in whole baskets, exactly counted.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from math import comb
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.lab.rounds import Round, run_rounds
+from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds
 from assocpriv.lab.simulate import PlainCounter
-from assocpriv.planning.planner import check_range
-from assocpriv.planning.rounds import Schedule, plan_sizes
+from assocpriv.planning.request import check_range
+from assocpriv.planning.rounds import PeopleSplit, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
@@ -25,11 +25,11 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
+from assocpriv.server.rounds.sampling_model import SizeShares
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 AUTO = "auto"
-LARGEST = 4  # items of an itemset that counts
 MOST_ROUNDS = 3
 _STEP = 0.6  # how far the support falls before itemsets are counted again
 _BLOCK = 1 << 17
@@ -47,7 +47,7 @@ class RoundTrial:
         hits: of the wanted itemsets, how many are among the best found; None where the round asks for no items.
         precision: their share of the wanted itemsets.
         rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
-        kept: mean share of the true itemsets' support that is left within what this round's transactions report.
+        surviving: mean share of the true itemsets' support that is left within what this round's transactions report.
         discoverable: true itemsets whose support within that is at least the lowest that this round could tell from 0.
     """
 
@@ -57,7 +57,7 @@ class RoundTrial:
     hits: int | None = None
     precision: float | None = None
     rmse: float | None = None
-    kept: float | None = None
+    surviving: float | None = None
     discoverable: int | None = None
 
 
@@ -103,7 +103,7 @@ class RoundsTrial:
     wanted: int
     truth: dict[Itemset, float]
     supports: dict[Itemset, float]
-    schedules: tuple[ScheduleTrial, ...]
+    schedules: tuple[ScheduleTrial, ...] = ()
 
     @property
     def proposed(self) -> ScheduleTrial:
@@ -125,96 +125,67 @@ def try_rounds(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> RoundsTrial:
-    """Run schedules of rounds on baskets and compare what they find with the truth.
-
-    Args:
-        baskets: raw baskets.
-        promise: the breach that no report may cause.
-        rounds: 1, 2, 3, or ``auto`` for all of them.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
+    """Run schedules of rounds and compare what they find with the truth, as :func:`assocpriv.simulate_rounds`."""
     check_range("top", top, 1, _MOST_TOP)
     if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
         raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
     counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         if progress is not None:
             progress("trying rounds", done, len(counts) + 1)
 
-    told(0)
-    frequent = true_itemsets(baskets, top)
-    truth = dict(list(frequent.items())[:top])
-    if not truth:
+    report(0)
+    supports = true_itemsets(baskets, top)
+    if not supports:
         raise EstimateError("no basket holds any item; there is nothing to find")
+    trial = RoundsTrial(baskets, promise, top, dict(list(supports.items())[:top]), supports)
     tried = []
     for done, count in enumerate(counts, 1):
-        told(done)
-        tried.append(_try_schedule(baskets, promise, Schedule(rounds=count), top, seed, frequent, truth))
-    told(len(counts) + 1)
-    return RoundsTrial(baskets, promise, top, truth, frequent, tuple(tried))
+        report(done)
+        tried.append(_try_schedule(trial, PeopleSplit(rounds=count), seed))
+    report(len(counts) + 1)
+    return replace(trial, schedules=tuple(tried))
 
 
-def _try_schedule(
-    baskets: Baskets,
-    promise: Breach,
-    schedule: Schedule,
-    top: int,
-    seed: int | None,
-    frequent: dict[Itemset, float],
-    truth: dict[Itemset, float],
-) -> ScheduleTrial:
+def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> ScheduleTrial:
     started = perf_counter()
-    done = run_rounds(baskets, promise, top, schedule, seed=seed)
+    results = run_rounds(trial.baskets, trial.promise, trial.wanted, split, seed=seed)
     seconds = perf_counter() - started
-    asked = round(schedule.sizes * len(baskets))
-    tried = [RoundTrial("sizes", plan_sizes(promise), asked)]
-    tried += [_tried_round(baskets, each, frequent, truth) for each in done]
-    return ScheduleTrial(tuple(tried), done[-1].knowledge, seconds)
+    sizes = RoundTrial("sizes", plan_sizes(trial.promise), round(split.sizes * len(trial.baskets)))
+    return ScheduleTrial((sizes, *(_try_round(trial, each) for each in results)), results[-1].knowledge, seconds)
 
 
-def _tried_round(
-    baskets: Baskets, done: Round, frequent: dict[Itemset, float], truth: dict[Itemset, float]
-) -> RoundTrial:
-    least = min(truth.values())
-    found = ranked(done.knowledge, len(truth))
-    hits = sum(frequent.get(itemset, 0.0) >= least for itemset in found)
-    errors = [done.knowledge[a].support - s if a in done.knowledge else -s for a, s in truth.items()]
-    kept = kept_shares(baskets, done.plan, list(truth))
-    reached = _reached(done.plan, done.people, truth, kept)
+def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundTrial:
+    truth, known = trial.truth, result.knowledge
+    best, least = ranked(known, len(truth)), min(truth.values())
+    hits = sum(trial.supports.get(itemset, 0.0) >= least for itemset in best)
+    errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
+    surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
     return RoundTrial(
-        done.name,
-        done.plan,
-        done.people,
+        result.name,
+        result.plan,
+        result.people,
         hits,
         hits / len(truth),
         float(np.sqrt(np.mean(np.square(errors)))),
-        float(kept.mean()),
-        reached,
+        float(surviving.mean()),
+        _reached(result, truth, surviving),
     )
 
 
-def _reached(plan: Plan, people: int, truth: dict[Itemset, float], kept: Floats) -> int:
+def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats) -> int:
     """Count the itemsets that so many reports can tell from nothing."""
-    model, entries = SupportModel.of(plan.operator), plan.view.kind == "itemsets"
-    limits: dict[int, float] = {}
-    count = 0
-    for (itemset, support), share in zip(truth.items(), kept.tolist(), strict=True):
-        k = 1 if entries else len(itemset)
-        if k <= plan.itemset_size:
-            if k not in limits:
-                limits[k] = lowest_discoverable_support([Group(people, model)], k)
-            count += support * share >= limits[k]
-    return count
+    plan = result.plan
+    groups = [Group(result.people, SupportModel.of(plan.operator))]
+    limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
+    entries = plan.view.kind == "itemsets"
+    sizes = [1 if entries else len(itemset) for itemset in truth]
+    left = np.array(list(truth.values())) * surviving
+    return sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
 
 
-def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST) -> dict[Itemset, float]:
+def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:
     """Return all itemsets of up to ``largest`` items whose support is some number or more, at least ``top`` of them.
 
     Returns:
@@ -227,13 +198,13 @@ def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST) -> dict[It
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     counts = np.bincount(items, minlength=len(baskets.catalogue))
     least = int(counts.max(initial=0))
-    found: dict[Itemset, float] = {}
+    supports: dict[Itemset, float] = {}
     while least >= 1:
-        found = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
-        if len(found) >= top or least == 1:
+        supports = _frequent(baskets, np.flatnonzero(counts >= least), least, largest)
+        if len(supports) >= top or least == 1:
             break
         least = max(1, int(least * _STEP))
-    return dict(sorted(found.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
+    return dict(sorted(supports.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0])))
 
 
 def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: int) -> dict[Itemset, float]:
@@ -267,13 +238,10 @@ def of_used_items(baskets: Baskets) -> Baskets:
     return Baskets(catalogue, baskets.offsets - baskets.offsets[0], numbers.astype(np.int64))
 
 
-def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
+def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
     """Return which share of each itemset's support is left within the at most M sampled entries of a plan.
 
-    Args:
-        baskets: raw baskets.
-        plan: of items or itemsets; an itemset that its transactions cannot hold keeps nothing.
-        itemsets: ids of the baskets' catalogue; each is held by somebody.
+    Itemsets are ids of the baskets' catalogue; of one that the plan's transactions cannot hold nothing is left.
     """
     transactions, _ = apply_view(baskets, plan)
     m, index = plan.transaction_size, plan.catalogue.index_of
@@ -282,30 +250,23 @@ def kept_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Fl
         sizes = [1 if tuple(sorted(baskets.catalogue[i] for i in a)) in asked else 0 for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
-    longest = int(transactions.sizes.max(initial=0))
-    left = {k: _left(longest, m, k) for k in set(sizes)}
+    every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
+    left = {k: every.surviving(m, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)
     place = {item: row for row, item in enumerate(items.tolist())}
-    total, kept = np.zeros(len(itemsets)), np.zeros(len(itemsets))
+    total, surviving = np.zeros(len(itemsets)), np.zeros(len(itemsets))
     for start in range(0, len(baskets), _BLOCK):
-        holds = _held(baskets[start : start + _BLOCK], items)
+        holds = _holdings(baskets[start : start + _BLOCK], items)
         held_sizes = transactions.sizes[start : start + _BLOCK]
         for row, (itemset, k) in enumerate(zip(itemsets, sizes, strict=True)):
             holders = np.logical_and.reduce(holds[[place[item] for item in itemset]], axis=0)
             total[row] += np.count_nonzero(holders)
-            kept[row] += left[k][held_sizes[holders]].sum()
-    result: Floats = kept / np.maximum(total, 1)
+            surviving[row] += left[k][held_sizes[holders]].sum()
+    result: Floats = surviving / np.maximum(total, 1)
     return result
 
 
-def _left(longest: int, m: int, k: int) -> Floats:
-    """Return the share of its k-itemsets that a transaction of 0 … longest entries keeps; nothing for k = 0."""
-    if k == 0:
-        return np.zeros(longest + 1)
-    return np.array([1.0 if size <= m else comb(m, k) / max(comb(size, k), 1) for size in range(longest + 1)])
-
-
-def _held(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _holdings(baskets: Baskets, items: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return who holds which of some items (increasing), bool (items, baskets)."""
     flat = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     rows = np.repeat(np.arange(len(baskets)), baskets.sizes)

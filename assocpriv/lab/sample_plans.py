@@ -9,11 +9,12 @@ from typing import Any
 from assocpriv.client.baskets.transactions import read_transactions
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
+from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
 from assocpriv.planning.transaction_size import SizeRow, default_itemset_size, propose_transaction_size
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import HIDDEN, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes, top_holders
@@ -100,15 +101,10 @@ def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progr
     """Return what each transaction size would mean for baskets like a sample's."""
     sizes, largest = count_sizes(baskets), choices.get("itemset_size")
     holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
-    shared = ("itemset_size", "reports", "pattern", "target", "reports_per_person")
-    return propose_transaction_size(
-        sizes,
-        promise,
-        holders=holders,
-        mode=choices.get("sizes", HIDDEN),
-        progress=partial(progress, "comparing sizes") if progress else None,
-        **{name: choices[name] for name in shared if name in choices},
-    )
+    shared = ("itemset_size", "reports", "pattern", "target", "sizes", "reports_per_person")
+    wishes = PlanWishes(promise=promise, **{name: choices[name] for name in shared if name in choices})
+    comparing = partial(progress, "comparing sizes") if progress else None
+    return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)
 
 
 def _read(sample: tuple[Path, str | None], plan: Plan, progress: Progress | None) -> ReadSample:

@@ -97,8 +97,8 @@ class Truth:
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
         """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
         plain = [(self.fitted, SupportModel.plain())]
-        found, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
-        rows = [row for level in found for row in level.itemsets.tolist()]
+        levels, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
+        rows = [row for level in levels for row in level.itemsets.tolist()]
         return {names_of(self.catalogue, self.view, row) for row in rows}
 
 
@@ -153,27 +153,16 @@ def simulate(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Randomize baskets, mine the reports and compare with the truth.
+    """Randomize baskets, mine the reports and compare with the truth, as :func:`assocpriv.simulate`.
 
-    Args:
-        baskets: transactions over the plan's catalogue, as its view makes them of raw baskets
-            (client/baskets/transactions.py).
-        plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for mining.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Raises:
-        BasketError: the baskets use another catalogue.
-        EstimateError: no baskets, or sizes that the plan cannot answer.
+    The baskets are transactions over the plan's catalogue, as its view makes them of raw ones.
     """
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
     clock = [perf_counter()]
-    told = partial(progress, "randomizing") if progress else None
-    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=told))
+    stage = partial(progress, "randomizing") if progress else None
+    chunks = list(randomize_chunks(baskets, plan, entropy=entropy, progress=stage))
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
     clock.append(perf_counter())
@@ -217,8 +206,8 @@ def _compare(
         raw_support=truth.supports(itemsets["itemsets"], raw=True),
     )
     with_truth.attrs = itemsets.attrs
-    found = set(itemsets.loc[itemsets["frequent"], "itemsets"])
-    lost = sorted(truth.frequent(min_support, largest) - found, key=sorted)
+    reported = set(itemsets.loc[itemsets["frequent"], "itemsets"])
+    lost = sorted(truth.frequent(min_support, largest) - reported, key=sorted)
     missed = pd.DataFrame(
         {
             "itemsets": lost,

@@ -29,6 +29,14 @@ MAX_BASKETS = 1 << 31
 MAX_PATTERNS = 1 << 16
 MAX_MEAN = 100.0
 FILE_FORMATS: dict[str, Literal["dat", "basket"]] = {".dat": "dat", ".csv": "basket"}
+_WHOLE_NUMBERS = {
+    "n_baskets": (1, MAX_BASKETS), "n_items": (1, MAX_ITEMS), "n_patterns": (1, MAX_PATTERNS),
+    "seed": (0, (1 << 128) - 1),
+}  # fmt: skip
+_NUMBERS = {  # by the largest; means are above 0
+    "mean_size": MAX_MEAN, "mean_pattern_size": MAX_MEAN, "correlation": 1.0, "corruption_mean": 1.0,
+    "corruption_sd": 1.0, "item_skew": 10.0, "pattern_skew": 10.0,
+}  # fmt: skip
 
 _QUALITY_NAMES = (
     "organic,fresh,classic,local,premium,everyday,homestyle,light,farmhouse,family,mini,gourmet,"
@@ -80,17 +88,10 @@ class QuestSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_integer(self.n_baskets, "n_baskets", 1, MAX_BASKETS)
-        _check_integer(self.n_items, "n_items", 1, MAX_ITEMS)
-        _check_integer(self.n_patterns, "n_patterns", 1, MAX_PATTERNS)
-        _check_integer(self.seed, "seed", 0, (1 << 128) - 1)
-        _check_number(self.mean_size, "mean_size", MAX_MEAN, above_zero=True)
-        _check_number(self.mean_pattern_size, "mean_pattern_size", MAX_MEAN, above_zero=True)
-        _check_number(self.correlation, "correlation", 1.0)
-        _check_number(self.corruption_mean, "corruption_mean", 1.0)
-        _check_number(self.corruption_sd, "corruption_sd", 1.0)
-        _check_number(self.item_skew, "item_skew", 10.0)
-        _check_number(self.pattern_skew, "pattern_skew", 10.0)
+        for name, (low, high) in _WHOLE_NUMBERS.items():
+            _check_integer(getattr(self, name), name, low, high)
+        for name, highest in _NUMBERS.items():
+            _check_number(getattr(self, name), name, highest, above_zero=highest == MAX_MEAN)
 
 
 def _check_integer(value: object, name: str, low: int, high: int) -> None:
@@ -145,8 +146,8 @@ def _draw_patterns(settings: QuestSettings, rng: np.random.Generator) -> _Patter
     before: list[int] = []
     for row, size in enumerate(sizes.tolist()):
         taken = min(round(shared[row] * size), len(before), size)
-        kept = [before[i] for i in rng.permutation(len(before))[:taken]]
-        before = _draw_distinct(popular, kept, size, rng)
+        shared_items = [before[i] for i in rng.permutation(len(before))[:taken]]
+        before = _draw_distinct(popular, shared_items, size, rng)
         items[row, :size] = before
     corruption = rng.normal(settings.corruption_mean, settings.corruption_sd, count).clip(0.0, 1.0)
     return _Patterns(items, sizes, _cumulative(weights), corruption)
@@ -185,11 +186,11 @@ def _draw_instances(
     log_level = np.minimum(log_level, -1e-12)[chosen]
     dropped = np.minimum(np.log(1.0 - rng.random(count)) / log_level, sizes).astype(np.int64)
     # 3. One item always stays, so every instance brings something and the loop over instances ends.
-    kept = np.maximum(sizes - dropped, 1)
+    lengths = np.maximum(sizes - dropped, 1)
     keys = rng.random((count, patterns.items.shape[1]), dtype=np.float32)
     keys[np.arange(keys.shape[1]) >= sizes[:, None]] = 2.0
     order = np.argsort(keys, axis=1)
-    return patterns.items[chosen[:, None], order], kept
+    return patterns.items[chosen[:, None], order], lengths
 
 
 def _fill_chunk(
@@ -201,22 +202,22 @@ def _fill_chunk(
     keys = []
     first = True
     while open_rows.size:
-        items, kept = _draw_instances(patterns, open_rows.size, rng)
-        fits = kept <= room[open_rows]
+        items, lengths = _draw_instances(patterns, open_rows.size, rng)
+        fits = lengths <= room[open_rows]
         # 4. An instance too large for the room left goes in anyway half of the time, as in the source;
         #    otherwise it ends the basket, where the source moves it to the next one. A first instance always
         #    goes in.
         placed = np.ones(fits.size, dtype=np.bool_) if first else fits | (rng.random(fits.size) < 0.5)
-        used = placed[:, None] & (np.arange(items.shape[1]) < kept[:, None])
+        used = placed[:, None] & (np.arange(items.shape[1]) < lengths[:, None])
         keys.append((open_rows[:, None] * settings.n_items + items)[used])
-        room[open_rows] -= kept
+        room[open_rows] -= lengths
         open_rows = open_rows[fits & (room[open_rows] > 0)]
         first = False
     # 5. An item met twice counts once, so a basket can be smaller than wanted.
     merged = np.sort(np.concatenate(keys))
     merged = merged[np.concatenate(([True], merged[1:] != merged[:-1]))]
-    rows, found = np.divmod(merged, settings.n_items)
-    return np.bincount(rows, minlength=count).astype(np.int64), found
+    rows, distinct = np.divmod(merged, settings.n_items)
+    return np.bincount(rows, minlength=count).astype(np.int64), distinct
 
 
 def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], None] | None = None) -> Baskets:

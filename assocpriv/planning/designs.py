@@ -1,28 +1,41 @@
-"""The best designs with independent insertion: every ρ and every pattern of likelier numbers of kept items.
+"""Designs and the search over them; designs with independent insertion.
 
-For a default probability ρ and a pattern of likelier sizes h ⊆ {0..m}, the operator with w_j = γc for j ∈ h and
-w_j = c elsewhere is the sharpest with amplification γ. The search takes every ρ = a/2^r and every pattern (or
-only thresholds h = {j ≥ j0}, the paper's choice) and looks for the least max over k of the lowest discoverable
-support. Both enter through π_i (plans/baskets/transition.py), which is linear in p, so all patterns of one ρ cost a
-small matrix product. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
+A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
+j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
+all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is looked for, the
+least of the worst lowest discoverable support (LDS) here or of the mean squared error in planning/focus.py, is a
+function of the moments E[Z² | l of k items held] (plans/baskets/transition.py). Everything in them is linear in the
+weights, so that all patterns of a family cost a small matrix product.
 
-The chosen design is rounded to integers that stay strictly below the limit; what is reported is computed from
-those integers.
+With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
+paper's choice. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
+
+The design chosen is rounded to integers that stay strictly below the limit; what is reported is computed from those.
 
 Source: EGS03, section 5; patterns other than thresholds are ours.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError
-from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, Operator
+from assocpriv.plans.baskets.codes import (
+    bch_generator,
+    bch_seed_bits,
+    blocks_independent,
+    item_columns,
+    reed_solomon_generator,
+    reed_solomon_seed_bits,
+)
+from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
 from assocpriv.plans.baskets.transition import lowest_support
 
 LARGEST_INSERT_BITS = 8
@@ -31,146 +44,177 @@ _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no p
 # way, and a contrast that drowns in rounding would turn into a spuriously small LDS
 LEAST_CONTRAST = 1e-7
 _PATTERNS_AT_ONCE = 1 << 12  # what is computed of them stays in a second cache
+Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
+Moments = Mapping[tuple[int, int], Floats]
+MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
+
+
+class Design(Protocol):
+    """One pattern of one family, and what the search made least."""
+
+    @property
+    def pattern(self) -> str:
+        """``1`` for the likelier j = 0..m, ``0`` for the others and for a j that cannot occur."""
+
+    @property
+    def error(self) -> float:
+        """What the search made least; infinite if nothing can be estimated."""
+
+    def operator(self, limit: Fraction) -> AnyOperator:
+        """Return integer weights whose amplification is strictly below the limit."""
+
+    def report_bits(self, code: str, n_items: int, independent: int) -> int:
+        """Return the length of a report, as :func:`report_bits`."""
+
+    def generator(self, code: str, n_items: int, independent: int) -> Generator:
+        """Return what makes its reports, as :func:`choose_generator`."""
+
+
+D_co = TypeVar("D_co", bound=Design, covariant=True)
+
+
+class Objective(Protocol):
+    """What a search makes least."""
+
+    @property
+    def largest(self) -> int:
+        """Itemset size up to which all itemsets must be estimable."""
+
+    @property
+    def wanted(self) -> Collection[tuple[int, int]]:
+        """The (k, l) whose moments E[Z² | l of k items held] it is made of."""
+
+    def errors(self, moments: Moments) -> Floats:
+        """Return it for every pattern, from moments of shape (patterns,) each."""
+
+
+class Family(Protocol[D_co]):
+    """Designs that differ in their pattern alone."""
+
+    @property
+    def numbers(self) -> range:
+        """The numbers j of kept items that can occur."""
+
+    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
+
+        It returns the moments wanted under each pattern, and for which patterns P is singular for some size up to the
+        largest; of those the moments mean nothing.
+        """
+
+    def design(self, pattern: Floats, error: float) -> D_co:
+        """Return the design of one pattern over ``numbers``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
-    """A point of the search: ρ = insert_num / 2^insert_bits, the likelier sizes, and its worst LDS."""
+class WorstSupport:
+    """The largest LDS over some itemset sizes, with N reports.
+
+    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
+    """
+
+    sizes: Sequence[int]
+    reports: int
+    itemset_size: int = 0
+
+    @property
+    def largest(self) -> int:
+        """Itemset size up to which all itemsets must be estimable."""
+        return max(*self.sizes, self.itemset_size)
+
+    @property
+    def wanted(self) -> list[tuple[int, int]]:
+        """For each size, none and all of the items held."""
+        return [(k, held) for k in self.sizes for held in (0, k)]
+
+    def errors(self, moments: Moments) -> Floats:
+        """Return the worst LDS for every pattern."""
+        supports = [lowest_support(moments[k, 0], moments[k, k] - 1, self.reports) for k in self.sizes]
+        worst: Floats = np.max(supports, axis=0)
+        return worst
+
+
+def pattern_errors(
+    family: Family[D_co], limit: Fraction, objective: Objective, *, thresholds_only: bool = False
+) -> tuple[Floats, Floats]:
+    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
+    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
+    moments_of, errors = family.moments(float(limit), objective), []
+    for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
+        moments, singular = moments_of(part)
+        errors.append(np.where(singular, np.inf, objective.errors(moments)))
+    return patterns, np.concatenate(errors)
+
+
+def patterns_of(count: int, *, thresholds_only: bool = False) -> Floats:
+    """Return the patterns over so many numbers as rows of 0 and 1, constant ones left out."""
+    if thresholds_only:
+        return np.array([[float(j >= j0) for j in range(count)] for j0 in range(count - 1, 0, -1)])
+    codes = np.arange(1, (1 << count) - 1)
+    return (codes[:, None] >> np.arange(count) & 1).astype(np.float64)
+
+
+def best_designs(
+    families: Sequence[Family[D_co]],
+    limit: Fraction,
+    objective: Objective,
+    *,
+    thresholds_only: bool = False,
+    progress: Progress | None = None,
+) -> list[D_co]:
+    """Return the best design of every family, of all patterns or only of those 0…01…1."""
+    designs = []
+    for done, family in enumerate(families, 1):
+        patterns, errors = pattern_errors(family, limit, objective, thresholds_only=thresholds_only)
+        # the last of equals keeps more items; the slack makes ties independent of rounding
+        best = int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[-1])
+        designs.append(family.design(patterns[best], float(errors[best])))
+        if progress:
+            progress(done, len(families))
+    return designs
+
+
+# ---- independent insertion
+
+
+@dataclass(frozen=True, slots=True)
+class InsertionDesign:
+    """A design with ρ = insert_num / 2^insert_bits."""
 
     insert_num: int
     insert_bits: int
     pattern: str
-    worst_support: float
+    error: float = math.nan
 
+    def operator(self, limit: Fraction) -> Operator:
+        """Return integer weights whose amplification is strictly below the limit.
 
-def search_designs(
-    m: int,
-    limit: Fraction,
-    sizes: Sequence[int],
-    reports: int,
-    *,
-    thresholds_only: bool = False,
-    largest_insert_bits: int = LARGEST_INSERT_BITS,
-    progress: Progress | None = None,
-) -> list[Design]:
-    """Return the best design of every ρ, as (a, r) with a odd.
+        The weights aim a 2^-20 part below the limit, so that rounding cannot reach it; b grows until every weight
+        is at least 2^16 and the exact amplification keeps the limit.
+        """
+        m, rest = len(self.pattern) - 1, (1 << self.insert_bits) - self.insert_num
+        levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in self.pattern]
+        shares = [self.insert_num**j * rest ** (m - j) * levels[j] for j in range(m + 1)]
+        scale = sum((comb(m, j) * share for j, share in enumerate(shares)), Fraction(0))
+        for weight_bits in range(64, MAX_WEIGHT_BITS + 1, 64):
+            weights = [math.floor(share * (1 << weight_bits) / scale) for share in shares]
+            _spread(weights, (1 << weight_bits) - sum(comb(m, j) * v for j, v in enumerate(weights)))
+            if min(weights) >= 1 << _LEAST_WEIGHT_BITS:
+                operator = Operator(m, self.insert_num, self.insert_bits, weight_bits, tuple(weights))
+                if operator.amplification < limit:
+                    return operator
+        raise PlanError(
+            f"the operator cannot be written with weights of {MAX_WEIGHT_BITS} bits; lower the transaction size"
+        )
 
-    Args:
-        m: transaction size.
-        limit: γ of the promise.
-        sizes: itemset sizes k whose LDS counts; the worst of them is minimized.
-        reports: number of reports N.
-        thresholds_only: only patterns 0…01…1.
-        largest_insert_bits: r ≤ this.
-        progress: called with (done, total).
-    """
-    patterns = patterns_of(m, thresholds_only=thresholds_only)
-    blocks = np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE))
-    grid = [(a, r) for r in range(1, largest_insert_bits + 1) for a in range(1, 1 << r, 2)]
-    if not thresholds_only:
-        grid = [(a, r) for a, r in grid if 2 * a <= 1 << r]
-    designs = []
-    for done, (a, r) in enumerate(grid):
-        parts = [_worst_supports(part, a / (1 << r), float(limit), m, sizes, reports) for part in blocks]
-        worst = np.concatenate(parts)
-        # the last of equals keeps more items; the slack makes ties independent of rounding
-        best = int(np.flatnonzero(worst <= worst.min() * (1 + 1e-12))[-1])
-        designs.append(Design(a, r, "".join("01"[int(h)] for h in patterns[best]), float(worst[best])))
-        if progress:
-            progress(done + 1, len(grid))
-    return designs
+    def report_bits(self, code: str, n_items: int, independent: int) -> int:
+        """Return the length of a report under a code."""
+        return report_bits(code, n_items, self.insert_bits, independent)
 
-
-def patterns_of(m: int, *, thresholds_only: bool = False) -> NDArray[np.float64]:
-    """Return the patterns as 0/1 rows over j = 0..m, constant ones left out."""
-    if thresholds_only:
-        return np.array([[float(j >= j0) for j in range(m + 1)] for j0 in range(m, 0, -1)])
-    numbers = np.arange(1, (1 << m + 1) - 1)
-    return (numbers[:, None] >> np.arange(m + 1) & 1).astype(np.float64)
-
-
-def _worst_supports(
-    patterns: NDArray[np.float64], rho: float, gamma: float, m: int, sizes: Sequence[int], reports: int
-) -> NDArray[np.float64]:
-    """Return the worst LDS over the sizes for every pattern at one ρ, float64 (patterns,)."""
-    wanted = [(k, held) for k in sizes for held in (0, k)]
-    moments, singular = _second_moments(patterns, rho, gamma, m, max(sizes), wanted)
-    worst = np.where(singular, np.inf, 0.0)
-    for k in sizes:
-        worst = np.maximum(worst, lowest_support(moments[k, 0], moments[k, k] - 1, reports))
-    return worst
-
-
-def independent_moments(
-    patterns: NDArray[np.float64], rho: float, gamma: float, m: int, largest: int
-) -> list[NDArray[np.float64]]:
-    """Return what any measure of error can be made of, for all patterns of one ρ.
-
-    Args:
-        patterns: 0 or 1 for each j = 0..m, (patterns, m + 1).
-        rho: default probability.
-        gamma: the amplification.
-        m: transaction size.
-        largest: itemset size up to which moments are wanted; all of them must be estimable.
-
-    Returns:
-        For k = 1 … largest E[Z² | l of the k items held], (patterns, k + 1), infinite where some size cannot be
-        estimated.
-    """
-    wanted = [(k, held) for k in range(1, largest + 1) for held in range(k + 1)]
-    moments, singular = _second_moments(patterns, rho, gamma, m, largest, wanted)
-    return [
-        np.column_stack([np.where(singular, np.inf, moments[k, held]) for held in range(k + 1)])
-        for k in range(1, largest + 1)
-    ]
-
-
-def _second_moments(
-    patterns: NDArray[np.float64], rho: float, gamma: float, m: int, largest: int, wanted: Iterable[tuple[int, int]]
-) -> tuple[dict[tuple[int, int], NDArray[np.float64]], NDArray[np.bool_]]:
-    """Return E[Z² | l of k items held] for the (k, l) wanted, under each pattern, and for which patterns P is singular.
-
-    With Z in closed form this is (ρ(1−ρ))^(k−l) Σ_i C(l,i) ρ^(2(l−i)) (1−2ρ)^i π_i / μ_k². Where P is singular, for any
-    size up to the largest, the moments mean nothing.
-    """
-    j = np.arange(m + 1)
-    chances = np.array([comb(m, i) for i in j]) * rho**j * (1 - rho) ** (m - j)
-    keep = np.array([[comb(m - i, x - i) / comb(m, x) if x >= i else 0.0 for x in j] for i in range(largest + 1)])
-    terms = (chances * keep).T
-    # p[j] is (1 + (γ−1) h[j]) · chances[j] over its sum, which stands in the column of π_0 = 1
-    shares = terms.sum(axis=0) + (gamma - 1) * (patterns @ terms)
-    pi = shares / shares[:, :1]
-    contrasts = [sum(comb(k, i) * (-rho) ** (k - i) * pi[:, i] for i in range(k + 1)) for k in range(1, largest + 1)]
-    singular = np.any([np.abs(mu) < LEAST_CONTRAST for mu in contrasts], axis=0)
-    squares = [np.maximum(mu * mu, LEAST_CONTRAST**2) for mu in contrasts]
-    moments = {}
-    for k, held in wanted:
-        inside = sum(comb(held, i) * rho ** (2 * (held - i)) * (1 - 2 * rho) ** i * pi[:, i] for i in range(held + 1))
-        moments[k, held] = (rho * (1 - rho)) ** (k - held) * inside / squares[k - 1]
-    return moments, singular
-
-
-def round_design(design: Design, m: int, limit: Fraction) -> Operator:
-    """Return integer weights whose amplification is strictly below the limit.
-
-    The weights aim a 2^-20 part below the limit, so that rounding cannot reach it; b grows until every weight
-    is at least 2^16 and the exact amplification keeps the limit.
-    """
-    rest = (1 << design.insert_bits) - design.insert_num
-    levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in design.pattern]
-    shares = [design.insert_num**j * rest ** (m - j) * levels[j] for j in range(m + 1)]
-    scale = sum((comb(m, j) * share for j, share in enumerate(shares)), Fraction(0))
-    for weight_bits in range(64, MAX_WEIGHT_BITS + 1, 64):
-        weights = [math.floor(share * (1 << weight_bits) / scale) for share in shares]
-        _spread(weights, (1 << weight_bits) - sum(comb(m, j) * v for j, v in enumerate(weights)))
-        if min(weights) >= 1 << _LEAST_WEIGHT_BITS:
-            operator = Operator(m, design.insert_num, design.insert_bits, weight_bits, tuple(weights))
-            if operator.amplification < limit:
-                return operator
-    raise PlanError(
-        f"the operator cannot be written with weights of {MAX_WEIGHT_BITS} bits; lower the transaction size"
-    )
+    def generator(self, code: str, n_items: int, independent: int) -> Generator:
+        """Return the generator asked for."""
+        return choose_generator(code, n_items, self.insert_bits, independent)
 
 
 def _spread(weights: list[int], missing: int) -> None:
@@ -179,3 +223,110 @@ def _spread(weights: list[int], missing: int) -> None:
     for j in sorted(range(m + 1), key=lambda j: (-comb(m, j), -weights[j])):
         step, missing = divmod(missing, comb(m, j))
         weights[j] += step
+
+
+@dataclass(frozen=True, slots=True)
+class InsertionFamily:
+    """The designs of one ρ = insert_num / 2^insert_bits for m items.
+
+    With Z in closed form E[Z² | l held] = (ρ(1−ρ))^(k−l) Σ_i C(l,i) ρ^(2(l−i)) (1−2ρ)^i π_i / μ_k².
+    """
+
+    m: int
+    insert_num: int
+    insert_bits: int
+
+    @property
+    def numbers(self) -> range:
+        """All of 0..m."""
+        return range(self.m + 1)
+
+    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+        """Return a function of patterns (see :class:`Family`)."""
+        m, rho, j = self.m, self.insert_num / (1 << self.insert_bits), np.arange(self.m + 1)
+        chances = np.array([comb(m, i) for i in j]) * rho**j * (1 - rho) ** (m - j)
+        orders = range(objective.largest + 1)
+        keep = np.array([[comb(m - i, x - i) / comb(m, x) if x >= i else 0.0 for x in j] for i in orders])
+        terms = (chances * keep).T
+
+        def of(patterns: Floats) -> tuple[Moments, NDArray[np.bool_]]:
+            # p[j] is (1 + (γ−1) h[j]) · chances[j] over its sum, which stands in the column of π_0 = 1
+            shares = terms.sum(axis=0) + (gamma - 1) * (patterns @ terms)
+            pi = shares / shares[:, :1]
+            contrasts = [sum(comb(k, i) * (-rho) ** (k - i) * pi[:, i] for i in range(k + 1)) for k in orders[1:]]
+            singular = np.any([np.abs(mu) < LEAST_CONTRAST for mu in contrasts], axis=0)
+            squares = [np.maximum(mu * mu, LEAST_CONTRAST**2) for mu in contrasts]
+            moments = {}
+            for k, held in objective.wanted:
+                terms_held = (
+                    comb(held, i) * rho ** (2 * (held - i)) * (1 - 2 * rho) ** i * pi[:, i] for i in range(held + 1)
+                )
+                moments[k, held] = (rho * (1 - rho)) ** (k - held) * sum(terms_held) / squares[k - 1]
+            return moments, singular
+
+        return of
+
+    def design(self, pattern: Floats, error: float) -> InsertionDesign:
+        """Return the design of one pattern."""
+        return InsertionDesign(self.insert_num, self.insert_bits, "".join("01"[int(h)] for h in pattern), error)
+
+
+def insertion_families(
+    m: int, largest_insert_bits: int = LARGEST_INSERT_BITS, *, thresholds_only: bool = False
+) -> list[InsertionFamily]:
+    """Return the families of every ρ = a/2^r, a odd, r up to a largest; for all patterns half of the ρ suffice."""
+    grid = [(a, r) for r in range(1, largest_insert_bits + 1) for a in range(1, 1 << r, 2)]
+    return [InsertionFamily(m, a, r) for a, r in grid if thresholds_only or 2 * a <= 1 << r]
+
+
+def search_designs(
+    m: int,
+    limit: Fraction,
+    objective: Objective,
+    *,
+    thresholds_only: bool = False,
+    largest_insert_bits: int = LARGEST_INSERT_BITS,
+    progress: Progress | None = None,
+) -> list[InsertionDesign]:
+    """Return the best design of every ρ = a/2^r with r up to a largest."""
+    families = insertion_families(m, largest_insert_bits, thresholds_only=thresholds_only)
+    return best_designs(families, limit, objective, thresholds_only=thresholds_only, progress=progress)
+
+
+# ---- what makes the reports of independent insertion
+
+
+_BUILDERS = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
+
+
+def report_bits(code: str, n_items: int, insert_bits: int, independent: int) -> int:
+    """Return the length of a report under a code; ``auto`` is the shortest of all."""
+    lengths = _lengths(n_items, insert_bits, independent)
+    return lengths[code] if code in lengths else min(lengths.values())
+
+
+def _lengths(n_items: int, insert_bits: int, independent: int) -> dict[str, int]:
+    """Return the length of a report under every code; without one K is not limited, so that wins a tie."""
+    return {
+        "none": n_items,
+        "bch": bch_seed_bits(n_items, insert_bits, independent),
+        "reed-solomon": reed_solomon_seed_bits(n_items, insert_bits, independent),
+    }
+
+
+def choose_generator(code: str, n_items: int, insert_bits: int, independent: int) -> Generator:
+    """Return the generator asked for; ``auto`` takes the one with the shortest report, BCH where seeds tie.
+
+    Items count with the dummies, ``insert_bits`` is r, and the bits of ``independent`` = m + k items must be so.
+    """
+    if code == "auto":
+        lengths = _lengths(n_items, insert_bits, independent)
+        code = min(lengths, key=lambda name: lengths[name])
+    if code == "none":
+        return Generator()
+    generator = _BUILDERS[code](n_items, insert_bits, independent)
+    # the theorem holds for every item; trying some of what was really built guards against a slip here
+    sample = np.unique(np.linspace(0, n_items - 1, 24).astype(np.int64))
+    built = item_columns(generator, insert_bits, sample)
+    assert blocks_independent(built, independent, limit=200)
+    return generator

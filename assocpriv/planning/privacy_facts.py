@@ -7,8 +7,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.information import information_limit
 from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability
-from assocpriv.plans.baskets.information import PlanInformation, information_limit, mutual_limit, plan_information
+from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
 
 if TYPE_CHECKING:

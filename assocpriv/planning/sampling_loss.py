@@ -19,12 +19,7 @@ class SamplingLoss:
 
 
 def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:
-    """Return, for k = 1..largest, how many k-itemsets the baskets of each size hold altogether.
-
-    Args:
-        sizes: number of baskets of each size, from :func:`count_sizes`.
-        largest: largest k.
-    """
+    """Return, for k = 1..largest, how many k-itemsets the baskets of each size hold altogether, from their numbers."""
     return {
         k: Counter({size: count * comb(size, k) for size, count in sizes.items() if size >= k})
         for k in range(1, largest + 1)
@@ -54,10 +49,6 @@ def sampling_loss(sizes: Counter[int], plan: Plan) -> SamplingLoss:
     """Return what sampling to the plan's transaction size M loses, averaged over all itemsets of k = 1..K items.
 
     Summed over the itemsets of all baskets, Σ C(min(L,M), k) / Σ C(L, k) survives.
-
-    Args:
-        sizes: number of baskets of each size, from :func:`count_sizes`.
-        plan: the plan.
     """
     m = plan.transaction_size
     shares = {k: 1 - share for k, share in surviving_shares(all_holders(sizes, plan.itemset_size), m).items()}

@@ -38,7 +38,6 @@ from scipy.stats import binom
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import epsilon as local_epsilon
-from assocpriv.plans.baskets.information import normalized_likelihoods
 from assocpriv.plans.baskets.operator import AnyOperator
 
 _MOST_REPORTS = 10**12
@@ -75,7 +74,7 @@ def blanket_mass(operator: AnyOperator) -> Fraction:
     >>> blanket_mass(Operator(1, 1, 2, 4, (4, 12)))
     Fraction(1, 3)
     """
-    return min(w for w in normalized_likelihoods(operator) if w)
+    return min(w for w in operator.normalized_likelihoods if w)
 
 
 def central_guarantee(
@@ -108,9 +107,9 @@ def central_guarantee(
         return best
     worst = 2 / (amplification + 1)
     masses = {"clones": worst} | ({"blanket": blanket} if blanket is not None and blanket > worst else {})
-    found = [(closed_form(amplification, reports, delta), "closed form")]
-    found += [(_least_epsilon(amplification, reports, delta, mass), name) for name, mass in masses.items()]
-    for value, method in found:
+    bounds = [(closed_form(amplification, reports, delta), "closed form")]
+    bounds += [(_least_epsilon(amplification, reports, delta, mass), name) for name, mass in masses.items()]
+    for value, method in bounds:
         if value is not None and value < best.epsilon:
             best = Central(value, delta, reports, method)
     return best
@@ -160,12 +159,6 @@ def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: 
     most. Within a stratum of C, a − C/2 is a martingale and grows more convex, what is subtracted grows with C: so
     the expectation is largest with the clones of its upper end and the drift of its lower one.
 
-    Args:
-        epsilon: ε' in [0, ln γ].
-        amplification: γ > 1.
-        reports: N.
-        mass: λ.
-        lost: probability to give away in each tail.
     """
     corner = (1 - mass) / (amplification - 1)
     growth, excess = math.expm1(epsilon), float(amplification - 1)
@@ -181,9 +174,7 @@ def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: 
 def _mean_excess(draws: NDArray[np.float64], over: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return E[(a − C/2 − x)_+], a ~ Bin(C, 1/2), rounded up: t·P[a = t]/2 − x·P[a ≥ t], t the least a above C/2 + x.
 
-    Args:
-        draws: C, shape (strata,).
-        over: x ≥ 0, shape (strata,).
+    ``draws`` are C and ``over`` x ≥ 0, shape (strata,).
     """
     least = np.floor(draws / 2 + over) + 1
     possible = least <= draws

@@ -8,15 +8,16 @@ hold such itemsets. The M with the least of these, the worst k counting, tells m
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
-from assocpriv.planning.planner import DEFAULT_REPORTS, Progress, best_operators, check_range, target_sizes
+from assocpriv.planning.designs import Progress
+from assocpriv.planning.planner import best_operators
+from assocpriv.planning.request import PlanWishes, check_range
 from assocpriv.planning.sampling_loss import all_holders, surviving_shares
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR
+from assocpriv.plans.baskets.plan import HIDDEN
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 
@@ -51,15 +52,9 @@ class SizeRow:
 
 def propose_transaction_size(
     sizes: Counter[int],
-    promise: Breach,
+    wishes: PlanWishes,
     *,
     holders: Mapping[int, Counter[int]] | None = None,
-    itemset_size: int | None = None,
-    reports: int = DEFAULT_REPORTS,
-    pattern: str = "any",
-    target: Iterable[int | str] | int | str | None = None,
-    mode: str = HIDDEN,
-    reports_per_person: int = 1,
     progress: Progress | None = None,
 ) -> list[SizeRow]:
     """Return a row for each transaction size from K up to the longest basket (15 at most), one of them proposed.
@@ -68,46 +63,33 @@ def propose_transaction_size(
 
     Args:
         sizes: number of baskets of each size, from :func:`assocpriv.records.basket_sizes.count_sizes`.
-        promise: the breach that no report may cause.
+        wishes: what is wished of the plan; K is 3 by default, or the longest basket if that is less. With sizes in
+            clear errors are those of the sample's mixture of sizes.
         holders: by k, the sizes of the baskets that hold the k-itemsets that matter, from
             :func:`assocpriv.records.basket_sizes.top_holders` for k = 1..K at least; by default all k-itemsets count,
             of which most are those of the longest baskets: what survives of frequent ones is more.
-        itemset_size: K; 3 by default, or the longest basket if that is less.
-        reports: number of reports N that the planner counts on.
-        pattern: as for :func:`assocpriv.plan`.
-        target: as for :func:`assocpriv.plan`: the itemset sizes that matter.
-        mode: ``hidden``, or ``in clear``: then errors are those of the sample's mixture of sizes.
-        reports_per_person: as for :func:`assocpriv.plan`.
         progress: called with (done, total) steps.
 
     Raises:
         PlanError: no baskets, or arguments out of range.
 
-    >>> rows = propose_transaction_size(Counter({2: 900, 3: 90, 9: 10}), Breach("5%", "50%"), target="pairs")
+    >>> from assocpriv.core.privacy import Breach
+    >>> wishes = PlanWishes(promise=Breach("5%", "50%"), target="pairs")
+    >>> rows = propose_transaction_size(Counter({2: 900, 3: 90, 9: 10}), wishes)
     >>> [row.transaction_size for row in rows if row.proposed]
     [3]
     """
     longest = _longest(sizes)
-    if mode not in (HIDDEN, IN_CLEAR):
-        raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {mode!r}")
-    largest = default_itemset_size(sizes) if itemset_size is None else itemset_size
+    largest = default_itemset_size(sizes) if wishes.itemset_size is None else wishes.itemset_size
     check_range("itemset_size (K)", largest, 1, MAX_TRANSACTION_SIZE)
-    check_range("reports", reports, 1, 10**15)
-    targets = target_sizes(target, largest)
+    targets = wishes.targets(largest)
     candidates = range(largest, max(largest, min(longest, MAX_TRANSACTION_SIZE)) + 1)
-    searched = candidates if mode == HIDDEN else range(1, candidates[-1] + 1)
-    operators = best_operators(
-        searched,
-        promise,
-        targets,
-        reports,
-        pattern=pattern,
-        reports_per_person=reports_per_person,
-        progress=progress,
-    )
-    models = {m: SupportModel.of(operator) for m, operator in operators.items()}
-    held = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
-    rows = [_row(sizes, m, held, targets, _groups(sizes, m, models, reports, mode)) for m in candidates]
+    searched = candidates if wishes.sizes == HIDDEN else range(1, candidates[-1] + 1)
+    models = {
+        m: SupportModel.of(operator) for m, operator in best_operators(searched, wishes, targets, progress).items()
+    }
+    chosen = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
+    rows = [_row(sizes, m, chosen, targets, _groups(sizes, m, models, wishes)) for m in candidates]
     return _with_proposal(rows)
 
 
@@ -127,15 +109,15 @@ def _longest(sizes: Counter[int]) -> int:
     return longest
 
 
-def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], reports: int, mode: str) -> list[Group]:
-    """Return the groups of N reports at transaction size m, in the sample's mixture of sizes where these are told."""
-    if mode == HIDDEN:
-        return [Group(reports, models[m])]
-    told: Counter[int] = Counter()
+def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], wishes: PlanWishes) -> list[Group]:
+    """Return the groups of N reports at transaction size m, in the sample's mixture of sizes where these are clear."""
+    if wishes.sizes == HIDDEN:
+        return [Group(wishes.reports, models[m])]
+    mixture: Counter[int] = Counter()
     for size, count in sizes.items():
-        told[min(max(size, 1), m)] += count
-    shares = {size: reports * told[size] / sizes.total() for size in range(1, m + 1)}
-    return [Group(max(1, round(share)), models[size]) for size, share in shares.items() if share]
+        mixture[min(max(size, 1), m)] += count
+    people = {size: wishes.reports * mixture[size] / sizes.total() for size in range(1, m + 1)}
+    return [Group(max(1, round(share)), models[size]) for size, share in people.items() if share]
 
 
 def _row(

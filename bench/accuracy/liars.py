@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
-from assocpriv.lab.attacks import crafted_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
@@ -24,6 +23,7 @@ from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.crafted.checks import FALSE_ALARM, check_reports
 from assocpriv.server.crafted.influence import influence_of
 from assocpriv.server.itemsets.ask import count_subsets
+from bench.accuracy.attacks import crafted_reports
 from bench.speed.mining import tell
 from bench.tables import table
 

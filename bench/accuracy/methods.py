@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assocpriv.planning.rounds import Schedule
+from assocpriv.planning.rounds import PeopleSplit
 from bench.accuracy.harness import Method
 from bench.accuracy.ours import PaperSettings, paper, rounds
 from bench.accuracy.peers import SvimSettings, SvsmSettings, svsm
@@ -31,8 +31,8 @@ def _with_smaller(method: Method) -> dict[float, object]:
 def ours() -> list[Method]:
     """Return assocpriv in three, two and one rounds, and the paper's own design."""
     return [
-        Method("assocpriv, three rounds", rounds, Schedule(rounds=3)),
-        Method("assocpriv, two rounds", rounds, Schedule(rounds=2)),
-        Method("assocpriv, one round", rounds, Schedule(rounds=1)),
+        Method("assocpriv, three rounds", rounds, PeopleSplit(rounds=3)),
+        Method("assocpriv, two rounds", rounds, PeopleSplit(rounds=2)),
+        Method("assocpriv, one round", rounds, PeopleSplit(rounds=1)),
         Method("threshold design of 2003", paper, PaperSettings()),
     ]

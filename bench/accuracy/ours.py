@@ -13,7 +13,7 @@ from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds import run_rounds
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.rounds import Schedule
+from assocpriv.planning.rounds import PeopleSplit
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
@@ -33,7 +33,7 @@ class PaperSettings:
 
 
 def rounds(
-    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: Schedule
+    transactions: Transactions, epsilon: float, top: int, rng: np.random.Generator, settings: PeopleSplit
 ) -> Estimates:
     """Run the package's schedule: its shipping client, its server code, its plans."""
     seed = int(rng.integers(1 << 62))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assocpriv.core.privacy import Breach
-from assocpriv.planning.designs import round_design, search_designs
-from assocpriv.planning.fixed_size_designs import round_fixed_design, search_fixed_designs
+from assocpriv.planning.designs import WorstSupport, search_designs
+from assocpriv.planning.fixed_size_designs import search_fixed_designs
 from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
@@ -88,8 +88,8 @@ def our_operator(setting: Setting) -> AnyOperator:
 def fixed_operator(setting: Setting, items: int) -> AnyOperator:
     """Return the best design whose reports hold a fixed number of the items, M dummies included."""
     limit = Breach(setting.prior, "50%").amplification_limit
-    designs = search_fixed_designs(setting.m, items, limit, setting.sizes, setting.reports)
-    return round_fixed_design(min(designs, key=lambda design: design.worst_support), setting.m, limit)
+    designs = search_fixed_designs(setting.m, items, limit, WorstSupport(setting.sizes, setting.reports))
+    return min(designs, key=lambda design: design.error).operator(limit)
 
 
 def _independent(setting: Setting, *, thresholds_only: bool, largest_insert_bits: int) -> AnyOperator:
@@ -97,12 +97,11 @@ def _independent(setting: Setting, *, thresholds_only: bool, largest_insert_bits
     designs = search_designs(
         setting.m,
         limit,
-        setting.sizes,
-        setting.reports,
+        WorstSupport(setting.sizes, setting.reports),
         thresholds_only=thresholds_only,
         largest_insert_bits=largest_insert_bits,
     )
-    return round_design(min(designs, key=lambda design: design.worst_support), setting.m, limit)
+    return min(designs, key=lambda design: design.error).operator(limit)
 
 
 DESIGNS: dict[str, Callable[[Setting], AnyOperator]] = {

@@ -12,8 +12,7 @@ from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.designs import round_design, search_designs
-from assocpriv.planning.planner import choose_generator
+from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.bitmaps import count_row_supersets, empty_rows, report_rows
@@ -147,9 +146,9 @@ def expand_rates(rng: np.random.Generator) -> dict[str, float]:
 def plan_with(catalogue: Catalogue, insert_bits: int, code: str = "bch") -> Plan:
     """Return the best plan for baskets of 5 with r bits an item: 40-bit BCH seeds for r = 1, 192-bit ones for r = 4."""
     promise = Breach("5%", "50%")
-    designs = search_designs(5, promise.amplification_limit, (1, 2, 3), 1_000_000)
-    design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.worst_support)
-    operator = round_design(design, 5, promise.amplification_limit)
+    designs = search_designs(5, promise.amplification_limit, WorstSupport((1, 2, 3), 1_000_000))
+    design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.error)
+    operator = design.operator(promise.amplification_limit)
     generator = choose_generator(code, len(catalogue) + 5, insert_bits, 8)
     return Plan(catalogue, 5, 3, (operator,), generator, promise)
 

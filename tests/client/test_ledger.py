@@ -670,7 +670,7 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
 def on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Put ledgers on a simulated disk."""
     monkeypatch.setattr(ledger_module, "LedgerFile", DiskFile)
-    monkeypatch.setattr(ledger_module, "Randomizer", NotedRandomizer)
+    monkeypatch.setattr("assocpriv.client.baskets.randomizer.Randomizer", NotedRandomizer)
     monkeypatch.setattr(ledger_module, "sync_folder", lambda _: DiskFile.disk.step())
 
 

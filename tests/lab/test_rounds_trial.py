@@ -12,9 +12,9 @@ from assocpriv.lab.rounds_trial import (
     RoundsTrial,
     RoundTrial,
     ScheduleTrial,
-    kept_shares,
     of_used_items,
     true_itemsets,
+    true_surviving_shares,
     try_rounds,
 )
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
@@ -68,12 +68,12 @@ def test_kept_shares_by_hand(rng: np.random.Generator) -> None:
         sizes = [size_of(set(basket)) for basket in listed if set(itemset) <= set(basket)]
         return np.mean([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes])
 
-    for itemset, told in zip(itemsets, kept_shares(data, items, itemsets), strict=True):
+    for itemset, told in zip(itemsets, true_surviving_shares(data, items, itemsets), strict=True):
         assert told == pytest.approx(expected(itemset, len, 2, len(itemset)))
-    told = kept_shares(data, short, itemsets)
+    told = true_surviving_shares(data, short, itemsets)
     assert told[:4] == pytest.approx([expected(a, lambda t: len(t & {0, 1, 2}), 2, len(a)) for a in itemsets[:4]])
     held = [{int(name) for name in entry} for entry in entries]
-    asked = kept_shares(data, whole, itemsets)
+    asked = true_surviving_shares(data, whole, itemsets)
     assert asked[:3] == pytest.approx([expected(a, lambda t: sum(e <= t for e in held), 1, 1) for a in itemsets[:3]])
     assert (told[4], asked[3], asked[4]) == (0, 0, 0)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.designs import Design, independent_moments, patterns_of, round_design
-from assocpriv.planning.fixed_size_designs import FixedDesign, fixed_moments, round_fixed_design
+from assocpriv.planning.designs import InsertionDesign, InsertionFamily, patterns_of
+from assocpriv.planning.fixed_size_designs import FixedSizeDesign, FixedSizeFamily
 from assocpriv.planning.focus import Focus, focused_operator, single_focus
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
@@ -18,7 +18,7 @@ MIXED = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.75, 0.2, 0.05))))
 
 def test_error_is_the_variance_of_the_estimate() -> None:
     """The error of a focus is Σ weight (Σ_l s_l Σ_l' P[l',l] q_l'² − s_k), from P itself."""
-    operator = round_design(Design(1, 2, "0011", 0.0), 3, LIMIT)
+    operator = InsertionDesign(1, 2, "0011").operator(LIMIT)
     expected = 0.0
     for k, weight, shares in MIXED.sizes:
         row, matrix = estimator_row(operator, k), transition_matrix(operator, k)
@@ -27,34 +27,24 @@ def test_error_is_the_variance_of_the_estimate() -> None:
     assert MIXED.error(operator) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("rho", [Fraction(1, 4), Fraction(1, 2), Fraction(3, 128)])
-def test_moments_of_independent_insertion(rho: Fraction) -> None:
-    """For every pattern the vectorized moments are those of the rounded operator."""
-    m, bits = 3, rho.denominator.bit_length() - 1
-    patterns = patterns_of(m)
-    moments = independent_moments(patterns, float(rho), float(LIMIT), m, 3)
-    for row, pattern in enumerate(patterns):
-        name = "".join("01"[int(h)] for h in pattern)
-        model = SupportModel.of(round_design(Design(rho.numerator, bits, name, 0.0), m, LIMIT))
-        for k in (1, 2, 3):
-            told = [float(model.second_moment(k, held)) if np.isfinite(moments[k - 1][row]).all() else np.inf
-                    for held in range(k + 1)]  # fmt: skip
-            assert moments[k - 1][row] == pytest.approx(told, rel=1e-3)
-
-
-@pytest.mark.parametrize("size", [1, 3, 6])
-def test_moments_of_fixed_size(size: int) -> None:
-    """For every pattern the vectorized moments are those of the rounded operator."""
-    m, items, largest = 3, 12, min(size, 2)
-    for numbers, patterns, moments in fixed_moments(m, items, size, float(LIMIT), largest):
-        for row, pattern in enumerate(patterns):
-            likelier = dict(zip(numbers, pattern, strict=True))
-            name = "".join("01"[int(likelier.get(j, 0))] for j in range(m + 1))
-            model = SupportModel.of(round_fixed_design(FixedDesign(items, size, name, 0.0), m, LIMIT))
-            for k in range(1, largest + 1):
-                if np.isfinite(moments[k - 1][row]).all():
-                    told = [float(model.second_moment(k, held)) for held in range(k + 1)]
-                    assert moments[k - 1][row] == pytest.approx(told, rel=1e-3)
+@pytest.mark.parametrize(
+    "family",
+    [
+        *(InsertionFamily(3, num, bits) for num, bits in ((1, 2), (1, 1), (3, 7))),
+        *(FixedSizeFamily(3, 12, size) for size in (1, 3, 6)),
+    ],
+)
+def test_moments_are_those_of_the_operators(family: InsertionFamily | FixedSizeFamily) -> None:
+    """For every pattern of either kind the vectorized moments are those of the rounded operator."""
+    largest = min(3, getattr(family, "report_size", 3))
+    every = Focus(tuple((k, 1.0, (0.0,) * k + (1.0,)) for k in range(1, largest + 1)))
+    patterns = patterns_of(len(family.numbers))
+    moments, singular = family.moments(float(LIMIT), every)(patterns)
+    assert singular.sum() < len(patterns)
+    for row in np.flatnonzero(~singular):
+        model = SupportModel.of(family.design(patterns[row], 0.0).operator(LIMIT))
+        for k, held in every.wanted:
+            assert moments[k, held][row] == pytest.approx(float(model.second_moment(k, held)), rel=1e-3)
 
 
 def test_the_search_finds_the_least_error() -> None:
@@ -66,10 +56,8 @@ def test_the_search_finds_the_least_error() -> None:
     for name in ("001", "010", "011", "100", "101", "110"):
         for bits in (1, 2, 3, 5):
             for num in range(1, (1 << bits), 2):
-                others.append(_error_or_inf(round_design(Design(num, bits, name, 0.0), m, LIMIT)))
-        others += [
-            _error_or_inf(round_fixed_design(FixedDesign(items, size, name, 0.0), m, LIMIT)) for size in range(2, 8)
-        ]
+                others.append(_error_or_inf(InsertionDesign(num, bits, name).operator(LIMIT)))
+        others += [_error_or_inf(FixedSizeDesign(items, size, name).operator(LIMIT)) for size in range(2, 8)]
     assert MIXED.error(found) <= min(others) * (1 + 1e-4)
 
 

@@ -14,7 +14,6 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_amplification, cut_and_paste_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.information import normalized_likelihoods
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.wire import report_items
 
@@ -88,7 +87,7 @@ def test_the_operator_is_near_and_no_weaker(m: int, cutoff: int, rho: Fraction, 
 
 def test_likelihoods_grow_with_what_is_kept() -> None:
     """w_j of the exact operator is Σ u_i ρ^(−i) C(j,i)/C(m,i), so γ is between keeping all and keeping none."""
-    weights = normalized_likelihoods(cut_and_paste(3, 3, QUARTER, 32))
+    weights = cut_and_paste(3, 3, QUARTER, 32).normalized_likelihoods
     expected = [
         sum(Fraction(comb(j, i), comb(3, i)) * 4**i for i in range(4)) / Fraction(4) for j in range(4)
     ]  # fmt: skip

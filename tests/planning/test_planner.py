@@ -7,8 +7,8 @@ import pytest
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
-from assocpriv.planning.designs import round_design, search_designs
-from assocpriv.planning.planner import choose_generator, make_plan
+from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
+from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.codes import bch_seed_bits, reed_solomon_seed_bits
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
@@ -19,9 +19,9 @@ N = 5_000_000
 def best(m: int, prior: str, sizes: tuple[int, ...], *, thresholds: bool, bits: int = 6):
     """Return the best design, its operator and the LDS per size in percent."""
     limit = Breach(prior, "50%").amplification_limit
-    designs = search_designs(m, limit, sizes, N, thresholds_only=thresholds, largest_insert_bits=bits)
-    design = min(designs, key=lambda d: d.worst_support)
-    operator = round_design(design, m, limit)
+    designs = search_designs(m, limit, WorstSupport(sizes, N), thresholds_only=thresholds, largest_insert_bits=bits)
+    design = min(designs, key=lambda d: d.error)
+    operator = design.operator(limit)
     model = SupportModel.of(operator)
     return design, operator, {k: 100 * lowest_discoverable_support([Group(N, model)], k) for k in sizes}
 
@@ -77,7 +77,7 @@ def test_search_agrees_with_the_matrix() -> None:
     support = lds[2] / 100
     variance = ((1 - support) * (matrix[:, 0] @ q**2) + support * (matrix[:, 2] @ q**2 - 1)) / N
     assert support == pytest.approx(4 * np.sqrt(variance), rel=1e-9)
-    assert design.worst_support == pytest.approx(support, rel=1e-4)
+    assert design.error == pytest.approx(support, rel=1e-4)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 10, 15])
@@ -85,9 +85,9 @@ def test_search_agrees_with_the_matrix() -> None:
 def test_rounding_stays_strictly_below_the_limit(m: int, prior: str) -> None:
     """Every rounded operator keeps the limit strictly, nearly reaches it, and has weights of at least 2^16."""
     limit = Breach(prior, "50%").amplification_limit
-    designs = search_designs(m, limit, (1,), N, thresholds_only=m > 5)
+    designs = search_designs(m, limit, WorstSupport((1,), N), thresholds_only=m > 5)
     for design in designs[:: max(1, len(designs) // 12)]:
-        operator = round_design(design, m, limit)
+        operator = design.operator(limit)
         assert limit * (1 - Fraction(1, 1 << 16)) < operator.amplification < limit
         assert min(operator.keep_weights) >= 1 << 16
         assert operator.pattern == design.pattern
@@ -112,7 +112,7 @@ def test_default_plan_is_the_shortest_good_one() -> None:
     plan = make_plan(1_000, 5, Breach("5%", "50%"), reports=N)
     assert (plan.report_bits, plan.generator.kind, plan.operator.insert_bits) == (40, "bch", 1)
     lds = max(lowest_discoverable_support([Group(N, SupportModel.of(plan.operator))], k) for k in (1, 2, 3))
-    least = min(d.worst_support for d in search_designs(5, Fraction(19), (1, 2, 3), N))
+    least = min(d.error for d in search_designs(5, Fraction(19), WorstSupport((1, 2, 3), N)))
     assert least <= lds <= 1.02 * least * (1 + 1e-5)
     assert lds * 100 == pytest.approx(0.497, abs=1e-3)
 

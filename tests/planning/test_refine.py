@@ -16,8 +16,9 @@ from assocpriv.apps.cli import main
 from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.core.errors import AssocprivError, EstimateError, PlanError
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.refine import kept_shares, poisson, refine
-from assocpriv.planning.rounds import Schedule, plan_sizes
+from assocpriv.planning.refine import Refinement, RoundWishes, poisson
+from assocpriv.planning.refine import refine as refine_as
+from assocpriv.planning.rounds import EntryRule, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -27,6 +28,11 @@ PROMISE = ap.Breach("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]
 PLAN = make_plan(NAMES, 4, PROMISE, itemset_size=2)
 SIZES = SizeShares(np.arange(1, 13), np.full(12, 1 / 12))
+
+
+def refine(frame, plan: ap.Plan, top: int = 64, **change) -> Refinement:
+    """Plan the next round."""
+    return refine_as(frame, plan, RoundWishes(top, **change))
 
 
 def mined(rows, plan=PLAN, **more):
@@ -80,12 +86,12 @@ def test_the_shortlist_is_the_best_items() -> None:
     assert list(made.plan.catalogue) == NAMES[-10:]
     assert made.plan.view.others == "drop"
     assert (made.reports, made.basis) == (1000, "poisson")
-    assert made.held.mean == pytest.approx(sum(sorted(FALLING)[-10:]), rel=1e-6)
+    assert made.entry_sizes.mean == pytest.approx(sum(sorted(FALLING)[-10:]), rel=1e-6)
 
 
 def test_doubtful_items_are_asked_for_too() -> None:
     """Items within some standard errors of the last wanted one are kept, up to a multiple of the number wanted."""
-    rule = Schedule()
+    rule = EntryRule()
     most, near = round(rule.most * 8), 8 + 5  # five more supports are less than .055 below the eighth
     for top, error, expected in ((8, 1e-4, 10), (8, 0.055 / rule.within, near), (8, 1.0, most), (30, 1.0, 40)):
         made = refine(mined(singles(FALLING, error)), PLAN, top, reports=1000)
@@ -94,7 +100,7 @@ def test_doubtful_items_are_asked_for_too() -> None:
 
 def test_the_docs_tell_the_rule() -> None:
     """docs/cli/server.md names the numbers that the shortlist is made by."""
-    rule = Schedule()
+    rule = EntryRule()
     text = " ".join((Path(__file__).parents[2] / "docs" / "cli" / "server.md").read_text(encoding="utf-8").split())
     assert f"the {rule.shortlist:g} · N items of the largest supports" in text
     assert f"at most {rule.within:g} standard errors below the N-th, {rule.most:g} · N in all" in text
@@ -106,7 +112,7 @@ def test_a_histogram_replaces_the_poisson_law() -> None:
     frame = mined(singles(FALLING))
     plain, told = refine(frame, PLAN, 8), refine(frame, PLAN, 8, sizes=SIZES)
     assert told.basis == "histogram"
-    assert told.held.mean > plain.held.mean * 1.2
+    assert told.entry_sizes.mean > plain.entry_sizes.mean * 1.2
 
 
 def sizes_table(plan: ap.Plan, reports: int = 1_000):
@@ -123,7 +129,7 @@ def test_after_sizes_come_all_items() -> None:
     plan = plan_sizes(PROMISE)
     made = refine(sizes_table(plan), plan, 8, catalogue=Catalogue(NAMES))
     assert (list(made.plan.catalogue), made.plan.itemset_size) == (NAMES, 1)
-    assert made.held.mean == pytest.approx(2.5, abs=0.1)
+    assert made.entry_sizes.mean == pytest.approx(2.5, abs=0.1)
     assert made.people is not None
     assert sum(made.people.values()) == 49_000  # 1,000 were 2% of all
     assert 0.3 <= made.people["items"] / 50_000 <= 0.6
@@ -271,18 +277,6 @@ def test_more_refusals() -> None:
         ap.refine(frame, PLAN, histogram=frame)
     with pytest.raises(TypeError, match="plan must be a Plan"):
         ap.refine(frame, "plan.json")  # type: ignore[arg-type]
-
-
-def test_kept_shares_are_what_sampling_leaves() -> None:
-    """Entries held by all keep m of them; what is held alone is kept whole, and what tables say counts."""
-    sure = {("i00",): (0.99, 0.01), ("i01",): (0.99, 0.01), ("i00", "i01"): (0.98, 0.01)}
-    frame = table(sure, "b", m=1, view="itemsets")
-    kept = kept_shares(SizeShares(np.array([2]), np.array([1.0])))(frame, {})
-    assert kept == pytest.approx(np.full(3, 1 / 3), abs=0.02)
-    alone = table({("i00",): (0.01, 0.01), ("i05",): (0.01, 0.01)}, "b", m=1, view="itemsets")
-    assert kept_shares(SIZES)(alone, {}).min() > 0.9
-    known = {frozenset(["i00"]): 0.9, frozenset(["i05"]): 0.9, frozenset(["i00", "i05"]): 0.85}
-    assert kept_shares(SIZES)(alone, known).max() < 0.7
 
 
 # ---- the walk

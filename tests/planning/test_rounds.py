@@ -9,7 +9,9 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import run_rounds
 from assocpriv.planning.rounds import (
-    Schedule,
+    EntryRule,
+    People,
+    PeopleSplit,
     expected_focus,
     items_share,
     plan_items,
@@ -17,7 +19,6 @@ from assocpriv.planning.rounds import (
     plan_shortlist,
     plan_sizes,
 )
-from assocpriv.planning.shortlist import held_entries, shortlist
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.rounds.knowledge import Knowledge, measured, ranked
@@ -41,12 +42,13 @@ def baskets_of(n: int, rng: np.random.Generator) -> tuple[Baskets, dict[tuple[in
 def test_plans_of_all_rounds_keep_the_promise() -> None:
     """Every round's plan is strictly within the promise; catalogues and views are what the round asks for."""
     names = [f"item {i}" for i in range(30)]
+    people = People(PROMISE, 10_000, SIZES)
     plans = [
         plan_sizes(PROMISE),
-        plan_items(Catalogue(names), PROMISE, SIZES, 10_000),
-        plan_items(Catalogue(names), PROMISE, SIZES, 10_000, pairs=True),
-        plan_shortlist(names[:12], np.linspace(0.3, 0.02, 12), PROMISE, SIZES, 10_000, 20)[0],
-        plan_itemsets([names[:1], names[:2], names[1:3]], np.array([0.2, 0.1, 0.1]), PROMISE, SIZES, 10_000),
+        plan_items(Catalogue(names), people),
+        plan_items(Catalogue(names), people, pairs=True),
+        plan_shortlist(names[:12], np.linspace(0.3, 0.02, 12), people, 20)[0],
+        plan_itemsets([names[:1], names[:2], names[1:3]], np.array([0.2, 0.1, 0.1]), people),
     ]
     for plan in plans:
         assert plan.amplification < PROMISE.amplification_limit
@@ -62,7 +64,7 @@ def test_longer_baskets_get_a_larger_m() -> None:
     catalogue = Catalogue.numbered(200)
     long = SizeShares(np.array([10]), np.ones(1))
     short = SizeShares(np.array([1, 2]), np.array([0.8, 0.2]))
-    sizes = [plan_items(catalogue, PROMISE, shares, 100_000).transaction_size for shares in (short, long)]
+    sizes = [plan_items(catalogue, People(PROMISE, 100_000, shares)).transaction_size for shares in (short, long)]
     assert sizes[0] <= 2 < sizes[1]
 
 
@@ -83,30 +85,17 @@ def test_shortlist_takes_more_where_noise_is_larger() -> None:
     def known(sigma: float) -> Knowledge:
         return {(i,): measured(0.5 / (i + 1), sigma**2) for i in range(100)}
 
-    schedule = Schedule(shortlist=1.2, most=4.0, within=1.0)
-    assert len(shortlist(known(1e-6), 10, schedule)) == 12
-    assert len(shortlist(known(0.03), 10, schedule)) > 20
-    assert len(shortlist(known(1.0), 10, schedule)) == 40
-    assert shortlist(known(1e-6), 10, schedule) == list(range(12))
-
-
-def test_synthetic_baskets_have_the_known_supports() -> None:
-    """Entries held by baskets along the tree of pairs have about the supports of items and of the tree's pairs."""
-    known: Knowledge = {(0,): measured(0.4, 1e-6), (1,): measured(0.3, 1e-6), (2,): measured(0.1, 1e-6)}
-    known |= {(0, 1): measured(0.25, 1e-6), (0, 2): measured(0.04, 1e-6), (1, 2): measured(0.09, 1e-6)}
-    by_size = np.array([0.542, 0.191, 0.192, 0.075])  # of the tree 0 – 1 – 2
-    held = held_entries([(0,), (1,), (0, 1), (1, 2)], known, SizeShares(np.arange(4), by_size / by_size.sum()))
-    assert held.holds.mean(axis=0) == pytest.approx([0.4, 0.3, 0.25, 0.09], abs=0.03)
-    assert (held.holds[:, 2] == held.holds[:, 0] & held.holds[:, 1]).all()
-    assert held.kept(4, np.cumsum(held.sizes.shares)[:4]) == pytest.approx(np.ones(4))
-    assert (held.kept(1, np.cumsum(held.sizes.shares)[:1]) < 1).all()
+    rule = EntryRule(shortlist=1.2, most=4.0, within=1.0)
+    assert len(rule.shortlisted(known(0.03), 10)) > 20
+    assert len(rule.shortlisted(known(1.0), 10)) == 40
+    assert rule.shortlisted(known(1e-6), 10) == list(range(12))
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])
 def test_rounds_find_what_is_there(rounds: int, rng: np.random.Generator) -> None:
     """At γ = 10^6 − 1 the eleven itemsets lead the ranking with about their true supports."""
     baskets, truth = baskets_of(20_000, rng)
-    last = run_rounds(baskets, STRONG, 11, Schedule(rounds=rounds), seed=1)[-1]
+    last = run_rounds(baskets, STRONG, 11, PeopleSplit(rounds=rounds), seed=1)[-1]
     assert set(ranked(last.knowledge, 11)) == set(truth)
     for itemset, support in truth.items():
         assert last.knowledge[itemset].support == pytest.approx(support, abs=0.03)
@@ -119,7 +108,7 @@ def test_later_rounds_err_less(rng: np.random.Generator) -> None:
     for rounds in (1, 3):
         squares = []
         for seed in range(5):
-            last = run_rounds(baskets, PROMISE, 11, Schedule(rounds=rounds), seed=seed)[-1].knowledge
+            last = run_rounds(baskets, PROMISE, 11, PeopleSplit(rounds=rounds), seed=seed)[-1].knowledge
             squares += [(last[a].support - s) ** 2 if a in last else s**2 for a, s in truth.items()]
         errors.append(np.sqrt(np.mean(squares)))
     assert errors[1] < 0.85 * errors[0]  # about 0.66; of three seeds 0.5 to 0.8
@@ -128,7 +117,7 @@ def test_later_rounds_err_less(rng: np.random.Generator) -> None:
 def test_nothing_is_found_where_nothing_is_told(rng: np.random.Generator) -> None:
     """Just above γ = 1 supports shown are shrunk to what is expected: no pattern is made of noise."""
     baskets, _ = baskets_of(5_000, rng)
-    last = run_rounds(baskets, Breach("50%", "51%"), 5, Schedule(rounds=2), seed=3)[-1]
+    last = run_rounds(baskets, Breach("50%", "51%"), 5, PeopleSplit(rounds=2), seed=3)[-1]
     assert all(len(itemset) == 1 for itemset in ranked(last.knowledge, 5))
     assert max(last.knowledge[a].spread for a in ranked(last.knowledge, 5)) > 0
 
@@ -136,9 +125,9 @@ def test_nothing_is_found_where_nothing_is_told(rng: np.random.Generator) -> Non
 def test_people_are_asked_once(rng: np.random.Generator) -> None:
     """The groups of a schedule are disjoint and together all people; equal seeds give equal knowledge."""
     baskets, _ = baskets_of(3_000, rng)
-    schedule = Schedule(rounds=3)
-    first, again = (run_rounds(baskets, STRONG, 5, schedule, seed=5) for _ in range(2))
-    assert sum(done.people for done in first) == round((1 - schedule.sizes) * 3_000)
+    split = PeopleSplit(rounds=3)
+    first, again = (run_rounds(baskets, STRONG, 5, split, seed=5) for _ in range(2))
+    assert sum(done.people for done in first) == round((1 - split.sizes) * 3_000)
     assert first[-1].knowledge == again[-1].knowledge
 
 
@@ -146,7 +135,7 @@ def test_people_are_asked_once(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("items", [0.0, 0.5, 1.0])
 def test_shares_add_up(rounds: int, items: float) -> None:
     """Nobody is left out, nobody asked twice; rounds that there are not ask nobody."""
-    shares = Schedule(rounds=rounds).shares(items)
+    shares = PeopleSplit(rounds=rounds).shares(items)
     assert sum(shares) == pytest.approx(1)
     assert min(shares) >= 0
     assert all(share == 0 for share in shares[rounds + 1 :])
@@ -155,13 +144,13 @@ def test_shares_add_up(rounds: int, items: float) -> None:
 def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
     """Fewer people, a weaker plan and longer baskets at equal supports ask for more of them, within bounds."""
     short, long = SizeShares(np.array([4]), np.ones(1)), SizeShares(np.array([2, 30]), np.array([0.93, 0.07]))
-    at = [items_share(1_000, PROMISE, short, people, 64) for people in (10**3, 10**5, 10**6, 10**8)]
+    at = [items_share(1_000, People(PROMISE, people, short), 64) for people in (10**3, 10**5, 10**6, 10**8)]
     assert at[0] == 0.6 > at[1] > at[2] > at[3] == 0.3
-    assert items_share(1_000, Breach("5%", "20%"), short, 10**6, 64) > at[2]
+    assert items_share(1_000, People(Breach("5%", "20%"), 10**6, short), 64) > at[2]
     # so weak a promise has no noise that a float could show
-    assert items_share(10, Breach("1e-24", f"0.{'9' * 24}"), short, 1_000, 64) == 0.3
+    assert items_share(10, People(Breach("1e-24", f"0.{'9' * 24}"), 1_000, short), 64) == 0.3
     assert short.mean == pytest.approx(long.mean, abs=0.05)
-    assert items_share(1_000, PROMISE, long, 10**6, 64) > at[2]
+    assert items_share(1_000, People(PROMISE, 10**6, long), 64) > at[2]
 
 
 def test_too_few_baskets_are_refused() -> None:

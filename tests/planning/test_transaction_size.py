@@ -18,6 +18,7 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import read_plan
 from assocpriv.planning.planner import make_plan
+from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.sampling_loss import all_holders, surviving_shares
 from assocpriv.planning.transaction_size import NEAR, SizeRow, default_itemset_size, propose_transaction_size
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -99,6 +100,11 @@ def test_frequent_itemsets_lose_less_than_all(rng: np.random.Generator) -> None:
 # ---- the proposal
 
 
+def wishes(**change: Any) -> PlanWishes:
+    """Return wishes under the promise of these tests."""
+    return PlanWishes(promise=PROMISE, **change)
+
+
 def chosen(rows: list[SizeRow]) -> SizeRow:
     """Return the one row that is proposed."""
     [row] = [row for row in rows if row.proposed]
@@ -108,7 +114,7 @@ def chosen(rows: list[SizeRow]) -> SizeRow:
 @pytest.mark.parametrize("target", [None, "singles", "pairs"])
 def test_rows_are_what_the_planner_would_give(target: str | None) -> None:
     """Each row's figures follow from the planner's best operator and the shares that survive."""
-    rows = propose_transaction_size(SIZES, PROMISE, reports=200_000, target=target)
+    rows = propose_transaction_size(SIZES, wishes(reports=200_000, target=target))
     assert [row.transaction_size for row in rows] == list(range(3, 13))
     targets = {None: [1, 2, 3], "singles": [1], "pairs": [2]}[target]
     for row in rows:
@@ -129,7 +135,7 @@ def test_rows_are_what_the_planner_would_give(target: str | None) -> None:
 @pytest.mark.parametrize("reports", [10_000, 10_000_000])
 def test_the_largest_size_near_the_least_is_proposed(mode: str, reports: int) -> None:
     """Proposed is the last M whose worst lowest raw support is within 5% of the least."""
-    rows = propose_transaction_size(SIZES, PROMISE, reports=reports, mode=mode)
+    rows = propose_transaction_size(SIZES, wishes(reports=reports, sizes=mode))
     least = min(row.worst_raw_support for row in rows)
     near = [row for row in rows if row.worst_raw_support <= NEAR * least]
     assert chosen(rows) == near[-1]
@@ -137,8 +143,8 @@ def test_the_largest_size_near_the_least_is_proposed(mode: str, reports: int) ->
 
 def test_sizes_in_clear_are_the_samples_mixture() -> None:
     """In clear, errors are those of as many reports of each size as the sample has: lower than hidden ones."""
-    hidden = propose_transaction_size(SIZES, PROMISE)
-    in_clear = propose_transaction_size(SIZES, PROMISE, mode="in clear")
+    hidden = propose_transaction_size(SIZES, wishes())
+    in_clear = propose_transaction_size(SIZES, wishes(sizes="in clear"))
     for one, other in zip(hidden, in_clear, strict=True):
         assert one.surviving == other.surviving
         assert max(other.lowest_discoverable_support.values()) < max(one.lowest_discoverable_support.values())
@@ -152,27 +158,27 @@ def test_sizes_in_clear_are_the_samples_mixture() -> None:
 
 def test_no_size_beyond_the_longest_basket_is_tried() -> None:
     """Where no basket is longer, a larger M could only cost; K then is what the longest basket holds."""
-    [row] = propose_transaction_size(Counter({1: 5, 2: 5}), PROMISE)
+    [row] = propose_transaction_size(Counter({1: 5, 2: 5}), wishes())
     assert (row.transaction_size, row.longer, row.proposed) == (2, 0.0, True)
     assert row.surviving == {1: 1.0, 2: 1.0}
     assert default_itemset_size(Counter({2: 1, 7: 0})) == 2
-    assert [r.transaction_size for r in propose_transaction_size(Counter({2: 5}), PROMISE, itemset_size=4)] == [4]
+    assert [r.transaction_size for r in propose_transaction_size(Counter({2: 5}), wishes(itemset_size=4))] == [4]
 
 
 def test_holders_decide_what_survives() -> None:
     """Itemsets that only short baskets hold need no large M, those that only long ones hold do."""
     short = {k: Counter({3: 100}) for k in (1, 2, 3)}
     long = {k: Counter({12: 100}) for k in (1, 2, 3)}
-    assert chosen(propose_transaction_size(SIZES, PROMISE, holders=short)).transaction_size == 3
-    assert chosen(propose_transaction_size(SIZES, PROMISE, holders=long)).transaction_size > 8
+    assert chosen(propose_transaction_size(SIZES, wishes(), holders=short)).transaction_size == 3
+    assert chosen(propose_transaction_size(SIZES, wishes(), holders=long)).transaction_size > 8
 
 
 def test_where_nothing_can_be_told_the_smallest_is_proposed() -> None:
     """If nothing of a target survives at any M, the figures are infinite and the smallest M is as good as any."""
-    rows = propose_transaction_size(SIZES, PROMISE, holders={1: Counter({10**9: 1})}, itemset_size=1)
+    rows = propose_transaction_size(SIZES, wishes(itemset_size=1), holders={1: Counter({10**9: 1})})
     assert all(math.isfinite(row.worst_raw_support) for row in rows)
     nobody = propose_transaction_size(
-        Counter({2: 5}), PROMISE, itemset_size=3, holders={k: Counter() for k in (1, 2, 3)}
+        Counter({2: 5}), wishes(itemset_size=3), holders={k: Counter() for k in (1, 2, 3)}
     )
     assert chosen(nobody).transaction_size == 3
 
@@ -187,13 +193,13 @@ def test_where_nothing_can_be_told_the_smallest_is_proposed() -> None:
         (SIZES, {"reports": 0}, "reports must be in"),
         (SIZES, {"target": "quads"}, "target must name"),
         (SIZES, {"pattern": "best"}, "pattern must be"),
-        (SIZES, {"mode": "shown"}, "sizes must be 'hidden' or 'in clear'"),
+        (SIZES, {"sizes": "shown"}, "sizes must be 'hidden' or 'in clear'"),
     ],
 )
 def test_bad_questions_are_refused(sizes: Counter[int], change: dict[str, Any], message: str) -> None:
     """A sample without items and arguments out of range are refused with their rule."""
     with pytest.raises(PlanError, match=message):
-        propose_transaction_size(sizes, PROMISE, **change)
+        propose_transaction_size(sizes, wishes(**change))
 
 
 # ---- the command line

@@ -12,22 +12,20 @@ import pytest
 
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach, Channel, compose, parse_probability
-from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.baskets import information
-from assocpriv.plans.baskets.information import (
+from assocpriv.core.information import (
     downward_threshold,
     excluded_fall,
     excluded_posterior,
     information_limit,
     inverse_worst_information,
     mutual_information,
-    mutual_limit,
-    normalized_likelihoods,
-    plan_information,
     upward_threshold,
     worst_information,
 )
+from assocpriv.core.privacy import Breach, Channel, compose, parse_probability
+from assocpriv.lab.enumeration import distribution
+from assocpriv.plans.baskets import information
+from assocpriv.plans.baskets.information import mutual_limit, plan_information
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 
@@ -348,7 +346,7 @@ def test_the_limits_are_met_by_many_items() -> None:
 def test_likelihoods_are_normalized(name: str) -> None:
     """Over the law of nobody's basket the likelihoods have mean 1, exactly; their ratio is γ."""
     operator = PLANS[name].operator
-    weights = normalized_likelihoods(operator)
+    weights = operator.normalized_likelihoods
     likely = [w for w in weights if w]
     assert sum(p / w for p, w in zip(operator.size_distribution, weights, strict=True) if w) == 1
     assert max(likely) / min(likely) == operator.amplification == compose([operator.amplification])

@@ -18,7 +18,8 @@ from assocpriv.core.privacy import Breach, epsilon, highest_posterior, lowest_po
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import _MOST_MARKS, Plan
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import _MOST_MARKS
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 BCH = Generator("bch", 4, 0b10011, 2, False)

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.wire import (
-    check_unused_bits,
     decode_report,
     encode_report,
-    pack_reports,
     report_items,
 )
+from assocpriv.plans.published import pack_reports
 from assocpriv.server.counting.bitmaps import report_rows
 
 PLANS = {
@@ -70,7 +69,7 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
         report_items(report, plan)
     packed = np.frombuffer(bytes(plan.report_bytes) * 2 + report, dtype=np.uint8).reshape(3, -1)
     with pytest.raises(WireError, match="report 12 has a bit set beyond"):
-        check_unused_bits(packed, plan, first=10)
+        plan.check_reports(packed, first=10)
     with pytest.raises(WireError, match="report 2 has a bit set beyond"):
         pack_reports([row.tobytes() for row in packed], plan)
 
@@ -82,7 +81,7 @@ def test_pack_reports(plan, data):
     packed = pack_reports(iter(reports), plan)
     assert [row.tobytes() for row in packed] == reports
     assert packed.shape == (len(reports), plan.report_bytes)
-    check_unused_bits(packed, plan)
+    plan.check_reports(packed)
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -15,7 +15,7 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.simulate import PlainCounter, simulate
-from assocpriv.planning.designs import Design, round_design, search_designs
+from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
@@ -227,10 +227,10 @@ def test_found_itemsets_are_closed_under_subsets(seed, twentieths):
 
 def pair_operator():
     """Return a design for pairs alone, likelier to keep none or all of 5 items, at ρ just below 1/2."""
-    designs = search_designs(5, LIMIT, [2], 10**6, largest_insert_bits=5)
+    designs = search_designs(5, LIMIT, WorstSupport([2], 10**6), largest_insert_bits=5)
     near = [d for d in designs if d.pattern == "100001" and Fraction(3, 8) < Fraction(d.insert_num, 1 << d.insert_bits)]
-    best = min((d for d in near if d.insert_bits > 1), key=lambda d: d.worst_support)
-    return round_design(best, 5, LIMIT)
+    best = min((d for d in near if d.insert_bits > 1), key=lambda d: d.error)
+    return best.operator(LIMIT)
 
 
 PAIRS = {frozenset({0, 1, 5, 6, 7}): Fraction(3, 10), frozenset(range(10, 15)): Fraction(7, 10)}
@@ -305,7 +305,7 @@ def test_the_memory_limits_the_candidates():
 
 def test_a_size_nothing_is_known_of_does_not_stop_a_larger_one() -> None:
     """With μ_1 = 0 pairs are still found; their items stand in the table without a support, not as frequent."""
-    operator = round_design(Design(1, 1, "100001", 0.0), 5, Fraction(19))
+    operator = InsertionDesign(1, 1, "100001").operator(Fraction(19))
     plan = Plan(Catalogue.numbered(8), 5, 2, (operator,), Generator(), Breach("5%", "50%"))
     baskets = Baskets.from_sets([[0, 1, 5, 6, 7]] * 30_000 + [[2, 3, 4]] * 70_000, plan.catalogue)
     frame = simulate(baskets, plan, 0.2, seed=1).itemsets

@@ -123,7 +123,7 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     assert (counted.counts[0, large, 1] == singles.counts[0, large, 1]).all()
     assert (counted.counts[1, large, 1] == counted.counts[0, large, 2]).all()
     assert (counted.counts[..., 3] <= counted.counts[..., 1]).all()
-    assert (counted.within(2).counts == counted.counts[..., [0, 2]]).all()
+    assert (counted.sums(2) == counted.counts[..., [0, 2]]).all()
 
 
 @pytest.mark.parametrize(

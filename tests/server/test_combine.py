@@ -21,6 +21,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.server.itemsets.frames import read_itemsets
 from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined
+from assocpriv.server.rounds.holdings import surviving_entries
 from assocpriv.server.rounds.sampling_model import SizeShares, undo_sampling
 
 
@@ -194,20 +195,15 @@ def test_sizes_that_saturate_the_model_stay_finite() -> None:
     assert np.isfinite(both[["support", "std_error", "model_error", "corrected_1", "corrected_2"]].to_numpy()).all()
 
 
-def test_entries_are_corrected_by_what_is_said_of_them() -> None:
-    """A table of itemset entries takes the shares that it is told of, and is refused without."""
-    entries = table({"xy": (0.1, 0.01)}, "b", view="itemsets")
-    frames = [table({"x": (0.3, 0.01), "xy": (0.15, 0.02)}), entries]
-
-    def kept(frame, supports):
-        assert frame is entries
-        assert supports.keys() == {frozenset("x"), frozenset("xy")}
-        return np.array([0.5])
-
-    row = row_of(combine_tables(frames, SIZES, kept), "xy")
-    assert row["corrected_2"] == pytest.approx(0.2, rel=1e-15)
-    with pytest.raises(EstimateError, match="entries are itemsets"):
-        combine_tables(frames, SIZES)
+def test_entries_are_corrected_by_what_other_tables_say() -> None:
+    """A table of itemset entries is divided by what sampling left of them, given its own and other estimates."""
+    entries = table({"xy": (0.1, 0.01), "x": (0.2, 0.01)}, "b", m=1, view="itemsets")
+    both = combine_tables([table({"x": (0.3, 0.01), "xy": (0.15, 0.02)}), entries], SIZES)
+    others = {frozenset(names): row_of(both, names)["corrected_1"] for names in ("x", "xy")}
+    own = {frozenset("xy"): 0.1, frozenset("x"): 0.2}
+    for names, share in zip(("xy", "x"), surviving_entries(own, others, SIZES, 1), strict=True):
+        assert row_of(both, names)["corrected_2"] == pytest.approx(own[frozenset(names)] / share, rel=1e-15)
+        assert share < 1
 
 
 # ---- sizes

@@ -21,7 +21,6 @@ from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.reports import Reports
-from assocpriv.lab.attacks import crafted_reports, free_seeds
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.prospects import foresee
@@ -36,6 +35,7 @@ from assocpriv.server.crafted.checks import check_reports, items_shown, partial_
 from assocpriv.server.crafted.influence import influence_of, most_targets
 from assocpriv.server.crafted.repeats import likeliest_report, repeated_reports
 from assocpriv.server.estimates.supports import Group, estimate_supports
+from bench.accuracy.attacks import crafted_reports, free_seeds
 
 MEMORY = 1 << 24
 

@@ -8,14 +8,14 @@ from fit import Z_LIMIT
 from scipy.special import ndtr
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.planning.designs import Design, round_design
+from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
 from assocpriv.server.estimates.false_discovery import coherent, false_discoveries_controlled, p_values
 from assocpriv.server.estimates.tails import Observed
 
-SPARSE = round_design(Design(7, 8, "001000", 0.0), 5, Fraction(396))
-NEAR_COIN = round_design(Design(31, 6, "100000", 0.0), 5, Fraction(19))
+SPARSE = InsertionDesign(7, 8, "001000").operator(Fraction(396))
+NEAR_COIN = InsertionDesign(31, 6, "100000").operator(Fraction(19))
 
 
 def observe(rng, operator: Operator, n: int, shares: list[float], itemsets: int) -> Observed:

@@ -14,6 +14,7 @@ from scipy.special import ndtr
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
@@ -212,7 +213,7 @@ def test_sizes_in_clear_are_split_by_size() -> None:
     sets = [["0", "1"] if rng.random() < 0.5 else [str(rng.integers(12))] for _ in range(2000)]
     collection = Reports(grouped, randomize(Baskets.from_sets(sets, grouped.catalogue), grouped, 7))
     table = mine(collection, 0.2, certain="95%")
-    testing = [int((~choosing(0, len(group))).sum()) for group in collection.groups()]
+    testing = [int((~choosing(0, len(group))).sum()) for group in basket_groups(collection)]
     facts = mining_facts(table)
     assert [group.n_reports for group in facts.groups] == testing
     assert facts.reports == sum(testing)

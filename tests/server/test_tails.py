@@ -8,7 +8,7 @@ from fit import Z_LIMIT
 from scipy.special import bdtrc, ndtr
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.planning.designs import Design, round_design
+from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
 from assocpriv.server.estimates.tails import Observed, _Fit, _Law, score_intervals, upper_tail
@@ -16,7 +16,7 @@ from assocpriv.server.estimates.tails import Observed, _Fit, _Law, score_interva
 
 def make_operator(insert_num: int, insert_bits: int, pattern: str, limit: int) -> Operator:
     """Return a two-level operator."""
-    return round_design(Design(insert_num, insert_bits, pattern, 0.0), len(pattern) - 1, Fraction(limit))
+    return InsertionDesign(insert_num, insert_bits, pattern).operator(Fraction(limit))
 
 
 SPARSE = make_operator(7, 8, "001000", 396)  # what make_plan finds for M = 5 and a 1% → 80% promise

@@ -223,7 +223,6 @@ IMPORTS = {
     "client/ledger.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "core/ranking.py": {"WORD_BITS"},
-    "lab/attacks.py": {"WordEntropy"},
     "lab/enumeration.py": {"Entropy"},
     "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
     "lab/seeded_entropy.py": {"WordEntropy"},

@@ -27,15 +27,22 @@ from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.designs import search_designs
-from assocpriv.planning.fixed_size_designs import FixedDesign, fixed_moments, round_fixed_design, search_fixed_designs
+from assocpriv.planning.designs import WorstSupport, best_designs, patterns_of, search_designs
+from assocpriv.planning.fixed_size_designs import (
+    FixedSizeDesign,
+    FixedSizeFamily,
+    fixed_size_families,
+    search_fixed_designs,
+)
+from assocpriv.planning.focus import Focus
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.baskets.wire import check_packed, decode_report, encode_report, pack_reports, report_items
+from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
+from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
@@ -245,11 +252,11 @@ def test_numbers_that_no_set_has_are_refused(plan, near, data):
             with pytest.raises(WireError, match="a report is no number of a set"):
                 read(encode_report(ranks[place], plan), plan)
     if not wrong:
-        check_packed(packed, plan)
+        plan.check_reports(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
         return
     with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
-        check_packed(packed, plan, "here: ", 10)
+        plan.check_reports(packed, "here: ", 10)
     with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
         pack_reports([row.tobytes() for row in packed], plan)
     with pytest.raises(WireError, match="no number of a set"):
@@ -315,7 +322,7 @@ def test_bulk_equals_the_client(rng, n_items, m, size, shares):
     assert reports_of(chunk) == wanted
     assert chunk.packed.shape == (70, plan.report_bytes)
     assert rest.used == 0
-    check_packed(chunk.packed, plan)
+    plan.check_reports(chunk.packed)
 
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])
@@ -336,7 +343,7 @@ def test_words_in_pieces_give_the_same_reports(rng, n_items, m, size):
 def test_randomize_sets(rng, n_items, m, size, n_transactions):
     """The kernel does exactly the transactions that the words suffice for, and tells how many words they took."""
     plan = naive.fixed_plan(n_items, m, 1, size)
-    tables, transactions = BulkRandomizer(plan)._sets, list(random_baskets(rng, n_items, 65))[:n_transactions]
+    tables, transactions = BulkRandomizer(plan)._tables, list(random_baskets(rng, n_items, 65))[:n_transactions]
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     for n_words in (7 * n_transactions, 60 * n_transactions):
@@ -523,9 +530,9 @@ def test_the_whole_way(rng, tmp_path):
 
 def best_of(m, n, gamma, sizes, **options):
     """Return the best design and the LDS per size, in percent, of its operator."""
-    designs = search_fixed_designs(m, n, Fraction(gamma), sizes, N, **options)
-    design = min(designs, key=lambda d: d.worst_support)
-    model = SupportModel.of(round_fixed_design(design, m, Fraction(gamma)))
+    designs = search_fixed_designs(m, n, Fraction(gamma), WorstSupport(sizes, N), **options)
+    design = min(designs, key=lambda d: d.error)
+    model = SupportModel.of(design.operator(Fraction(gamma)))
     return design, [100 * lowest_discoverable_support([Group(N, model)], k) for k in sizes]
 
 
@@ -540,18 +547,19 @@ def best_of(m, n, gamma, sizes, **options):
 def test_known_optima(m, gamma, n, sizes, expected):
     """The search finds the lowest discoverable supports of an independent computation, all digits of it."""
     design, lds = best_of(m, n, gamma, sizes)
-    assert f"{100 * design.worst_support:.3f}" == f"{expected:.3f}"
-    assert max(lds) == pytest.approx(100 * design.worst_support, rel=1e-5)
+    assert f"{100 * design.error:.3f}" == f"{expected:.3f}"
+    assert max(lds) == pytest.approx(100 * design.error, rel=1e-5)
 
 
 def test_a_long_catalogue_gains_nothing():
     """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
-    designs = search_fixed_designs(5, 1000, Fraction(19), (1, 2, 3), N, most_bits=1000)
-    best = min(designs, key=lambda d: d.worst_support)
-    assert f"{100 * best.worst_support:.3f}" == "0.493"
-    assert best.report_bits == 995
-    independent = min(search_designs(5, Fraction(19), (1, 2, 3), N), key=lambda d: d.worst_support)
-    assert 0.98 < best.worst_support / independent.worst_support < 1
+    sizes, limit = WorstSupport((1, 2, 3), N), Fraction(19)
+    designs = best_designs(fixed_size_families(5, 1000, range(1, 501), most_bits=1000), limit, sizes)
+    best = min(designs, key=lambda d: d.error)
+    assert f"{100 * best.error:.3f}" == "0.493"
+    assert best.report_bits() == 995
+    independent = min(search_designs(5, limit, sizes), key=lambda d: d.error)
+    assert 0.98 < best.error / independent.error < 1
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 4)])
@@ -563,26 +571,27 @@ def test_search_agrees_with_the_matrix(n, m, size):
     for number in range(1, (1 << len(possible)) - 1):
         likelier = {j for place, j in enumerate(possible) if number >> place & 1}
         pattern = "".join("1" if j in likelier else "0" for j in range(m + 1))
-        model = SupportModel.of(round_fixed_design(FixedDesign(n, size, pattern, 0.0), m, Fraction(19)))
+        model = SupportModel.of(FixedSizeDesign(n, size, pattern).operator(Fraction(19)))
         found[pattern] = max(lowest_discoverable_support([Group(N, model)], k) for k in sizes)
-    design = next(d for d in search_fixed_designs(m, n, Fraction(19), sizes, N) if d.report_size == size)
-    assert design.worst_support == pytest.approx(min(found.values()), rel=1e-4)
-    assert found[design.pattern] == pytest.approx(design.worst_support, rel=1e-4)
+    design = next(d for d in search_fixed_designs(m, n, Fraction(19), WorstSupport(sizes, N)) if d.report_size == size)
+    assert design.error == pytest.approx(min(found.values()), rel=1e-4)
+    assert found[design.pattern] == pytest.approx(design.error, rel=1e-4)
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 3), (12, 4, 5), (9, 5, 7), (64, 2, 1)])
 def test_moments_are_those_of_the_matrix(n, m, size):
     """For every pattern E[Z² | l held] is that of the exact transition matrix, infinite where P is singular."""
     largest = min(3, m, n - m)
-    for numbers, patterns, moments in fixed_moments(m, n, size, 19.0, largest):
-        for place, row in enumerate(patterns):
-            likelier = dict(zip(numbers, row, strict=True))
-            pattern = "".join(str(int(likelier.get(j, 0))) for j in range(m + 1))
-            model = SupportModel.of(round_fixed_design(FixedDesign(n, size, pattern, 0.0), m, Fraction(19)))
-            singular = any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
-            for k in range(1, largest + 1):
-                exact = [math.inf if singular else float(model.second_moment(k, held)) for held in range(k + 1)]
-                assert moments[k - 1][place].tolist() == pytest.approx(exact, rel=1e-3)
+    family = FixedSizeFamily(m, n, size)
+    every = Focus(tuple((k, 1.0, (1.0,) * (k + 1)) for k in range(1, largest + 1)))
+    patterns = patterns_of(len(family.numbers))
+    moments, singular = family.moments(19.0, every)(patterns)
+    for place, row in enumerate(patterns):
+        model = SupportModel.of(family.design(row, 0.0).operator(Fraction(19)))
+        assert singular[place] == any(model.variances(k)[0] == math.inf for k in range(1, largest + 1))
+        for k, held in every.wanted:
+            if not singular[place]:
+                assert moments[k, held][place] == pytest.approx(float(model.second_moment(k, held)), rel=1e-3)
 
 
 @pytest.mark.parametrize(("n", "m", "size"), [(7, 3, 2), (12, 4, 5), (9, 5, 3)])
@@ -602,17 +611,17 @@ def test_half_of_the_sizes_suffice(n, m, size):
 def test_rounding_stays_strictly_below_the_limit(prior):
     """Rounded operators keep the limit strictly, nearly reach it, and have the design's pattern."""
     limit = Breach(prior, "50%").amplification_limit
-    for design in search_fixed_designs(4, 20, limit, (1, 2), N):
-        if math.isfinite(design.worst_support):
-            operator = round_fixed_design(design, 4, limit)
+    for design in search_fixed_designs(4, 20, limit, WorstSupport((1, 2), N)):
+        if math.isfinite(design.error):
+            operator = design.operator(limit)
             assert limit * (1 - Fraction(1, 1 << 19)) < operator.amplification < limit
             assert operator.pattern == design.pattern
 
 
 def test_every_itemset_asked_for_can_be_estimated():
     """Planning for single items with itemsets of three leaves out reports too small to tell of triples."""
-    free = min(search_fixed_designs(5, 64, Fraction(19), (1,), N), key=lambda d: d.worst_support)
-    bound = min(search_fixed_designs(5, 64, Fraction(19), (1,), N, itemset_size=3), key=lambda d: d.worst_support)
+    free = min(search_fixed_designs(5, 64, Fraction(19), WorstSupport((1,), N)), key=lambda d: d.error)
+    bound = min(search_fixed_designs(5, 64, Fraction(19), WorstSupport((1,), N, 3)), key=lambda d: d.error)
     assert free.report_size == 1
     assert bound.report_size >= 3
     plan = make_plan(59, 5, GAMMA, target="singles", reports=N)

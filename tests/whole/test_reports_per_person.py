@@ -24,14 +24,14 @@ from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
-from assocpriv.planning.planner import best_operators, limit_of_each, make_plan
+from assocpriv.planning.planner import best_operators, make_plan
 from assocpriv.planning.prospects import foresee
-from assocpriv.planning.refine import refine
+from assocpriv.planning.request import PlanWishes, limit_of_each
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
-from tests.planning.test_refine import FALLING, NAMES, mined, singles
+from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")
 FAST_SECONDS = 2.0
@@ -234,7 +234,8 @@ def test_one_report_is_planned_as_before() -> None:
 def test_several_reports_cost_sharpness() -> None:
     """Operators for transaction sizes to choose from are those of the root, so they discover less."""
     for reports in (1, 2, 3):
-        (operator,) = best_operators([3], PROMISE, [1, 2], 10_000, reports_per_person=reports).values()
+        wishes = PlanWishes(promise=PROMISE, reports=10_000, reports_per_person=reports)
+        (operator,) = best_operators([3], wishes, [1, 2]).values()
         assert operator.amplification**reports < 19
         assert operator.amplification ** (reports + 1) > 19
 

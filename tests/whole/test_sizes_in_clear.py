@@ -19,13 +19,14 @@ from assocpriv.client.baskets.bulk import GroupedRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError
 from assocpriv.core.privacy import Breach
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
-from assocpriv.planning.designs import search_designs
+from assocpriv.planning.designs import WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
@@ -417,7 +418,7 @@ def test_estimates_hold_in_bulk(rng: np.random.Generator) -> None:
     plan = make_plan(catalogue, 4, Breach("5%", "80%"), reports=30_000, sizes=IN_CLEAR)
     seed = int(rng.integers(1 << 60))
     packed = np.concatenate([c.packed for c in randomize_chunks(baskets, plan, entropy=SeededEntropy(seed))])
-    groups = [(LocalCounter(g), SupportModel.of(g.plan.operator)) for g in Reports(plan, packed).groups()]
+    groups = [(LocalCounter(g), SupportModel.of(g.plan.operator)) for g in basket_groups(Reports(plan, packed))]
     assert np.abs(supports_z(plan, baskets, groups, pooled=False)).max() < fit.Z_LIMIT
     assert np.abs(supports_z(plan, baskets, groups, pooled=True)).max() > fit.Z_LIMIT
 
@@ -441,7 +442,9 @@ def test_groups_of_files_are_those_in_memory(tmp_path: Path, collection: tuple[P
     for name, half in zip(("a.parquet", "b.parquet"), halves, strict=True):
         half.write(tmp_path / name)
     sizes = np.clip(baskets.sizes, 1, 4)
-    for size, memory, files in zip(range(1, 5), reports.groups(), read_reports(tmp_path).groups(), strict=True):
+    for size, memory, files in zip(
+        range(1, 5), basket_groups(reports), basket_groups(read_reports(tmp_path)), strict=True
+    ):
         assert len(memory) == len(files) == int((sizes == size).sum())
         assert memory.plan == files.plan == plan.groups[size - 1]
         wanted = reports.packed[sizes == size, 1 : 1 + memory.plan.report_bytes]
@@ -450,7 +453,7 @@ def test_groups_of_files_are_those_in_memory(tmp_path: Path, collection: tuple[P
                 parts = list(each.batches(batch))
                 assert max(map(len, parts)) <= batch
                 assert np.array_equal(np.concatenate(parts), wanted)
-        assert files.groups() == [files]
+        assert basket_groups(files) == [files]
 
 
 def test_a_size_that_nobody_has_is_an_empty_group(tmp_path: Path) -> None:
@@ -461,7 +464,7 @@ def test_a_size_that_nobody_has_is_an_empty_group(tmp_path: Path) -> None:
     reports = Reports(plan, chunk.packed)
     reports.write(tmp_path / "r.parquet")
     for each in (reports, read_reports(tmp_path / "r.parquet")):
-        assert [len(group) for group in each.groups()] == [50, 100, 0]
+        assert [len(group) for group in basket_groups(each)] == [50, 100, 0]
         assert mining_facts(mine(each, 0.9)).reports == 150
 
 
@@ -501,7 +504,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     packed[5, 0] = 9
     reports.write(tmp_path / "r.parquet")
     with pytest.raises(WireError, match=r"r\.parquet: report 5 states a size"):
-        read_reports(tmp_path / "r.parquet").groups()
+        basket_groups(read_reports(tmp_path / "r.parquet"))
 
 
 # ---- the whole way
@@ -511,7 +514,7 @@ def test_mining_finds_what_is_there(collection: tuple[Plan, Baskets, Reports], t
     """Files, memory and every format of itemsets give the same supports, errors and rules."""
     reports = collection[2]
     itemsets = mine(reports, 0.05)
-    assert [group.n_reports for group in mining_facts(itemsets).groups] == [len(g) for g in reports.groups()]
+    assert [group.n_reports for group in mining_facts(itemsets).groups] == [len(g) for g in basket_groups(reports)]
     reports.write(tmp_path / "r.parquet")
     again = mine(read_reports(tmp_path / "r.parquet"), 0.05, memory_bytes=1 << 26)
     assert again.equals(itemsets)
@@ -565,7 +568,7 @@ def test_every_size_keeps_the_promise_and_is_near_its_best(n_items: int, m: int,
         assert group.amplification < PROMISE.amplification_limit
         sizes = range(1, min(3, size) + 1)
         worst = max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes)
-        least = min(d.worst_support for d in search_designs(size, Fraction(19), sizes, 1_000_000))
+        least = min(d.error for d in search_designs(size, Fraction(19), WorstSupport(sizes, 1_000_000)))
         assert least * (1 - 1e-6) <= worst <= 1.02 * least * (1 + 1e-5)
 
 
@@ -576,7 +579,9 @@ def test_without_a_code_each_size_has_its_best() -> None:
     for group in plan.groups:
         model, sizes = SupportModel.of(group.operator), range(1, group.itemset_size + 1)
         worst.append(max(lowest_discoverable_support([Group(1_000_000, model)], k) for k in sizes))
-        best = min(d.worst_support for d in search_designs(group.transaction_size, Fraction(19), sizes, 1_000_000))
+        best = min(
+            d.error for d in search_designs(group.transaction_size, Fraction(19), WorstSupport(sizes, 1_000_000))
+        )
         assert worst[-1] == pytest.approx(best, rel=1e-5)
     assert worst == sorted(worst)
     hidden = SupportModel.of(make_plan(50, 6, PROMISE, code="none", kind="independent").operator)
@@ -667,7 +672,7 @@ def test_pairs_of_single_item_baskets_still_have_counts() -> None:
         sizes="in clear",
     )  # fmt: skip
     reports = Reports.from_bytes([bytes([1, 0b011]), bytes([1, 0b001]), bytes([2, 0b011]), bytes([2, 0b011])], plan)
-    collections = [(LocalCounter(part), SupportModel.of(part.plan.operator)) for part in reports.groups()]
+    collections = [(LocalCounter(part), SupportModel.of(part.plan.operator)) for part in basket_groups(reports)]
     counted = count_subsets(collections, np.array([[0, 1]]))
     assert counted.counts.tolist() == [[[2, 2, 1, 1], [2, 2, 2, 2]]]
     values = [covariance(counted.counts, groups, [1, 0], [0, 1], population=False)[0]]

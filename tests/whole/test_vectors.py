@@ -33,7 +33,8 @@ from assocpriv.plans.baskets.codes import Field, bch_generator, reed_solomon_gen
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report, pack_reports, report_items
+from assocpriv.plans.baskets.wire import decode_report, report_items
+from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, plans
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import error_options, json_option, memory_option, reports_argument
 from assocpriv.apps.progress import Progress
 
@@ -42,7 +41,6 @@ def ask(
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
     collection = read_reports(reports)
-    check_served(collection.plan, "ask")
     compile_ahead("counting")
     errors = ErrorOptions(confidence_level, population)
     answers = answer(collection, *questions, errors, memory, Progress())

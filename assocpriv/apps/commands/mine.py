@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result, warn
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import (
     LEAST_SUPPORT,
     ROWS,
@@ -86,7 +85,6 @@ def mine(
     request = MiningRequest(min_support, wanted, errors=errors, **options)
     check_table_output(output, force, reports)
     collection = read_reports(reports)
-    check_served(collection.plan, "mine")
     compile_ahead("counting")
     frame = mine_reports(collection, request, memory, Progress())
     warn(describe_undecided(frame))

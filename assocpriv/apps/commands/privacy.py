@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import PATH, json_option
 
 
@@ -34,11 +33,10 @@ def privacy(plan: Path, delta: float | None, as_json: bool, **options: Any) -> N
     """
     from assocpriv.apps.render.privacy import privacy_lines, privacy_record
     from assocpriv.assurance import DEFAULT_DELTA, describe_privacy
-    from assocpriv.baskets import read_plan
+    from assocpriv.baskets import Plan, read_plan
 
     if delta is not None and options["shuffled"] is None:
         raise click.UsageError("--delta goes with --shuffled")
-    published = read_plan(plan)
-    check_served(published, "privacy")
+    published = read_plan(plan, Plan)
     proved = describe_privacy(published, delta=DEFAULT_DELTA if delta is None else delta, **options)
     show_result(as_json, lambda: privacy_record(proved), lambda: privacy_lines(proved))

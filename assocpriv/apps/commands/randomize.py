@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import PATH, basket_options, force_option, json_option, memory_option, plan_option
 from assocpriv.apps.progress import Progress
 
@@ -31,10 +30,9 @@ def randomize(
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     from assocpriv.apps.render.sizes import count_lines, loss_lines
-    from assocpriv.baskets import check_writable, randomize_file, read_plan
+    from assocpriv.baskets import Plan, check_writable, randomize_file, read_plan
 
-    plan = read_plan(plan_path)
-    check_served(plan, "randomize")
+    plan = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=[baskets, plan_path])
     compile_ahead("randomizing")
     progress = Progress().stage("randomizing", in_bytes=True)

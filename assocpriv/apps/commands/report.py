@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import PATH, force_option, json_option, plan_option
 from assocpriv.core.errors import BasketError
 
@@ -54,7 +53,6 @@ def report(
         raise click.UsageError("--prior and --posterior go together")
     limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
     plan = read_plan(plan_path)
-    check_served(plan, "report")
     done = make_report(
         _names_given(basket) if basket is not None else _names_read(),
         plan,

@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, warn
-from assocpriv.apps.kinds import check_served
 from assocpriv.apps.options import LEAST_SUPPORT, PATH, ROWS, WANTED, basket_options, json_option
 from assocpriv.apps.progress import Progress
 
@@ -48,11 +47,10 @@ def simulate(baskets: Path, rounds: str | None, as_json: bool, **options: Any) -
 def _simulate_plan(baskets: Path, options: dict[str, Any], as_json: bool) -> None:
     from assocpriv.apps.render.simulation import simulation_lines, simulation_record
     from assocpriv.apps.render.sizes import count_lines, loss_lines
-    from assocpriv.baskets import check_aim, describe_undecided, read_plan
+    from assocpriv.baskets import Plan, check_aim, describe_undecided, read_plan
     from assocpriv.trials import check_max_itemset, read_transactions, simulate_transactions
 
-    plan = read_plan(options["plan_path"])
-    check_served(plan, "simulate")
+    plan = read_plan(options["plan_path"], Plan)
     check_aim(options["min_support"], None)
     check_max_itemset(plan, options["max_itemset"])
     read = read_transactions(baskets, plan, **_reading(options, "unknown"))

@@ -15,7 +15,7 @@ def device_record(report: DeviceReport) -> dict[str, Any]:
         "report_bytes": report.plan.report_bytes,
         "spent": report.spent,
         "left": report.left,
-        "amplification": format_fraction(report.amplification),
+        "amplification": report.amplification and format_fraction(report.amplification),
     }
 
 

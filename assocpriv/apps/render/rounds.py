@@ -38,7 +38,7 @@ def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str,
     return plan_record(prospects) | {
         "before": refinement.before.plan_id,
         "entries": list(refinement.plan.catalogue),
-        "entries_held": refinement.held.mean,
+        "entries_held": refinement.entry_sizes.mean,
         "least_min_support": finite(prospects.least_min_supports),
         "sizes_from": refinement.basis,
         "both": {
@@ -73,7 +73,8 @@ def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
     return [
         f"for OTHER people than those of plan {before.plan_id[:16]}…",
         *plan_lines(prospects),
-        f"catalogue   {plan.n_items:,} {what}; a person is expected to hold {refinement.held.mean:.2f} ({source})",
+        f"catalogue   {plan.n_items:,} {what}; "
+        f"a person is expected to hold {refinement.entry_sizes.mean:.2f} ({source})",
         *_split_lines(refinement),
         _mining_line(prospects),
         f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; {prior:.10g} becomes at "
@@ -190,7 +191,7 @@ def _round_record(each: RoundTrial) -> dict[str, Any]:
         "hits": each.hits,
         "precision": each.precision,
         "rmse": each.rmse,
-        "support_kept": each.kept,
+        "support_kept": each.surviving,
         "discoverable": each.discoverable,
     }
 
@@ -214,7 +215,7 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
             if each.hits is not None and each.precision is not None and each.rmse is not None:
                 line += (
                     f" {each.hits:>6,} {percent(each.precision, 1, 9)} {percent(each.rmse, 3, 8)} "
-                    f"{percent(each.kept or 0.0, 1, 6)} {each.discoverable:>8,}"
+                    f"{percent(each.surviving or 0.0, 1, 6)} {each.discoverable:>8,}"
                 )
             last = place == len(tried.rounds) - 1
             lines.append(line + ("  ← proposed" if last and tried is best else ""))

@@ -10,7 +10,7 @@ from assocpriv.audit.black_box.neighbours import Neighbours, Transaction
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.plans.baskets.wire import check_packed, decode_report
+from assocpriv.plans.baskets.wire import decode_report
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
@@ -31,7 +31,7 @@ def is_whole(octets: NDArray[np.uint8], lengths: NDArray[np.int64], plan: Plan) 
     whole: NDArray[np.bool_] = lengths == plan.report_bytes
     packed = np.ascontiguousarray(octets[:, : plan.report_bytes])
     try:
-        check_packed(packed[whole], plan)
+        plan.check_form(packed[whole])
     except WireError:
         for row in np.flatnonzero(whole).tolist():
             whole[row] = _decodes(packed[row].tobytes(), plan)

@@ -19,7 +19,7 @@ from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.core.ranking import binomial_words, to_words, words_for
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 
 CHUNK = 1 << 15  # transactions a task randomizes at most
@@ -43,13 +43,18 @@ class RandomizedChunk:
 
 
 class SetTables:
-    """Tables for reports of a fixed size, in the kernel's form."""
+    """Tables for reports of a fixed size, in the kernel's form.
+
+    Attributes:
+        words: how many words a report takes at most when no draw is rejected; none for sampling.
+    """
 
     def __init__(self, plan: Plan) -> None:
         operator, draws = plan.fixed, SetDraws.of(plan.fixed)
         bounds = (draws.cumulative[-1], *draws.added_choices, draws.added_bound)
         bits = [(bound - 1).bit_length() for bound in bounds]
         self._words = [-(-length // WORD_BITS) for length in bits]
+        self.words = self._words[0] + 1 + self._words[-1]
         limits = [(1 << WORD_BITS * words) % bound for words, bound in zip(self._words, bounds, strict=True)]
         n_words, n_total = words_for(max(bits)), words_for(draws.cumulative[-1].bit_length())
         self._draws = (
@@ -66,10 +71,6 @@ class SetTables:
             0.0 if 1 << b == bound else limit / (1 << WORD_BITS * words)
             for b, bound, limit, words in zip(bits, bounds, limits, self._words, strict=True)
         ]
-
-    def words_needed(self, n_reports: int) -> int:
-        """Return how many words so many reports take at most when no draw is rejected; none for sampling."""
-        return n_reports * (self._words[0] + 1 + self._words[-1])
 
     def spare_words(self, n_reports: int) -> int:
         """Return how many further words make up for rejected ones, but for a chance below 2^-1000.
@@ -90,17 +91,14 @@ class SetTables:
         return randomize_sets(offsets, items, words, self._draws, self._binomials, self._shape, fitted, reports)
 
 
-class BulkRandomizer:
-    """Tables of one plan with hidden sizes in the kernel's form; built once for any number of chunks.
+class SubsetTables:
+    """Tables for reports that show a kept subset, as bits or by a seed, in the kernel's form.
 
-    ``columns`` are those of at least the plan's items, where another plan has made them already.
+    ``columns`` are those of at least the plan's items, where another plan has made them already; ``words`` as for
+    :class:`SetTables`.
     """
 
     def __init__(self, plan: Plan, columns: NDArray[np.uint64] | None = None) -> None:
-        self.plan = plan
-        self._sets = SetTables(plan) if plan.kind == "fixed-size" else None
-        if self._sets:
-            return
         operator = plan.independent
         subsets = kept_subsets(operator)
         n_words = -(-operator.weight_bits // WORD_BITS)
@@ -127,23 +125,47 @@ class BulkRandomizer:
             dtype=np.int64,
         )
 
+        report_words, r = -(-plan.report_bits // WORD_BITS), operator.insert_bits
+        shown = report_words * r if plan.generator.is_seedless else report_words + plan.transaction_size * int(r > 1)
+        self.words = n_words + shown
+
+    def spare_words(self, _n_reports: int) -> int:
+        """Return 0: rejected draws are few, and some words are spare for them in any case."""
+        return 0
+
+    def randomize(self, *given: NDArray[Any]) -> Any:
+        """Run the kernel on offsets, items, words, fitted items and reports."""
+        from assocpriv.core.kernels.randomizing import randomize_transactions
+
+        offsets, items, words, fitted, reports = given
+        return randomize_transactions(offsets, items, words, self._subsets, self._columns, self._shape, fitted, reports)
+
+
+_TABLES: dict[str, Callable[..., SetTables | SubsetTables]] = {
+    "bits": SubsetTables,
+    "seed": SubsetTables,
+    "rank": SetTables,
+}
+
+
+class BulkRandomizer:
+    """Tables of one plan with hidden sizes; built once for any number of chunks.
+
+    ``columns`` as for :class:`SubsetTables`, for a plan whose reports show kept subsets.
+    """
+
+    def __init__(self, plan: Plan, *columns: NDArray[np.uint64]) -> None:
+        self.plan = plan
+        self._tables = _TABLES[plan.form.name](plan, *columns)
+
     def words_needed(self, baskets: Baskets) -> int:
         """Return how many words these transactions use at most when no draw is rejected."""
-        sampled = int((baskets.sizes > self.plan.transaction_size).sum()) * self.plan.transaction_size
-        if self._sets:
-            return self._sets.words_needed(len(baskets)) + sampled
-        plan, operator = self.plan, self.plan.independent
-        report_words = -(-plan.report_bits // WORD_BITS)
-        each = -(-operator.weight_bits // WORD_BITS)
-        if plan.generator.kind == "none":
-            each += report_words * operator.insert_bits
-        else:
-            each += report_words + plan.transaction_size * int(operator.insert_bits > 1)
-        return len(baskets) * each + sampled
+        m = self.plan.transaction_size
+        return len(baskets) * self._tables.words + int((baskets.sizes > m).sum()) * m
 
     def spare_words(self, baskets: Baskets) -> int:
         """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
-        return _SPARE_WORDS + (self._sets.spare_words(len(baskets)) if self._sets else 0)
+        return _SPARE_WORDS + self._tables.spare_words(len(baskets))
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
@@ -160,7 +182,9 @@ class BulkRandomizer:
         fitted = np.zeros((len(baskets), self.plan.transaction_size), dtype=np.int64)
         done = 0
         while True:
-            more, used, status = self._run(baskets.offsets[done:], baskets.items, words, fitted[done:], reports[done:])
+            more, used, status = self._tables.randomize(
+                baskets.offsets[done:], baskets.items, words, fitted[done:], reports[done:]
+            )
             done += more
             if status == 0:
                 break
@@ -170,18 +194,9 @@ class BulkRandomizer:
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
         return RandomizedChunk(np.ascontiguousarray(packed), fitted), words[used:]
 
-    def _run(self, *given: NDArray[Any]) -> Any:
-        """Run the plan's kernel on offsets, items, words, fitted items and reports."""
-        from assocpriv.core.kernels.randomizing import randomize_transactions
-
-        if self._sets:
-            return self._sets.randomize(*given)
-        offsets, items, words, fitted, reports = given
-        return randomize_transactions(offsets, items, words, self._subsets, self._columns, self._shape, fitted, reports)
-
 
 def _columns_of(plan: Plan, insert_bits: int) -> NDArray[np.uint64]:
-    if plan.generator.kind == "none":
+    if plan.generator.is_seedless:
         return np.empty((0, 1, 1), dtype=np.uint64)
     return item_columns(plan.generator, insert_bits, np.arange(plan.padded_items, dtype=np.int64))
 
@@ -274,7 +289,7 @@ def randomize_chunks(
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
-    randomizer = GroupedRandomizer(plan) if plan.sizes == IN_CLEAR else BulkRandomizer(plan)
+    randomizer = GroupedRandomizer(plan) if plan.form.name == "sized" else BulkRandomizer(plan)
     chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
 
     done = total = 0

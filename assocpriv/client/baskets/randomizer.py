@@ -14,7 +14,7 @@ of the transaction's group, and the report begins with it.
 Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -22,11 +22,12 @@ from operator import index
 
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.seeds import draw_seed
+from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.codes import Field, tables_pay
 from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.wire import encode_report, with_size
 
 
@@ -103,17 +104,49 @@ class Randomizer:
             TypeError: an id that is no integer.
         """
         checked = check_transaction(transaction, self.plan)
-        if self.plan.sizes == IN_CLEAR:
-            size = min(max(len(checked), 1), self.plan.transaction_size)
-            return with_size(size, self.groups[size - 1].randomize(checked, entropy=entropy), self.plan)
+        return _REPORTS[self.plan.form.name](self, checked, entropy)
+
+    def _sized(self, checked: list[int], entropy: Entropy) -> bytes:
+        size = min(max(len(checked), 1), self.plan.transaction_size)
+        return with_size(size, self.groups[size - 1].randomize(checked, entropy=entropy), self.plan)
+
+    def _rank(self, checked: list[int], entropy: Entropy) -> bytes:
+        return encode_report(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy), self.plan)
+
+    def _bits(self, checked: list[int], entropy: Entropy) -> bytes:
+        items, kept = self._kept(checked, entropy)
+        return encode_report(_draw_bits(items, kept, self.plan, entropy), self.plan)
+
+    def _seed(self, checked: list[int], entropy: Entropy) -> bytes:
+        items, kept = self._kept(checked, entropy)
+        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)
+
+    def _kept(self, checked: list[int], entropy: Entropy) -> tuple[list[int], list[bool]]:
+        """Return the M items of a transaction, and which of them the report is to show."""
         items = fit_transaction(checked, self.plan, entropy)
-        if self.plan.kind == "fixed-size":
-            return encode_report(self.sets.draw(items, entropy), self.plan)
         mask = self.subsets.masks[entropy.pick(self.subsets.cumulative)]
         kept = [bool(mask >> position & 1) for position in range(len(items))]
-        if self.plan.generator.kind == "none":
-            return encode_report(_draw_bits(items, kept, self.plan, entropy), self.plan)
-        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)
+        return items, kept
+
+
+_REPORTS: dict[str, Callable[[Randomizer, list[int], Entropy], bytes]] = {
+    "bits": Randomizer._bits,
+    "seed": Randomizer._seed,
+    "rank": Randomizer._rank,
+    "sized": Randomizer._sized,
+}
+
+
+def randomize_basket(basket: Collection[str | int], plan: Plan, *, entropy: Entropy) -> bytes:
+    """Return the report of one basket of names: what the plan's view makes of it, randomized.
+
+    Raises:
+        BasketError: a name that the view neither knows nor drops, or one repeated.
+        TypeError: not a collection of names.
+    """
+    if isinstance(basket, str | bytes | bytearray | memoryview) or not isinstance(basket, Collection):
+        raise TypeError("a basket must be a set or list of item names; randomize_baskets takes many of them")
+    return Randomizer(plan).randomize(view_transaction(basket, plan), entropy=entropy)
 
 
 def check_transaction(transaction: Collection[int], plan: Plan) -> list[int]:

@@ -4,7 +4,7 @@ This module sees raw items. Nothing it raises contains one: errors name a basket
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN
+from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN, View
 from assocpriv.records.basket_files import (
     STRICT,
     BasketStream,
@@ -66,12 +66,14 @@ class Viewer:
         if self._view.is_plain:
             return baskets.aligned(self._catalogue, unknown=self.unknown)
         rolled, dropped = self._rolled_up(baskets)
-        if self._view.kind == "itemsets":
-            rolled = self._whole_itemsets(rolled)
-        elif self._view.kind == "sizes":
-            buckets = np.searchsorted(self._view.bounds, rolled.sizes, side="right") - 1
-            rolled = Baskets(self._catalogue, np.arange(len(rolled) + 1, dtype=np.int64), buckets.astype(np.int64))
-        return rolled, dropped
+        return _ENTRIES_OF_MANY[self._view.kind](self, rolled), dropped
+
+    def _names(self, rolled: Baskets) -> Baskets:
+        return rolled
+
+    def _bucket(self, rolled: Baskets) -> Baskets:
+        buckets = np.searchsorted(self._view.bounds, rolled.sizes, side="right") - 1
+        return Baskets(self._catalogue, np.arange(len(rolled) + 1, dtype=np.int64), buckets.astype(np.int64))
 
     def _numbers_of(self, names: Collection[str]) -> NDArray[np.int64]:
         """Return the number of the vocabulary's name that each name leads to, LEFT_OUT or UNKNOWN."""
@@ -113,6 +115,13 @@ class Viewer:
         none = np.empty(0, dtype=np.int64)
         offsets = np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64)
         return Baskets(self._catalogue, offsets, np.concatenate([none, *items]))
+
+
+_ENTRIES_OF_MANY: dict[str, Callable[[Viewer, Baskets], Baskets]] = {
+    "items": Viewer._names,
+    "itemsets": Viewer._whole_itemsets,
+    "sizes": Viewer._bucket,
+}
 
 
 def _held(baskets: Baskets, itemsets: list[list[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -196,12 +205,19 @@ def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
         raise BasketError(
             f"item {numbers.index(UNKNOWN) + 1} of the basket is not in the plan's catalogue; leave it out"
         )
-    found = {number for number in numbers if number >= 0}
-    if view.kind == "itemsets":
-        return [entry for entry, whole in enumerate(view.itemsets) if found.issuperset(known[name] for name in whole)]
-    if view.kind == "sizes":
-        return [sum(bound <= len(found) for bound in view.bounds) - 1]
-    return sorted(found)
+    return _ENTRIES_OF_ONE[view.kind](view, {number for number in numbers if number >= 0}, known)
+
+
+def _whole_itemsets(view: View, names: set[int], known: Mapping[str, int]) -> list[int]:
+    return [entry for entry, whole in enumerate(view.itemsets) if names.issuperset(known[name] for name in whole)]
+
+
+# of the names of one basket, by number in the vocabulary, rolled up
+_ENTRIES_OF_ONE: dict[str, Callable[[View, set[int], Mapping[str, int]], list[int]]] = {
+    "items": lambda _view, names, _known: sorted(names),
+    "itemsets": _whole_itemsets,
+    "sizes": lambda view, names, _known: [sum(bound <= len(names) for bound in view.bounds) - 1],
+}
 
 
 def _name_of(item: object, position: int) -> str:

@@ -1,5 +1,12 @@
-"""Transactions -> reports with the random words given, drawing exactly as the one-report client does."""
+"""Transactions -> reports with the random words given, drawing exactly as the one-report client does.
 
+Both kernels take transactions (transaction t is items[offsets[t] : offsets[t+1]], increasing), random words, tables of
+the plan, and ``shape``, its numbers. They write the m items of each transaction to fitted (n, m), and reports (n, w).
+They return (transactions done, words they used, status), and stop before the transaction that the words do not suffice
+for.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,16 +20,14 @@ from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
 DEPENDENT_COLUMNS = 2
 
 
-@entry(
-    const(int64[:]),
-    const(int64[:]),
-    const(uint64[::1]),
-    types.Tuple((const(uint64[:, ::1]), const(int64[::1]))),
-    const(uint64[:, :, ::1]),
-    const(int64[::1]),
-    int64[:, ::1],
-    uint64[:, ::1],
-)
+def _randomizer(*draws: Any) -> Callable[[Any], Any]:
+    """Declare a kernel that randomizes transactions, with the types of the tables of its draws."""
+    transactions = (const(int64[:]), const(int64[:]), const(uint64[::1]))
+    tables = (types.Tuple(tuple(map(const, draws))), const(uint64[:, :, ::1]), const(int64[::1]))
+    return entry(*transactions, *tables, int64[:, ::1], uint64[:, ::1])
+
+
+@_randomizer(uint64[:, ::1], int64[::1])
 def randomize_transactions(
     offsets: Ints,
     items: Ints,
@@ -35,23 +40,16 @@ def randomize_transactions(
 ) -> Any:
     """Randomize transactions with the words given, drawing exactly as client/baskets/randomizer.py does.
 
-    Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``subsets`` are the cumulative weights,
-    (2^m, words of weight_bits) from the least significant word, and the masks, (2^m,). ``columns`` is
-    (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num, insert_bits,
-    weight_bits, report_bits, and a power of two: how many transactions' equations are kept solved, for those that
-    have the same items. Writes the m items of each transaction to fitted (n, m) and reports (n, w).
-
-    Returns (transactions done, words they used, status); stops before the transaction that the words do not
-    suffice for.
+    ``subsets`` are the cumulative weights, (2^m, words of weight_bits) from the least significant word, and the masks,
+    (2^m,). ``columns`` is (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num,
+    insert_bits, weight_bits, report_bits, and a power of two: how many transactions' equations are kept solved, for
+    those that have the same items.
     """
     m, n_rows, n_words = shape[1], shape[1] * shape[3], reports.shape[1]
     cumulative, masks = subsets
     state = np.zeros(2, dtype=np.int64)  # words used, status
-    longest = m
-    for t in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[t + 1] - offsets[t])
     # rows of arrays are copied to and from these: handing on a slice costs more than all the rest
-    fit, values = np.empty(longest, dtype=np.int64), np.empty(m, dtype=np.int64)
+    fit, values = np.empty(_longest(offsets, m), dtype=np.int64), np.empty(m, dtype=np.int64)
     vector = np.empty(max(n_words + (n_rows + 63) // 64, (shape[4] + 63) // 64), dtype=np.uint64)
     solved = np.empty((shape[6], m), dtype=np.int64)
     solved[:] = -1
@@ -87,11 +85,7 @@ def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) 
     draw_words(words, state, bits, draw)
     first, step = 0, cumulative.shape[0] // 2  # a power of two; the last total, beyond all draws, is not looked at
     while step:
-        reached: Any = 1
-        for word in range((bits + 63) // 64):  # whether the total is at most the draw: no branch to guess wrong
-            total, drawn = cumulative[first + step - 1, word], draw[word]
-            reached = np.int64(total < drawn) | np.int64(total == drawn) & reached
-        first += step * reached
+        first += step * _is_reached(cumulative, first + step - 1, draw)
         step //= 2
     return first
 
@@ -135,17 +129,8 @@ def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
             report[word] &= ~bit
 
 
-@entry(
-    const(int64[:]),
-    const(int64[:]),
-    const(uint64[::1]),
-    types.Tuple((const(uint64[:, ::1]), const(uint64[:, :, ::1]), const(int64[:, ::1]), const(int64[::1]))),
-    const(uint64[:, :, ::1]),
-    const(int64[::1]),
-    int64[:, ::1],
-    uint64[:, ::1],
-)
-def randomize_sets(  # noqa: PLR0912 -- loops
+@_randomizer(uint64[:, ::1], uint64[:, :, ::1], int64[:, ::1], int64[::1])
+def randomize_sets(
     offsets: Ints,
     items: Ints,
     words: Words,
@@ -157,25 +142,19 @@ def randomize_sets(  # noqa: PLR0912 -- loops
 ) -> Any:
     """Randomize transactions to sets of ℓ items, drawing exactly as client/baskets/fixed_size.py does.
 
-    Transaction t is items[offsets[t] : offsets[t+1]], increasing. ``draws``: the cumulative weights of keeping
-    fewest, fewest + 1, … items, (choices, words); the bounds of draws, the first for how many are kept, the next for
-    the items added, the last a multiple of these, with their rejection limits 2^(64 words) mod bound, (choices + 2, 2,
-    words); the bits of each bound and whether it is a power of two, (choices + 2, 2); the masks of kept places by size,
-    (2^m,). ``binomials`` is (items, ℓ + 1, w). ``shape`` = n_items, m, ℓ, fewest.
-    Writes the m items of each transaction to fitted (n, m) and reports (n, w).
-
-    Returns (transactions done, words they used, status); stops before the transaction that the words do not
-    suffice for.
+    ``draws``: the cumulative weights of keeping fewest, fewest + 1, … items, (choices, words); the bounds of draws, the
+    first for how many are kept, the next for the items added, the last a multiple of these, with their rejection limits
+    2^(64 words) mod bound, (choices + 2, 2, words); the bits of each bound and whether it is a power of two,
+    (choices + 2, 2); the masks of kept places by size, (2^m,). ``binomials`` is (items, ℓ + 1, w). ``shape`` = n_items,
+    m, ℓ, fewest.
     """
     m, size, n_words = shape[1], shape[2], reports.shape[1]
     cumulative, bounds, lengths, masks = draws
-    n_items, n_done, longest = binomials.shape[0], offsets.shape[0] - 1, m
-    for t in range(n_done):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    n_items, n_done = binomials.shape[0], offsets.shape[0] - 1
     state, firsts = np.zeros(2, dtype=np.int64), np.zeros(m + 2, dtype=np.int64)  # words used, status
     for place in range(masks.shape[0]):
         firsts[popcount(np.uint64(masks[place])) + 1] = place + 1  # where the masks of a size end
-    fit = np.empty(longest, dtype=np.int64)
+    fit = np.empty(_longest(offsets, m), dtype=np.int64)
     drawn = np.empty(max(bounds.shape[2], cumulative.shape[1], n_words), dtype=np.uint64)
     product, taken = np.empty(2 * bounds.shape[2], dtype=np.uint64), np.empty(bounds.shape[2], dtype=np.uint64)
     # 64 transactions at a time: bit i of a word is the i-th of them
@@ -221,13 +200,28 @@ def randomize_sets(  # noqa: PLR0912 -- loops
 
 
 @kernel
+def _longest(offsets: Ints, least: int) -> int:
+    """Return the size of the largest transaction, or ``least`` if that is more."""
+    longest = least
+    for t in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[t + 1] - offsets[t])
+    return longest
+
+
+@kernel
 def _count_reached(cumulative: Words, drawn: Words) -> int:
     """Return how many of the increasing totals are at most the number drawn."""
     count = 0
     for row in range(cumulative.shape[0]):
-        reached: Any = 1
-        for word in range(cumulative.shape[1]):
-            total, number = cumulative[row, word], drawn[word]
-            reached = np.int64(total < number) | np.int64(total == number) & reached
-        count += reached
+        count += _is_reached(cumulative, row, drawn)
     return count
+
+
+@kernel
+def _is_reached(cumulative: Words, row: int, drawn: Words) -> Any:
+    """Return 1 if a total is at most the number drawn, else 0; there is no branch to guess wrong."""
+    reached: Any = 1
+    for word in range(cumulative.shape[1]):
+        total, number = cumulative[row, word], drawn[word]
+        reached = np.int64(total < number) | np.int64(total == number) & reached
+    return reached

@@ -126,8 +126,7 @@ def item_columns(
     if field is None and tables_pay(generator, len(items) * bits_per_item):
         field = Field(generator.field_bits, generator.field_polynomial)
     columns = np.zeros((len(items), bits_per_item, -(-generator.seed_bits // WORD_BITS)), dtype=np.uint64)
-    fill = _fill_bch if generator.kind == "bch" else _fill_reed_solomon
-    fill(generator, bits_per_item, items, field, columns)
+    _FILLS[generator.kind](generator, bits_per_item, items, field, columns)
     return columns
 
 
@@ -172,6 +171,9 @@ def _fill_reed_solomon(
         for b in range(w):
             _put(columns, term[:, None] >> places & 1, 1, degree * w + b)
             term = _times_x(term, generator)
+
+
+_FILLS = {"bch": _fill_bch, "reed-solomon": _fill_reed_solomon}
 
 
 def _item_powers(generator: Generator, items: NDArray[np.int64], field: Field | None) -> Iterator[NDArray[np.int64]]:

@@ -8,7 +8,52 @@ from assocpriv.plans.fields import check_fields, check_integer
 
 MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
-GENERATORS = ("none", "bch", "reed-solomon")
+
+
+class _Code:
+    """What a code's parameters allow: columns of BCH are numbered item by item, r a piece."""
+
+    fields: tuple[str, ...] = ("field_bits", "field_polynomial", "blocks", "ones_row")
+
+    def independent_items(self, generator: "Generator", bits_per_item: int) -> int:
+        """Return how many items' bits are jointly independent (the BCH bound)."""
+        return (2 * generator.blocks + int(generator.ones_row)) // bits_per_item
+
+    def capacity(self, field_bits: int, bits_per_item: int) -> int:
+        """Return how many items there are bits for."""
+        return ((1 << field_bits) - 1) // bits_per_item
+
+    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
+        """Return how narrow the field may be for so many items."""
+        return max(2, (n_items * bits_per_item).bit_length())
+
+
+class _ReedSolomon(_Code):
+    """Items are elements of the field, and each is a value of a polynomial."""
+
+    fields = ("field_bits", "field_polynomial", "blocks")
+
+    def independent_items(self, generator: "Generator", bits_per_item: int) -> int:  # noqa: ARG002
+        return generator.blocks
+
+    def capacity(self, field_bits: int, bits_per_item: int) -> int:
+        return 1 << field_bits if bits_per_item <= field_bits else 0
+
+    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
+        return max(2, bits_per_item, (n_items - 1).bit_length())
+
+
+class _Seedless(_Code):
+    """No seed: the report is the bits, of any items, independent of each other."""
+
+    fields = ()
+
+    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:  # noqa: ARG002
+        return 0
+
+
+_CODES = {"none": _Seedless(), "bch": _Code(), "reed-solomon": _ReedSolomon()}
+GENERATORS = tuple(_CODES)
 GENERATOR_NAMES = "none, bch or reed-solomon"
 
 
@@ -30,9 +75,9 @@ class Generator:
     ones_row: bool = False
 
     def __post_init__(self) -> None:
-        if self.kind not in GENERATORS:
+        if self.kind not in _CODES:
             raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
-        if self.kind == "none":
+        if self.is_seedless:
             if (self.field_bits, self.field_polynomial, self.blocks, self.ones_row) != (0, 0, 0, False):
                 raise PlanError("generator none takes no other fields")
             return
@@ -40,11 +85,20 @@ class Generator:
         low = 1 << self.field_bits
         check_integer(self.field_polynomial, "field_polynomial", low, 2 * low - 1)
         check_integer(self.blocks, "blocks", 1, MAX_SEED_BITS)
-        if type(self.ones_row) is not bool or (self.ones_row and self.kind != "bch"):
+        if type(self.ones_row) is not bool or (self.ones_row and "ones_row" not in self._code.fields):
             raise PlanError("plan field ones_row must be true or false, and true only for bch")
         check_integer(self.seed_bits, "seed_bits", 1, MAX_SEED_BITS)
         if not is_primitive(self.field_polynomial, self.field_bits):
             raise PlanError("plan field field_polynomial is not a primitive polynomial of degree field_bits")
+
+    @property
+    def _code(self) -> _Code:
+        return _CODES[self.kind]
+
+    @property
+    def is_seedless(self) -> bool:
+        """Whether the report is the bits themselves."""
+        return self.kind == "none"
 
     @property
     def seed_bits(self) -> int:
@@ -53,46 +107,42 @@ class Generator:
 
     def independent_items(self, bits_per_item: int) -> int:
         """Return how many items' bits are jointly independent under a uniform seed."""
-        if self.kind == "reed-solomon":
-            return self.blocks
-        return (2 * self.blocks + int(self.ones_row)) // bits_per_item
+        return self._code.independent_items(self, bits_per_item)
 
     def capacity(self, bits_per_item: int) -> int:
         """Return how many items the generator has bits for."""
-        if self.kind == "reed-solomon":
-            return 1 << self.field_bits if bits_per_item <= self.field_bits else 0
-        return ((1 << self.field_bits) - 1) // bits_per_item
+        return self._code.capacity(self.field_bits, bits_per_item)
 
     def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
-        """Return how narrow the field of a generator of this kind may be for so many items."""
-        if self.kind == "reed-solomon":
-            return max(2, bits_per_item, (n_items - 1).bit_length())
-        return max(2, (n_items * bits_per_item).bit_length())
+        """Return how narrow the field of a generator of this kind may be for so many items; 0 for ``none``."""
+        return self._code.least_field_bits(n_items, bits_per_item)
+
+    def check_items(self, n_items: int, bits_per_item: int, independent: int, itemset_size: int) -> None:
+        """Refuse fewer items than there are, or fewer independent ones than itemsets of a size need.
+
+        Raises:
+            PlanError: naming which.
+        """
+        if self.is_seedless:
+            return
+        if self.capacity(bits_per_item) < n_items:
+            raise PlanError(f"the generator is too short for {n_items} items of {bits_per_item} bits")
+        if self.independent_items(bits_per_item) < min(independent, n_items):
+            raise PlanError(
+                f"itemsets of {itemset_size} items need a generator with any {independent} items independent"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Return the generator as canonical JSON content."""
-        if self.kind == "none":
-            return {"kind": "none"}
-        content: dict[str, Any] = {
-            "kind": self.kind,
-            "field_bits": self.field_bits,
-            "field_polynomial": self.field_polynomial,
-            "blocks": self.blocks,
-        }
-        return content | {"ones_row": self.ones_row} if self.kind == "bch" else content
+        return {name: getattr(self, name) for name in ("kind", *self._code.fields)}
 
     @classmethod
     def from_json(cls, content: object) -> "Generator":
         """Read what :meth:`to_json` wrote."""
         kind = content.get("kind") if isinstance(content, dict) else None
-        if kind not in GENERATORS:
+        if not isinstance(kind, str) or kind not in _CODES:
             raise PlanError(f"a plan's generator must be {GENERATOR_NAMES}; a newer release may know it")
-        names = {"kind"}
-        if kind != "none":
-            names |= {"field_bits", "field_polynomial", "blocks"}
-        if kind == "bch":
-            names |= {"ones_row"}
-        return cls(**check_fields(content, "generator", names))
+        return cls(**check_fields(content, "generator", {"kind", *_CODES[kind].fields}))
 
 
 def is_primitive(polynomial: int, degree: int) -> bool:

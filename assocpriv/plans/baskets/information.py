@@ -1,211 +1,29 @@
-"""Mutual and worst-case information: how much a report tells about a basket, on average and at worst.
+"""What one report of a plan tells about a basket: mutual and worst-case information (core/information.py).
 
-X is the private value with its prior P, Y the report, KL(A ‖ B) = Σ A log(A/B):
-
-    I   = E_y KL(P[X|y] ‖ P[X])        mutual information, the average: small even where some reports tell all
-    WI  = max_y KL(P[X|y] ‖ P[X])      worst-case information: bounds upward breaches
-    IWI = max_y KL(P[X] ‖ P[X|y])      inverse worst-case information: bounds downward breaches
-
-In place of log any f with t·f(t) convex may stand: WI^f = max_y Σ_x P(x|y) f(P(x|y)/P(x)) and
-IWI^f = max_y Σ_x P(x) f(P(x)/P(x|y)). Statements 6 and 7: a ρ1 → ρ2 breach implies that WI^f (upward) or IWI^f
-(downward) is at least ρ2 f(ρ2/ρ1) + (1−ρ2) f((1−ρ2)/(1−ρ1)). Reports of probability 0 are ignored.
-
-γ-amplifying means WI, IWI ≤ log γ, and more exactly ≤ log((γ−1)/ln γ) − 1 + ln γ/(γ−1) nats whatever the prior: for a
-given mean of the likelihoods l(x) = p[x → y] ∈ [a, γa] the convex functions l·log l and −log l have their largest mean
-where l takes both ends only; the rest is one variable, the prior of the end γa.
-
-Of a plan, with the prior that all transactions of s of the n real items are equally likely, symmetry does the sum over
-reports. A report that shows m' real items and k of the M − s dummies that the transactions hold is likely in proportion
-to w_(i+k), i the number of a transaction's real items that it shows, and C(m',i) C(n−m',s−i) transactions have that i.
+With the prior that all transactions of s of the n real items are equally likely, symmetry does the sum over reports. A
+report that shows m' real items and k of the M − s dummies that the transactions hold is likely in proportion to
+w_(i+k), i the number of a transaction's real items that it shows, and C(m',i) C(n−m',s−i) transactions have that i.
 So KL depends on (m', k) alone. All measures are in bits, or in units of the ``base`` given (e for nats).
 
-Source: EGS03, section 7; the bounds over all priors and what plans tell are ours.
+Source: ours, on the measures of EGS03, section 7.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach, float_up, parse_probability
+from assocpriv.core.information import ABSOLUTE_ERROR, BITS, RELATIVE_ERROR, Array, information_limit
 from assocpriv.plans.baskets.codes import item_columns
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.operator import AnyOperator
+from assocpriv.plans.baskets.plan import Plan
 
-BITS = 2.0
 MOST_SEED_WORK = 1 << 24  # seeds · bits of items that are enumerated: under half a second
-_TINY = float(np.finfo(np.float64).tiny)
-_DIGITS = 60
-# doubles err by far less; so much is added to figures of privacy
-_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
-
-Array = NDArray[np.float64]
-Function = Callable[[Array], Array]
-
-
-# ---- any prior and randomizer
-
-
-def mutual_information(prior: ArrayLike, transition: ArrayLike, *, base: float = BITS) -> float:
-    """Return I(X; Y).
-
-    Args:
-        prior: P[X = x], shape (values,); floats or Fractions.
-        transition: p[x → y], shape (values, outputs).
-        base: of the logarithm; 2 for bits, e for nats.
-
-    >>> mutual_information([0.5, 0.5], [[1, 0], [0, 1]])
-    1.0
-    """
-    before, outputs, after = _posteriors(prior, transition)
-    return float(outputs @ _divergences(before, after, _logarithm(base)))
-
-
-def worst_information(
-    prior: ArrayLike, transition: ArrayLike, f: Function | None = None, *, base: float = BITS
-) -> float:
-    """Return WI(X; Y), or WI^f for a function f of an array with t·f(t) convex; ``base`` is that of the logarithm.
-
-    >>> worst_information([0.5, 0.5], [[1, 0], [0.5, 0.5]])
-    1.0
-    """
-    before, _, after = _posteriors(prior, transition)
-    return float(_divergences(before, after, f or _logarithm(base)).max())
-
-
-def inverse_worst_information(
-    prior: ArrayLike, transition: ArrayLike, f: Function | None = None, *, base: float = BITS
-) -> float:
-    """Return IWI(X; Y), or IWI^f; with the logarithm infinite where a report rules a value out.
-
-    >>> inverse_worst_information([0.5, 0.5], [[1, 0], [0.5, 0.5]])
-    inf
-    """
-    before, _, after = _posteriors(prior, transition)
-    with np.errstate(divide="ignore", over="ignore"):
-        values = (f or _logarithm(base))(before[:, None] / after)
-    return float((before[:, None] * values).sum(axis=0).max())
-
-
-def _posteriors(prior: ArrayLike, transition: ArrayLike) -> tuple[Array, Array, Array]:
-    """Return P[X], P[Y] and P[X | Y] (values, outputs), of values and outputs that can occur."""
-    before, rows = np.asarray(prior, dtype=np.float64), np.asarray(transition, dtype=np.float64)
-    if rows.ndim != 2 or rows.shape[:1] != before.shape:
-        raise PlanError(
-            f"a randomizer needs a row for each value of the prior, got shapes {rows.shape}, {before.shape}"
-        )
-    sums = np.append(rows.sum(axis=1), before.sum())
-    if not ((before >= 0).all() and (rows >= 0).all() and np.abs(sums - 1).max() <= _RELATIVE):
-        raise PlanError("the prior and the rows of a randomizer must be probabilities that add up to 1")
-    joint = (before[:, None] * rows)[before > 0]
-    outputs = joint.sum(axis=0)
-    return before[before > 0], outputs[outputs > 0], joint[:, outputs > 0] / outputs[outputs > 0]
-
-
-def _logarithm(base: float) -> Function:
-    scale = 1 / math.log(base)
-    return lambda ratios: np.log(ratios) * scale
-
-
-def _divergences(before: Array, after: Array, f: Function) -> Array:
-    """Return Σ_x P(x|y) f(P(x|y)/P(x)) for every y; at 0, t·f(t) is its limit."""
-    ratios = np.maximum(after / before[:, None], _TINY)
-    with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray((before[:, None] * (ratios * f(ratios))).sum(axis=0))
-
-
-# ---- breaches
-
-
-def upward_threshold(breach: Breach, f: Function | None = None, *, base: float = BITS) -> float:
-    """Return the least WI^f of a randomizer and prior with an upward breach; below it none occurs (statement 6).
-
-    >>> round(upward_threshold(Breach("5%", "50%")), 6)
-    1.197964
-    """
-    return _two_values(float(breach.prior), float(breach.posterior), f or _logarithm(base))
-
-
-def downward_threshold(breach: Breach, f: Function | None = None, *, base: float = BITS) -> float:
-    """Return the least IWI^f with a downward breach, from ``posterior`` to ``prior``: the same number (statement 7)."""
-    return upward_threshold(breach, f, base=base)
-
-
-def _two_values(low: float, high: float, f: Function) -> float:
-    ratios = np.array([high / low, (1 - high) / (1 - low)])
-    return float(high * f(ratios)[0] + (1 - high) * f(ratios)[1])
-
-
-def excluded_posterior(worst: float, prior: "str | float | Fraction", *, base: float = BITS) -> float | None:
-    """Return the smallest posterior that a WI excludes: no report lifts a property of at most ``prior`` to it.
-
-    Rounded up. None where the WI excludes nothing, which is so from log(1/prior) on.
-
-    >>> round(excluded_posterior(1.2, "5%"), 6)
-    0.500479
-    """
-    low = float(_inside(prior))
-    return _bisect(lambda high: _two_values(low, high, _logarithm(base)), worst, low, 1 - 2**-53)
-
-
-def excluded_fall(inverse_worst: float, prior: "str | float | Fraction", *, base: float = BITS) -> float | None:
-    """Return the largest posterior that an IWI excludes: no report takes a property of at least ``prior`` down to it.
-
-    Rounded down. None where the IWI excludes nothing that a float can tell from 0.
-
-    >>> round(excluded_fall(1.2, "50%"), 6)
-    0.049851
-    """
-    high = float(_inside(prior))
-    return _bisect(lambda low: _two_values(low, high, _logarithm(base)), inverse_worst, high, 1e-300)
-
-
-def _inside(prior: "str | float | Fraction") -> Fraction:
-    number = parse_probability(prior, "prior")
-    if not 0 < number < 1:
-        raise PlanError("prior must lie strictly between 0 and 1: what is certain, no report changes")
-    return number
-
-
-def _bisect(threshold: Callable[[float], float], measured: float, near: float, far: float) -> float | None:
-    """Return the number nearest to ``near``, towards ``far``, whose threshold is safely above what was measured."""
-    least = measured * (1 + _ABSOLUTE) + _ABSOLUTE
-    if not threshold(far) > least:
-        return None
-    for _ in range(1100):  # also where far is tiny, and halving takes a thousand steps
-        middle = (near + far) / 2
-        if middle in (near, far):
-            break
-        near, far = (near, middle) if threshold(middle) > least else (middle, far)
-    return far
-
-
-# ---- what γ alone says
-
-
-def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
-    """Return the largest WI, and IWI, that a γ-amplifying randomizer can have under any prior, rounded up.
-
-    It is log((γ−1)/ln γ) − 1 + ln γ/(γ−1) nats, at most log γ, and attained.
-
-    >>> round(information_limit(Fraction(19)), 6)
-    1.405233
-    """
-    if amplification == 1:
-        return 0.0
-    # near γ = 1 the result, about (γ−1)²/8, is left of numbers near 1; that takes 4 · 0.3 digits a bit of 1/(γ−1)
-    digits = _DIGITS + 2 * (1 // (amplification - 1)).bit_length()
-    with localcontext(prec=digits) as context:
-        above = context.divide(Decimal((amplification - 1).numerator), Decimal((amplification - 1).denominator))
-        log = (above + 1).ln()
-        nats = context.divide(above, log).ln() - 1 + context.divide(log, above)
-        return float_up(context.divide(nats, Decimal(base).ln()) + Decimal(1).scaleb(20 - digits))
 
 
 def mutual_limit(operator: AnyOperator, *, base: float = BITS) -> float:
@@ -215,21 +33,9 @@ def mutual_limit(operator: AnyOperator, *, base: float = BITS) -> float:
     basket (items by chance, any seed, any set): the divergence is then the same for every transaction of M items, and
     for baskets that are sampled to M it is a mixture's, hence no larger.
     """
-    weights = normalized_likelihoods(operator)
+    weights = operator.normalized_likelihoods
     total = sum(float(p) * _log_of(w) for p, w in zip(operator.size_distribution, weights, strict=True) if w)
     return _up(total / math.log(base))
-
-
-def normalized_likelihoods(operator: AnyOperator) -> tuple[Fraction, ...]:
-    """Return w_j: how much likelier a report is that shows j of the items than where nobody's items are in it.
-
-    Of a fixed size, a j that cannot occur has 0.
-    """
-    if isinstance(operator, FixedSizeOperator):
-        sets, total = comb(operator.items, operator.report_size), operator.cumulative[-1]
-        return tuple(Fraction(v * sets, total) for v in operator.keep_weights)
-    m, rho = operator.size, operator.default_probability
-    return tuple(p / (comb(m, j) * rho**j * (1 - rho) ** (m - j)) for j, p in enumerate(operator.size_distribution))
 
 
 def _log_of(value: Fraction) -> float:
@@ -237,10 +43,7 @@ def _log_of(value: Fraction) -> float:
 
 
 def _up(value: float) -> float:
-    return value * (1 + _RELATIVE) + _ABSOLUTE
-
-
-# ---- plans
+    return value * (1 + RELATIVE_ERROR) + ABSOLUTE_ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +99,7 @@ def plan_information(plan: Plan, basket_size: int | None = None, *, base: float 
     size = largest if basket_size is None else basket_size
     if not 1 <= size <= largest:
         raise PlanError(f"basket size must lie in 1..{largest} (the plan's transactions and items), got {size}")
-    group = plan.groups[size - 1] if plan.sizes == IN_CLEAR else plan
+    group = plan.groups[min(size, len(plan.groups)) - 1]  # of hidden sizes there is one
     shown = _shown(group, group.transaction_size - size)
     average_limit, most = mutual_limit(group.operator, base=math.e), information_limit(group.amplification, base=base)
     worst = inverse = total = mutual = 0.0
@@ -316,7 +119,7 @@ def plan_information(plan: Plan, basket_size: int | None = None, *, base: float 
     return PlanInformation(
         basket_size=size,
         exact=known,
-        mutual_least=max(0.0, float(average[0] / scale) * (1 - _RELATIVE) - _ABSOLUTE),
+        mutual_least=max(0.0, float(average[0] / scale) * (1 - RELATIVE_ERROR) - ABSOLUTE_ERROR),
         mutual=_up(float(average[1] / scale)),
         worst=min(_up(float(worst / scale)), most),
         inverse_worst=min(_up(float(inverse / scale)), most),
@@ -329,7 +132,7 @@ def _class_information(operator: AnyOperator, overlaps: Array, dummies: int) -> 
 
     ``overlaps`` holds P[i of the transaction's items are shown], i = 0..s, shape (s + 1, classes).
     """
-    weights = normalized_likelihoods(operator)[dummies : dummies + len(overlaps)]
+    weights = operator.normalized_likelihoods[dummies : dummies + len(overlaps)]
     logs = np.array([_log_of(w) if w else 0.0 for w in weights])  # w = 0: no class of reports overlaps so
     values = np.array([float(w) for w in weights])
     mean = values @ overlaps
@@ -351,19 +154,14 @@ def _overlaps(n: int, s: int) -> Array:
 
 def _shown(plan: Plan, held: int) -> _Shown:
     """Return the classes of a plan's reports where transactions hold so many dummies."""
-    n = plan.n_items
-    if plan.kind == "fixed-size":
-        chance = _fixed_size_chances(plan.fixed, n, held)
-        return _Shown(chance > 0, chance)
-    operator = plan.independent
-    if plan.generator.kind == "none":
-        rho = float(operator.default_probability)
-        chance = np.outer(_binomial(n, rho), _binomial(held, rho))
-        return _Shown(np.ones(chance.shape, dtype=np.bool_), chance)
-    if (n + held) * operator.insert_bits << plan.generator.seed_bits > MOST_SEED_WORK:
-        return _Shown(np.ones((n + 1, held + 1), dtype=np.bool_), None)
-    counts = _count_seeds(plan, held)
-    return _Shown(counts > 0, counts / (1 << plan.generator.seed_bits))
+    return _CLASSES[plan.form.name](plan, held)
+
+
+def _shown_bits(plan: Plan, held: int) -> _Shown:
+    """Return the classes of reports whose items are shown independently of each other."""
+    rho = float(plan.independent.default_probability)
+    chance = np.outer(_binomial(plan.n_items, rho), _binomial(held, rho))
+    return _Shown(np.ones(chance.shape, dtype=np.bool_), chance)
 
 
 def _binomial(n: int, rho: float) -> Array:
@@ -376,20 +174,22 @@ def _binomial(n: int, rho: float) -> Array:
     return np.asarray(chances / chances.sum())
 
 
-def _fixed_size_chances(operator: FixedSizeOperator, n: int, held: int) -> Array:
-    """Return the share of the sets of ℓ items that show m' real items and k held dummies; the others are idle."""
-    idle, size = operator.items - n - held, operator.report_size
+def _shown_sets(plan: Plan, held: int) -> _Shown:
+    """Return the classes of sets of ℓ items, by real items and by held dummies shown; the other dummies are idle."""
+    n, size = plan.n_items, plan.fixed.report_size
+    idle, total = plan.padded_items - n - held, comb(plan.padded_items, size)
     chances = np.zeros((n + 1, held + 1))
-    total = comb(operator.items, size)
     for k in range(min(held, size) + 1):
         for m in range(max(0, size - k - idle), min(n, size - k) + 1):
             chances[m, k] = Fraction(comb(n, m) * comb(held, k) * comb(idle, size - k - m), total)
-    return chances
+    return _Shown(chances > 0, chances)
 
 
-def _count_seeds(plan: Plan, held: int) -> NDArray[np.int64]:
-    """Return how many seeds show m' real items and k held dummies, int64 of shape (n + 1, held + 1)."""
+def _shown_seeds(plan: Plan, held: int) -> _Shown:
+    """Return the classes of seeds; how many each has is counted where the seeds are few."""
     operator, n = plan.independent, plan.n_items
+    if (n + held) * operator.insert_bits << plan.generator.seed_bits > MOST_SEED_WORK:
+        return _Shown(np.ones((n + 1, held + 1), dtype=np.bool_), None)
     columns = item_columns(plan.generator, operator.insert_bits, np.arange(n + held, dtype=np.int64))
     seeds = np.arange(1 << plan.generator.seed_bits, dtype=np.uint64)
     shown = np.zeros(len(seeds), dtype=np.int64)
@@ -398,4 +198,8 @@ def _count_seeds(plan: Plan, held: int) -> NDArray[np.int64]:
         for digit in digits:
             value = 2 * value + (np.bitwise_count(seeds & digit) & 1)
         shown += np.where(value < operator.insert_num, held + 1 if item < n else 1, 0)
-    return np.bincount(shown, minlength=(n + 1) * (held + 1)).reshape(n + 1, held + 1)
+    counts = np.bincount(shown, minlength=(n + 1) * (held + 1)).reshape(n + 1, held + 1)
+    return _Shown(counts > 0, counts / len(seeds))
+
+
+_CLASSES: dict[str, Callable[[Plan, int], _Shown]] = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}

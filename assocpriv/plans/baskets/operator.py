@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from assocpriv.core.errors import PlanError
+from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.fields import check_fields, check_integer
+
+if TYPE_CHECKING:
+    from assocpriv.plans.baskets.report_form import ReportForm
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 MAX_INSERT_BITS = 16
@@ -39,6 +43,8 @@ class Operator:
     insert_bits: int
     weight_bits: int
     keep_weights: tuple[int, ...]
+
+    kind: ClassVar[str] = "select-a-size"
 
     def __post_init__(self) -> None:
         check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
@@ -82,10 +88,33 @@ class Operator:
         middle = max(self.likelihoods) * min(self.likelihoods)
         return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
 
+    @property
+    def normalized_likelihoods(self) -> tuple[Fraction, ...]:
+        """w_j, how much likelier a report is that shows j of the items than where nobody's items are in it."""
+        m, rho = self.size, self.default_probability
+        return tuple(p / (comb(m, j) * rho**j * (1 - rho) ** (m - j)) for j, p in enumerate(self.size_distribution))
+
     def insertion(self, _kept: int, given: int, shown: int) -> Fraction:
         """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
         rho = self.default_probability
         return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
+
+    def check_plan(self, n_items: int, itemset_size: int, generator: Generator, *, hidden: bool) -> None:  # noqa: ARG002
+        """Refuse a plan whose generator is too short, or does not make enough items independent."""
+        largest = min(itemset_size, self.size)
+        generator.check_items(n_items + self.size, self.insert_bits, self.size + largest, largest)
+
+    def least_field_bits(self, n_items: int, generator: Generator) -> int:
+        """Return how narrow the generator's field may be for a plan of so many items."""
+        return generator.least_field_bits(n_items + self.size, self.insert_bits)
+
+    def report_form(self, padded_items: int, generator: Generator) -> "ReportForm":
+        """Return the form of reports: a seed, or a bit an item."""
+        from assocpriv.plans.baskets.report_form import BitForm, SeedForm
+
+        if generator.is_seedless:
+            return BitForm(padded_items)
+        return SeedForm(padded_items, generator, self.insert_num, self.insert_bits)
 
     def to_json(self) -> dict[str, Any]:
         """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
@@ -133,6 +162,8 @@ class FixedSizeOperator:
     report_size: int
     keep_weights: tuple[int, ...]
 
+    kind: ClassVar[str] = "fixed-size"
+
     def __post_init__(self) -> None:
         check_integer(self.size, "size", 1, MAX_TRANSACTION_SIZE)
         check_integer(self.items, "items", self.size + 1, MAX_FIXED_ITEMS)
@@ -146,6 +177,27 @@ class FixedSizeOperator:
         for j, weight in enumerate(self.keep_weights):
             low, high = (1, 1 << MAX_WEIGHT_BITS) if self.sets_keeping(j) else (0, 0)
             check_integer(weight, "keep_weights", low, high)
+
+    def check_plan(self, n_items: int, itemset_size: int, generator: Generator, *, hidden: bool) -> None:
+        """Refuse a plan of sizes in clear, with a generator, or of another number of items."""
+        if not hidden or not generator.is_seedless:
+            raise PlanError("reports of a fixed size need hidden sizes and the generator none")
+        if n_items < itemset_size:
+            raise PlanError(f"itemsets of {itemset_size} items need as many items, got {n_items}")
+        if self.items != n_items + self.size:
+            raise PlanError(
+                f"the operator is for {self.items} items, but the plan has {n_items + self.size} with dummies"
+            )
+
+    def least_field_bits(self, _n_items: int, _generator: Generator) -> int:
+        """Return 0: there is no field."""
+        return 0
+
+    def report_form(self, padded_items: int, _generator: Generator) -> "ReportForm":
+        """Return the form of reports: the number of a set."""
+        from assocpriv.plans.baskets.report_form import RankForm
+
+        return RankForm(padded_items, self.report_size)
 
     def sets_keeping(self, j: int) -> int:
         """Return how many sets of ℓ items share exactly j with a transaction."""
@@ -181,6 +233,12 @@ class FixedSizeOperator:
         """Which kept sizes j = 0..m are the likelier ones: ``1`` where the weight is nearer the largest."""
         weights = [v for v in self.keep_weights if v]
         return "".join("1" if v * v > max(weights) * min(weights) else "0" for v in self.keep_weights)
+
+    @property
+    def normalized_likelihoods(self) -> tuple[Fraction, ...]:
+        """w_j, how much likelier a report is that shares j items than among all sets; 0 where j cannot occur."""
+        sets, total = comb(self.items, self.report_size), self.cumulative[-1]
+        return tuple(Fraction(v * sets, total) for v in self.keep_weights)
 
     def insertion(self, kept: int, given: int, shown: int) -> Fraction:
         """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""

@@ -1,18 +1,15 @@
-"""The frozen plan: the one description of a collection that client, server, planner and audit all read.
+"""The frozen plan of baskets: the one description of a collection that client, server, planner and audit all read.
 
-A plan holds integers only: the operator's weights, the generator's field, the promise as fractions. Its
-canonical JSON (sorted keys, no blanks, ASCII) is hashed into its id; the meaning of a published plan never
-changes. docs/formats.md describes every field.
+A plan holds integers only: the operator's weights, the generator's field, the promise as fractions. The meaning of a
+published plan never changes. docs/formats.md describes every field.
 """
 
-import hashlib
-import json
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from assocpriv.core.errors import NotAPlanError, PlanError, PrivacyLimitError
+from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
@@ -25,21 +22,16 @@ from assocpriv.plans.baskets.operator import (
 )
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.fields import check_fields, check_integer
+from assocpriv.plans.published import PublishedPlan
 
-FORMAT = "assocpriv-plan"
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assocpriv.plans.baskets.report_form import ReportForm
+
 HIDDEN, IN_CLEAR = "hidden", "in clear"
-VERSION = 1
-KINDS = ("select-a-size", "fixed-size")
 MOST_REPORTS_PER_PERSON = 1000
-_MARKS = "{[:,"  # of these a text has one for each value, or more
-_MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of names each, or with two commas in a name
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise PlanError("a field of the plan is given twice; two readers might take different ones")
-    return fields
 
 
 def _about(ratio: Fraction) -> str:
@@ -50,7 +42,7 @@ def _about(ratio: Fraction) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(PublishedPlan):
     """What a collection publishes: catalogue, transaction size, operators, generator, promise and view.
 
     Sizes ``hidden``: every transaction counts as exactly ``transaction_size`` items, shorter ones padded with
@@ -80,6 +72,11 @@ class Plan:
     view: View = field(default_factory=View)
     reports_per_person: int = 1
 
+    kinds: ClassVar = (Operator.kind, FixedSizeOperator.kind)
+    field_names: ClassVar = frozenset(
+        ("catalogue", "sizes", "transaction_size", "itemset_size", "operators", "generator", "promise", "view")
+    )
+
     def __post_init__(self) -> None:
         check_integer(self.transaction_size, "transaction_size", 1, MAX_TRANSACTION_SIZE)
         check_integer(self.itemset_size, "itemset_size", 1, self.transaction_size)
@@ -93,10 +90,9 @@ class Plan:
                 "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an "
                 "operator for each size 1 … transaction_size, in order"
             )
-        self._check_kind()
         self._check_promise()
         for operator in self.operators:
-            self._check_generator(operator)
+            operator.check_plan(self.n_items, self.itemset_size, self.generator, hidden=self.sizes == HIDDEN)
 
     def _check_promise(self) -> None:
         together = self.composed_amplification
@@ -108,32 +104,10 @@ class Plan:
                 f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
             )
 
-    def _check_kind(self) -> None:
-        fixed = [operator for operator in self.operators if isinstance(operator, FixedSizeOperator)]
-        if fixed and (self.sizes != HIDDEN or self.generator.kind != "none"):
-            raise PlanError("reports of a fixed size need hidden sizes and the generator none")
-        if fixed and self.n_items < self.itemset_size:
-            raise PlanError(f"itemsets of {self.itemset_size} items need as many items, got {self.n_items}")
-        if fixed and fixed[0].items != self.padded_items:
-            raise PlanError(
-                f"the operator is for {fixed[0].items} items, but the plan has {self.padded_items} with dummies"
-            )
-
-    def _check_generator(self, operator: AnyOperator) -> None:
-        if self.generator.kind == "none" or isinstance(operator, FixedSizeOperator):
-            return
-        r, n_items = operator.insert_bits, len(self.catalogue) + operator.size
-        largest = min(self.itemset_size, operator.size)
-        needed = operator.size + largest
-        if self.generator.capacity(r) < n_items:
-            raise PlanError(f"the generator is too short for {n_items} items of {r} bits")
-        if self.generator.independent_items(r) < min(needed, n_items):
-            raise PlanError(f"itemsets of {largest} items need a generator with any {needed} items independent")
-
     @property
     def kind(self) -> str:
         """Which operators the plan has: ``select-a-size`` or ``fixed-size``."""
-        return "fixed-size" if isinstance(self.operators[0], FixedSizeOperator) else "select-a-size"
+        return self.operator.kind
 
     @property
     def operator(self) -> AnyOperator:
@@ -185,35 +159,43 @@ class Plan:
 
     @property
     def composed_amplification(self) -> Fraction:
-        """γ^R of all that one person sends, exactly; with sizes in clear, within equal sizes report by report.
-
-        Each report is drawn with entropy of its own, so the likelihoods of several multiply, whatever their baskets
-        have to do with each other; and where each ratio can be γ, the product can be γ^R.
-        """
+        """γ^R of all that one person sends, exactly; with sizes in clear, within equal sizes report by report."""
         return self.amplification**self.reports_per_person
 
     @property
-    def report_bits(self) -> int:
-        """Length of a report in bits: the number of a set of fixed size, the seed, or one bit an item.
+    def uncovered(self) -> str:
+        """Sizes in clear, which lie outside γ."""
+        return "" if self.sizes == HIDDEN else "sizes in clear"
 
-        Sizes in clear come before it, in a byte; without a generator their reports are as long as the largest group's.
+    @cached_property
+    def form(self) -> "ReportForm":
+        """What the bits of a report say: the number of a set of fixed size, a seed, or one bit an item.
+
+        Sizes in clear come before it, in a byte; their reports are as long as the largest group's.
         """
-        size_bits = 0 if self.sizes == HIDDEN else 8
-        if isinstance(self.operator, FixedSizeOperator):
-            return self.operator.report_bits
-        return size_bits + (self.padded_items if self.generator.kind == "none" else self.generator.seed_bits)
+        from assocpriv.plans.baskets.report_form import SizedForm
+
+        if self.sizes == HIDDEN:
+            return self.operator.report_form(self.padded_items, self.generator)
+        return SizedForm(tuple(group.form for group in self.groups))
+
+    @property
+    def report_bits(self) -> int:
+        """Length of a report in bits."""
+        return self.form.bits
 
     @property
     def report_bytes(self) -> int:
         """Length of a report in bytes."""
-        return -(-self.report_bits // 8)
+        return self.form.length
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the plan as JSON content."""
+    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+        """Refuse reports that :func:`~assocpriv.plans.baskets.wire.decode_report` would refuse."""
+        self.form.check(packed, lambda row: f"{source}report {first + row}")
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the plan's fields as JSON content."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
-            "kind": self.kind,
             "catalogue": self.catalogue.to_json(),
             "sizes": self.sizes,
             "transaction_size": self.transaction_size,
@@ -225,18 +207,7 @@ class Plan:
                 "posterior": format_fraction(self.promise.posterior),
             },
             "view": self.view.to_json(),
-            "reports_per_person": self.reports_per_person,
         }
-
-    @cached_property
-    def canonical_json(self) -> str:
-        """The one text that the plan's id hashes: sorted keys, no blanks, ASCII."""
-        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-    @cached_property
-    def plan_id(self) -> str:
-        """SHA-256 of the canonical JSON, 64 hexadecimal digits."""
-        return hashlib.sha256(self.canonical_json.encode("ascii")).hexdigest()
 
     def __repr__(self) -> str:
         several = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
@@ -246,19 +217,8 @@ class Plan:
         )
 
     @classmethod
-    def from_json(cls, content: object) -> "Plan":
-        """Read JSON content that :meth:`to_json` wrote.
-
-        Raises:
-            PlanError: not a plan, or of a format, version or kind this release does not know.
-        """
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
-        if type(content.get("version")) is not int or content["version"] != VERSION or content.get("kind") not in KINDS:
-            raise PlanError("this plan's version or kind is unknown here; a newer release of assocpriv may read it")
-        names = {"format", "version", "kind", "catalogue", "sizes", "transaction_size", "itemset_size", "operators"}
-        names |= {"generator", "promise", "view", "reports_per_person"}
-        fields = check_fields(content, "the top level", names)
+    def from_fields(cls, fields: dict[str, Any]) -> "Plan":
+        """Read what :meth:`to_fields` wrote, and refuse a field of the generator that is wider than it must be."""
         promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
         if not isinstance(fields["operators"], list):
             raise PlanError("plan field operators must be a list")
@@ -273,41 +233,14 @@ class Plan:
             view=View.from_json(fields["view"]),
             reports_per_person=fields["reports_per_person"],
         )
-        if plan.kind != fields["kind"]:
-            raise PlanError("the plan's kind is not that of its operators")
         plan._check_width()
         return plan
 
     def _check_width(self) -> None:
         # not of every plan made here: a group of sizes in clear has the generator of the widest one
-        n, generator = self.n_items, self.generator
-        coded = [each for each in self.operators if isinstance(each, Operator) and generator.kind != "none"]
-        least = max((generator.least_field_bits(n + each.size, each.insert_bits) for each in coded), default=0)
-        if generator.field_bits > least:
+        least = max(operator.least_field_bits(self.n_items, self.generator) for operator in self.operators)
+        if self.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least} for these items, the least that suffices, got "
-                f"{generator.field_bits}; a larger field costs devices time and memory for nothing"
+                f"{self.generator.field_bits}; a larger field costs devices time and memory for nothing"
             )
-
-    @classmethod
-    def parse(cls, text: str) -> "Plan":
-        """Read a plan from JSON text.
-
-        JSON of little else than brackets takes 25 times the memory of its text, so the marks that stand between values
-        are counted before it is read. A text may have 2^22 + 2^10 of them, which take half a GiB at most.
-
-        Raises:
-            PlanError: not JSON, or not a plan.
-        """
-        if sum(map(text.count, _MARKS)) > _MOST_MARKS:
-            raise NotAPlanError(
-                f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
-                "between values; a plan of a million items has room for four an item"
-            )
-        try:
-            content = json.loads(text, object_pairs_hook=_without_doubles)
-        except PlanError:
-            raise
-        except (ValueError, RecursionError):
-            raise NotAPlanError("not a plan: the text is not valid JSON") from None
-        return cls.from_json(content)

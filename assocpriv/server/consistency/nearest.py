@@ -72,31 +72,22 @@ def consistent_supports(
     """Project estimated supports onto those that transactions can have.
 
     Of a table that fits (realizable.py has the limits) the result is what a list of transactions has, to rounding, and
-    within 1e-3 standard errors of the nearest such supports, usually 1e-6. Estimates that transactions have, to 1e-9,
-    are returned as they are.
-
-    Otherwise the projection is onto the inequalities of inequalities.py, to about 1e-6 standard errors, and estimates
-    that satisfy them are returned as they are. Those of sizes and of triples of items join where they are broken by
-    more than 1e-9, up to 5,000 at a time and four times. What the solver leaves below 0 is mended by mixing in supports
-    of transactions that satisfy all inequalities strictly, at the least weight that will do (1e-11 is usual): of fair
-    and independent items, or where M is a limit, of a maximal itemset drawn at random whose items are kept by fair
-    coins. So atoms are never below 0 by more than rounding.
+    within 1e-3 standard errors of the nearest such supports, usually 1e-6. Otherwise the projection is onto the
+    inequalities of inequalities.py, to about 1e-6 standard errors: those of sizes and of triples of items join where
+    they are broken by more than 1e-9, up to 5,000 at a time and four times. Estimates that transactions have, to 1e-9,
+    or that satisfy the inequalities, are returned as they are.
 
     A row without a finite estimate and variance observed nothing: it is NaN in the result. It still takes part as an
     unknown, so that some value of it agrees with the others. An estimate without error is taken to have 1e-4 of the
-    median standard error, so that contradictions among such have an answer too.
-
-    Covariances that are not positive definite are shrunk: all correlations are multiplied by the largest t ≤ 1 that
-    leaves no eigenvalue of their matrix below 1e-4. Correlations that are not finite count as 0. Where standard errors
-    differ by so many orders of magnitude that rounding defeats the solver, the result is consistent locally; the
-    smallest are then raised, step by step up to a tenth of the largest one (of 1 if that is larger), and at last
-    correlations are left out: it is near, but not the nearest.
+    median standard error, so that contradictions among such have an answer too. Where standard errors differ by so many
+    orders of magnitude that rounding defeats the solver, the smallest are raised, step by step up to a tenth of the
+    largest one (of 1 if that is larger), and at last correlations are left out: it is near, but not the nearest.
 
     Args:
         itemsets: closed under taking subsets, in any order; no empty one.
         supports: raw estimates s, float64 (itemsets,).
         variance: of the estimates, float64 (itemsets,), or their covariance V, a sparse or dense matrix
-            (itemsets, itemsets).
+            (itemsets, itemsets). Correlations that are not finite count as 0.
         smallest: least number of the table's items in a transaction, 0 or 1.
         largest: M, most items in a transaction; as many as there are by default.
 
@@ -155,7 +146,11 @@ def _nearest_locally(levels: list[SubsetRows], most: int, s: Floats, sigma: Floa
 
 
 def _inside(levels: list[SubsetRows], most: int) -> Floats:
-    """Return supports for which every inequality is strict."""
+    """Return supports of transactions for which every inequality is strict.
+
+    Those of fair and independent items, or where M is a limit, of a maximal itemset drawn at random whose items are
+    kept by fair coins.
+    """
     inside: Floats = np.zeros(sum(len(level.rows) for level in levels) + 1)
     if most >= len(levels[0].rows):
         for k, level in enumerate(levels, start=1):
@@ -181,18 +176,14 @@ def sparse_covariance(
 
     Args:
         itemsets: closed under taking subsets, n of them.
-        variance: the diagonal, float64 (n,). Where it differs from what ``covariance`` says of A and A, for instance
-            as it has a lower bound, the covariances of A are scaled with it, so that correlations stay.
-        covariance: called as (rows, left, right) for every pattern of A ≠ B with A ∪ B = C, for all C of k items at
+        variance: the diagonal, float64 (n,). Where it differs from the covariance of A and A, for instance as it has a
+            lower bound, the covariances of A are scaled with it, so that correlations stay.
+        covariance: called as (rows, left, right) for every pattern of A, B with A ∪ B = C, for all C of k items at
             once: rows int64 (sets, 2^k) are the rows of the subsets of every C by mask, n for the empty set; left and
-            right, k times 0 or 1, say which items are in A and in B. Returns the covariances, float64 (sets,). It is
-            also asked for A = B = C.
+            right, k times 0 or 1, say which items are in A and in B. Returns the covariances, float64 (sets,).
 
     Returns:
         A sparse matrix (n, n), symmetric.
-
-    Raises:
-        EstimateError: a subset is missing, or an itemset is empty or there twice.
 
     >>> half = lambda rows, a, b: np.full(len(rows), 1.0 if a == b else 0.5)
     >>> sparse_covariance(["a", "b", "ab"], np.ones(3), half).toarray()
@@ -258,7 +249,10 @@ def _standardized(variance: Any, supports: Floats) -> tuple[Floats, Any]:
 
 
 def _shrunk(offdiagonal: Any) -> Any:
-    """Return I + t·C, the correlations, with the largest t ≤ 1 that keeps eigenvalues at LEAST_EIGENVALUE or above."""
+    """Return I + t·C, the correlations, with the largest t ≤ 1 that keeps eigenvalues at LEAST_EIGENVALUE or above.
+
+    Covariances that are not positive definite so become so.
+    """
     from scipy.sparse import eye_array
 
     least = -_least_eigenvalue(offdiagonal)
@@ -330,7 +324,7 @@ def _projected(
 
 
 def _mend(x: Floats, inside: Floats, matrix: Any, offset: Floats) -> Floats:
-    """Mix in just enough of what is strictly inside that no inequality is broken."""
+    """Mix in just enough of what is strictly inside that no inequality is broken (a weight of 1e-11 is usual)."""
     values, targets = matrix @ x + offset, matrix @ inside + offset
     short = values < 0
     share = float((-values[short] / (targets[short] - values[short])).max(initial=0.0))

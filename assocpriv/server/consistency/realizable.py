@@ -103,11 +103,6 @@ class _Problem:
 def parts_of(levels: list[SubsetRows], smallest: int, largest: int) -> list[Part] | None:
     """Split a table into parts and list their transactions, or return None where there are too many.
 
-    Args:
-        levels: the table, as ``subset_rows`` found it.
-        smallest: least number of the table's items in a transaction, 0 or 1.
-        largest: M.
-
     >>> from assocpriv.server.consistency.inequalities import subset_rows
     >>> parts = parts_of(subset_rows(["a", "b", "c", "ab"]), 0, 2)
     >>> [part.sizes.tolist() for part in parts]
@@ -191,17 +186,14 @@ def nearest_realizable(
 ) -> Floats | None:
     """Return the nearest supports that transactions have, the given ones where these are, or None if it failed.
 
-    Args:
-        parts: of the table, with all their transactions.
-        smallest: least number of the table's items in a transaction, 0 or 1.
-        largest: M, most items in a transaction.
-        supports: s, float64 (itemsets,), NaN where nothing was observed.
-        sigma: standard errors, float64 (itemsets,), infinite there.
-        correlation: of the known rows, sparse (known, known), or None where they are independent.
+    Where nothing was observed supports are NaN and standard errors ``sigma`` infinite; ``correlation`` is that of the
+    other rows, sparse (known, known), or None where they are independent.
     """
+    from scipy.sparse.linalg import splu
+
     known = np.isfinite(sigma)
     problem = _Problem(parts, smallest, largest, known, supports[known], sigma[known], correlation)
-    solve = _inverse(problem)
+    inverse = None if correlation is None else splu(correlation.tocsc())
     chosen = [_first(part) for part in parts]
     x, gap = supports, np.inf
     for _ in range(ROUNDS):
@@ -211,7 +203,7 @@ def nearest_realizable(
         x = found
         y = (x[known] - problem.supports) / problem.sigma
         gradient = np.zeros(len(x))
-        gradient[known] = -solve(y) / problem.sigma
+        gradient[known] = -(y if inverse is None else inverse.solve(y)) / problem.sigma
         values = [part.holds @ gradient[part.rows] for part in parts]
         gap = _best(problem, values) - float(gradient @ x)
         if gap <= _NEAR_ENOUGH**2:
@@ -226,15 +218,6 @@ def nearest_realizable(
     if (far <= REALIZED).all() or ((far <= NEAREST * problem.sigma).all() and _is_realized(problem, chosen)):
         x[known] = problem.supports
     return x
-
-
-def _inverse(problem: _Problem) -> Any:
-    """Return a function that multiplies by the inverse of the correlations."""
-    if problem.correlation is None:
-        return lambda y: y
-    from scipy.sparse.linalg import splu
-
-    return splu(problem.correlation.tocsc()).solve
 
 
 def _first(part: Part) -> Rows:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.machine import LEAST_MEMORY, cores, default_memory
 from assocpriv.core.parallel import add_up
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
@@ -55,10 +56,6 @@ class CountingBackend(Protocol):
     @property
     def plan(self) -> Plan:
         """The plan all reports were made with."""
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports of all operators."""
 
     @property
     def most_candidates(self) -> int:
@@ -110,20 +107,17 @@ class LocalCounter:
             return add_up(
                 lambda part, counts: supersets.count(part.rows, counts), self._rows, len(itemsets), self._teller(what)
             )
+        tables = ItemTables(self._reports.plan, items)
         if itemsets.shape[1] == 1:
-            return self._count_items(items, what)[np.searchsorted(items, itemsets[:, 0])]
-        return self._count_itemsets(items, itemsets, what)
+            shown = self._add_up_planes(
+                lambda part, counts: tables.count(part.rows, part.n_reports, counts), 0, what, len(items)
+            )
+            return shown[np.searchsorted(items, itemsets[:, 0])]
+        return self._count_itemsets(tables, items, itemsets, what)
 
-    def _count_items(self, items: NDArray[np.int64], what: str) -> NDArray[np.int64]:
-        tables = ItemTables(self._reports.plan, items)
-
-        def count(part: _Part, counts: NDArray[np.int64]) -> None:
-            tables.count(part.rows, part.n_reports, counts)
-
-        return self._add_up_planes(count, 0, what, len(items))
-
-    def _count_itemsets(self, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str) -> NDArray[np.int64]:
-        tables = ItemTables(self._reports.plan, items)
+    def _count_itemsets(
+        self, tables: ItemTables, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str
+    ) -> NDArray[np.int64]:
         supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
         keep, kept = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
 
@@ -194,12 +188,7 @@ class LocalBackend:
     @classmethod
     def of(cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None) -> "LocalBackend":
         """Return the backend for a collection, in memory or in files."""
-        return cls(reports.plan, reports.groups(), memory_bytes, progress)
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports of all operators."""
-        return sum(map(len, self.groups))
+        return cls(reports.plan.as_a(Plan), basket_groups(reports), memory_bytes, progress)
 
     @property
     def most_candidates(self) -> int:

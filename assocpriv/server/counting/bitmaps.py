@@ -53,7 +53,7 @@ def report_planes(packed: NDArray[np.uint8]) -> Rows:
     return planes
 
 
-class ReportForm(NamedTuple):
+class PlaneForm(NamedTuple):
     """What the reports of a plan are: how many planes are made of them, how, and whether the planes are seeds' bits."""
 
     n_planes: int
@@ -61,11 +61,11 @@ class ReportForm(NamedTuple):
     seeded: bool
 
 
-def form_of(plan: Plan) -> ReportForm:
+def form_of(plan: Plan) -> PlaneForm:
     """Return the form of a plan's reports: the bits of seeds or of items, or the ranks of sets of a fixed size."""
-    if plan.kind == "fixed-size":
-        return ReportForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False)
-    return ReportForm(8 * plan.report_bytes, report_planes, seeded=plan.generator.kind != "none")
+    if plan.form.name == "rank":
+        return PlaneForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False)
+    return PlaneForm(8 * plan.report_bytes, report_planes, seeded=plan.form.name == "seed")
 
 
 def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
+from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -145,19 +146,19 @@ def check_reports(
         raise EstimateError("there are no reports to check; collect some first")
     if not 0 < level < 1:
         raise EstimateError(f"level must lie between 0 and 1, got {level:g}; it is a false-alarm rate such as 0.001")
-    _check_itemsets(itemsets, reports.plan)
+    plan = reports.plan.as_a(Plan)
+    _check_itemsets(itemsets, plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
     seen: list[_Seen] = []
     planned = 0
-    for group in reports.groups():
+    for group in basket_groups(reports):
         if not len(group):
             continue
-        of = f", baskets of {group.plan.transaction_size}" if reports.plan.sizes == IN_CLEAR else ""
-        found = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
-        seen += [(name + of, said, log_p) for name, said, log_p in found]
-        planned += (
-            _LARGEST_TOTAL + 2 + group.plan.itemset_size
-        )  # also those not made: what is named may follow the data
+        of = f", baskets of {group.plan.transaction_size}" if plan.sizes == IN_CLEAR else ""
+        results = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
+        seen += [(name + of, said, log_p) for name, said, log_p in results]
+        # also those not made: what is named may follow the data
+        planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size
     limit = math.log(level / planned)
     return CraftedCheck(
         tuple(CraftedTest(name, said, _p_value(log_p), log_p <= limit) for name, said, log_p in seen), level
@@ -180,11 +181,7 @@ def _check_itemsets(itemsets: Sequence[NDArray[np.int64]], plan: Plan) -> None:
 def _bernstein(excess: float, variance: float, bound: float, n_reports: int) -> float:
     """Return the logarithm of a bound of P(the mean of N independent terms is ``excess`` above its own mean).
 
-    Args:
-        excess: of the mean.
-        variance: of a term, at most.
-        bound: how far a term is above its mean, at most.
-        n_reports: N.
+    A term has at most this variance and is at most ``bound`` above its mean.
     """
     return -n_reports * excess**2 / (2 * (variance + bound * excess / 3)) if excess > 0 else 0.0
 
@@ -252,10 +249,6 @@ def items_shown(rows: Rows, n_reports: int) -> NDArray[np.int64]:
 def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
     """Return g_k(W) for W = 0 … n, float64 (n + 1,), and a bound of its variance, whatever the basket.
 
-    Args:
-        plan: of the kind select-a-size with hidden sizes.
-        k: size of itemsets, at most the plan's ``itemset_size``.
-
     Raises:
         EstimateError: nothing can be learned about itemsets of k items.
     """
@@ -269,8 +262,8 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
         return values, float((values.max() - expected) * (expected - values.min()))
     from scipy.stats import binom
 
-    kept = np.array([float(p) for p in operator.size_distribution])
-    law = np.convolve(kept, binom.pmf(np.arange(n - m + 1), n - m, float(operator.default_probability)))
+    own = np.array([float(p) for p in operator.size_distribution])
+    law = np.convolve(own, binom.pmf(np.arange(n - m + 1), n - m, float(operator.default_probability)))
     return values, float(law @ (values - expected) ** 2)
 
 
@@ -285,24 +278,18 @@ def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     n, p = len(reports), float(likeliest_report(reports.plan))
     repeats, most = repeated_reports(reports, memory_bytes)
     expected = n * (n - 1) / 2 * p
-    told = _rounded(min(expected, n - 1))
-    yield (
-        "repeated reports",
-        f"{repeats:,} reports repeat an earlier one; of honest ones at most {told} on average",
-        log_tail(repeats, expected),
-    )
-    yield (
-        "copies of one report",
-        f"one report came {most:,} time{'s' * (most != 1)}",
-        log_copies_chance(reports.plan, n, most),
-    )
+    mean = _rounded(min(expected, n - 1))
+    seen = f"{repeats:,} reports repeat an earlier one; of honest ones at most {mean} on average"
+    yield "repeated reports", seen, log_tail(repeats, expected)
+    copies = f"one report came {most:,} time{'s' * (most != 1)}"
+    yield "copies of one report", copies, log_copies_chance(reports.plan, n, most)
 
 
 # ---- partial supports
 
 
 def _negatives(
-    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
 ) -> Iterator[_Seen]:
     plan = reports.plan
     for rows, sums in _counted(reports, itemsets, memory_bytes, progress):
@@ -314,7 +301,7 @@ def _negatives(
 
 
 def _counted(
-    reports: Reports, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
     plan = reports.plan
@@ -326,14 +313,12 @@ def _counted(
     if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
         done, (left, right) = 2, np.triu_indices(plan.n_items, 1)
         pairs = np.column_stack([left, right])
-        yield (
-            pairs,
-            np.column_stack([np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]),
-        )
+        sums = [np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]
+        yield pairs, np.column_stack(sums)
     for k in range(done + 1, plan.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:
-            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums[:, 0]
+            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums()[:, 0]
 
 
 def _least_likely(

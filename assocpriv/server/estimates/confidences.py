@@ -38,6 +38,7 @@ from assocpriv.server.estimates.supports import (
     estimate_supports,
     normal_quantile,
     sampling_variance,
+    subset_sums,
 )
 
 Floats = NDArray[np.float64]
@@ -98,7 +99,7 @@ class RuleEstimates:
         """Return Var D, or what it would be had D come out as 0 if that is more."""
         k, n_reports = len(self.inside), sum(group.n_reports for group in self.groups)
         shown = np.arange(1 << k)
-        of_a = shown & sum(1 << i for i, member in enumerate(self.inside) if member)
+        of_a = shown & _mask(self.inside)
         moments = np.zeros((4, len(self.counts)))
         for column, group in enumerate(self.groups):
             z_b, z_a = (
@@ -144,7 +145,7 @@ def _joint_covariance(
     raw = [[covariance(counts, groups, left, right, population=population) for right in members] for left in members]
     scales = []
     for i, (member, support) in enumerate(zip(members, supports, strict=True)):
-        least = estimate_supports(_sums_within(counts, member), groups).least_variance
+        least = estimate_supports(subset_sums(counts, _mask(member)), groups).least_variance
         if population:
             least = least + sampling_variance(support, sum(group.n_reports for group in groups))
         floored = np.maximum(raw[i][i], least)
@@ -154,12 +155,8 @@ def _joint_covariance(
     return [[raw[i][j] * (1.0 if i == j else scales[i] * scales[j]) for j in range(3)] for i in range(3)]
 
 
-def _sums_within(counts: Counts, member: list[int]) -> Counts:
-    """Return C_0 … C_j of the j members among the k items, of counts by mask: int64 (rules, groups, j + 1)."""
-    mask = sum(1 << i for i, inside in enumerate(member) if inside)
-    within = [shown for shown in range(1 << len(member)) if shown | mask == mask]
-    sizes = np.bitwise_count(np.array(within))
-    return np.stack([counts[..., np.array(within)[sizes == j]].sum(axis=-1) for j in range(sum(member) + 1)], axis=-1)
+def _mask(inside: list[int]) -> int:
+    return sum(1 << i for i, member in enumerate(inside) if member)
 
 
 def _exactly(counts: Counts) -> Counts:

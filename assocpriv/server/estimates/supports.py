@@ -207,6 +207,17 @@ def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
     return counts
 
 
+def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
+    """Return C_0 … C_j of the j items of a mask among all k, int64 (sets, groups, j + 1), of counts by mask.
+
+    >>> subset_sums(np.array([[[10, 5, 4, 2]]]), 0b11).tolist(), subset_sums(np.array([[[10, 5, 4, 2]]]), 0b10).tolist()
+    ([[[10, 9, 2]]], [[[10, 4]]])
+    """
+    within = np.array([shown for shown in range(counts.shape[2]) if shown | mask == mask])
+    sizes = np.bitwise_count(within)
+    return np.stack([counts[..., within[sizes == j]].sum(axis=-1) for j in range(mask.bit_count() + 1)], axis=-1)
+
+
 def covariance(
     counts: NDArray[np.int64],
     groups: Sequence[Group],
@@ -223,9 +234,6 @@ def covariance(
         left: 0 or 1 for each of the k items: membership of A.
         right: likewise of B.
         population: for the population, else for the transactions at hand.
-
-    Raises:
-        EstimateError: the operator says nothing about one of the sizes.
     """
     n_reports = sum(group.n_reports for group in groups)
 

@@ -167,11 +167,9 @@ class _Law:
         """Return K''' at 0."""
         total = np.zeros(self.shares[0].shape[1])
         for n, q, transition, s in self.columns():
-            if self.population:
-                cells = transition @ s
-                total += n * ((q - (q * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
-            else:
-                total += n * (((q - (q * transition).sum(axis=0)) ** 3 * transition).sum(axis=0) @ s)
+            cells = transition @ s if self.population else transition
+            third = ((q - (q * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
+            total += n * (third if self.population else third @ s)
         return total
 
     def span(self) -> Floats:
@@ -196,16 +194,14 @@ class _Law:
         """Return r* with P(T ≥ total) ≈ Φ(−r*), where T moves in steps and ``total`` lies half a step below one."""
         least, most = (sum(n * float(end(q)) for n, q, _, _ in self.columns()) for end in (np.min, np.max))
         slack = 1e-12 * (most - least)
-        inner = self._score(np.clip(total, least + slack, most - slack), span)
-        result: Floats = np.where(total <= least + slack, -np.inf, inner)
-        result[total >= most + slack] = np.inf
-        return result
-
-    def _score(self, total: Floats, span: Floats) -> Floats:
+        inner = np.clip(total, least + slack, most - slack)
         _, mean, variance = self.cumulants(np.zeros_like(total))
         third = self.third_cumulant()
-        theta, k0, k2 = self._saddlepoint(total, mean, variance, third)
-        return self._score_at(theta, theta * total - k0, k2, span, third / variance**1.5)
+        theta, k0, k2 = self._saddlepoint(inner, mean, variance, third)
+        score = self._score_at(theta, theta * inner - k0, k2, span, third / variance**1.5)
+        result: Floats = np.where(total <= least + slack, -np.inf, score)
+        result[total >= most + slack] = np.inf
+        return result
 
     def _score_at(self, theta: Floats, rate: Floats, k2: Floats, span: Floats, skewness: Floats) -> Floats:
         """Return r* at the total K'(θ), with ``rate`` = θK' − K and ``k2`` = K''."""
@@ -299,15 +295,8 @@ def upper_tail(
 def empty_limit(strata: Sequence[Observed], n_reports: int, score: float) -> float:
     """Return the least estimate that an itemset of whose items nobody has any reaches with at most Φ(−score).
 
-    The itemset's law follows from the plan alone: of the strata only the operators and numbers of reports matter.
-
-    Args:
-        strata: as in :func:`upper_tail`.
-        n_reports: N.
-        score: z > 0, as 4 for a probability of 3.2e-5.
-
-    Raises:
-        EstimateError: there are no reports.
+    The itemset's law follows from the plan alone: of the strata only the operators and numbers of reports matter. The
+    score z is above 0, as 4 for a probability of 3.2e-5.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
     >>> round(empty_limit([coin], 100, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
@@ -325,16 +314,7 @@ def score_intervals(
 
     Steps of ŝ count half in both tails (mid-p). Supports outside the possible are left out, which cannot change
     whether the truth is covered. An estimate below 0 lies below its interval; where even support 0 makes it too
-    improbable, the interval is [0, 0].
-
-    Args:
-        strata: as in :func:`upper_tail`.
-        n_reports: N.
-        level: such as 0.95.
-        population: as in :func:`upper_tail`.
-
-    Raises:
-        EstimateError: there are no reports.
+    improbable, the interval is [0, 0]. Arguments and errors as of :func:`upper_tail`.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
     >>> score_intervals([coin], 100, 0.95, population=True).round(2)

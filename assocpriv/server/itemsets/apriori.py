@@ -119,17 +119,7 @@ def mine_levels(
     max_itemset: int,
     most_candidates: int = MOST_CANDIDATES,
 ) -> tuple[list[FoundItemsets], list[Level]]:
-    """Find frequent itemsets of 1 … max_itemset items.
-
-    Args:
-        collections: for each operator the counter over its reports, and its model.
-        n_items: items 0 … n_items − 1 are mined (dummies have higher ids).
-        min_support: s_min in (0, 1].
-        max_itemset: largest size.
-        most_candidates: itemsets of one size to be counted at most.
-
-    Returns:
-        The itemsets found, closed under taking subsets, and an account of every size.
+    """Find frequent itemsets of up to ``max_itemset`` items at a minimum support; as :meth:`LevelWalk.run`.
 
     Raises:
         EstimateError: no reports, or more candidates than can be counted.
@@ -149,7 +139,10 @@ def mine_levels(
 
 @dataclass(frozen=True, slots=True)
 class LevelWalk:
-    """From single items to larger itemsets, those of each size made of those of the size before."""
+    """From single items to larger itemsets, those of each size made of those of the size before.
+
+    Items 0 … n_items − 1 are mined (dummies have higher ids); ``most_candidates`` of one size are counted at most.
+    """
 
     collections: Collections
     n_items: int
@@ -216,16 +209,16 @@ def groups_of(collections: Collections) -> list[Group]:
     return [Group(counter.n_reports, model) for counter, model in collections]
 
 
-def groups_with_reports(collections: Collections) -> list[Group]:
-    """Return the groups of reports.
+def count_reports(collections: Collections) -> int:
+    """Return the number of reports of all operators."""
+    return sum(counter.n_reports for counter, _ in collections)
 
-    Raises:
-        EstimateError: there are no reports.
-    """
-    groups = groups_of(collections)
-    if sum(group.n_reports for group in groups) < 1:
+
+def groups_with_reports(collections: Collections) -> list[Group]:
+    """Return the groups of reports, or raise EstimateError where there are no reports."""
+    if not count_reports(collections):
         raise EstimateError("there are no reports to mine; collect some first")
-    return groups
+    return groups_of(collections)
 
 
 def least_decidable(groups: Sequence[Group], k: int) -> float:
@@ -240,10 +233,7 @@ def measure(
 ) -> list[FoundItemsets]:
     """Estimate the supports of given itemsets, whatever they turn out to be; frequent are those with ŝ ≥ s_min.
 
-    Args:
-        collections: as for :func:`mine_levels`.
-        itemsets: of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
-        min_support: s_min.
+    ``itemsets`` are of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
     """
     groups = groups_of(collections)
     measured: list[FoundItemsets] = []

@@ -30,8 +30,9 @@ from assocpriv.server.estimates.supports import (
     SupportEstimates,
     estimate_supports,
     lowest_discoverable_support,
+    subset_sums,
 )
-from assocpriv.server.itemsets.apriori import find_itemsets, groups_of
+from assocpriv.server.itemsets.apriori import count_reports, find_itemsets, groups_of
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
 from assocpriv.server.itemsets.rules import ERRORS, METRICS, SIDES, rule_frame
@@ -108,12 +109,13 @@ def ask(backend: CountingBackend, questions: Questions) -> Answers:
     plan = backend.plan
     asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(questions.itemsets, 1)]
     sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(questions.rules, 1)]
-    if not backend.n_reports:
-        raise EstimateError("there are no reports to ask; collect some first")
     collections = backend.open(Part.WHOLE)
+    n_reports = count_reports(collections)
+    if not n_reports:
+        raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
     limits = _limits({*asked, *unions}, plan, groups_of(collections))
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, backend.n_reports, questions.errors, limits)
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, questions.errors, limits)
     answers = Answers(
         _itemset_answers(asked, plan, collections, questions.errors),
         _rule_answers(sides, plan, collections, questions.errors),
@@ -190,7 +192,7 @@ def _itemset_answers(
         places = [place for place, row in enumerate(asked) if len(row) == k]
         counted = count_subsets(collections, np.array([asked[place] for place in places], dtype=np.int64))
         names = [names_of(plan.catalogue, plan.view, asked[place]) for place in places]
-        columns = estimate_columns(names, counted.sums, counted.estimates(), counted.groups, errors)
+        columns = estimate_columns(names, counted.sums(), counted.estimates(), counted.groups, errors)
         part = pd.DataFrame(columns, index=places)
         if len(counted.groups) > 1:
             part[GROUP_COUNTS] = counted.counts[..., -1].tolist()
@@ -209,7 +211,7 @@ def _rule_answers(
         rows = [[*asked[place][0], *asked[place][1]] for place in places]
         counted = _count_in_order(collections, np.array(rows, dtype=np.int64))
         masks = (1 << sum(shape)) - 1, (1 << shape[0]) - 1, ((1 << shape[1]) - 1) << shape[0]
-        b, a, c = (counted.within(mask).estimates().support.astype(np.float64) for mask in masks)
+        b, a, c = (counted.estimates(mask).support.astype(np.float64) for mask in masks)
         inside = [1] * shape[0] + [0] * shape[1]
         found = RuleEstimates.of(counted.counts, counted.groups, inside, (b, a, c), errors.population)
         sides = [[names_of(plan.catalogue, plan.view, asked[place][side]) for place in places] for side in (0, 1)]
@@ -253,20 +255,13 @@ class SubsetCounts:
     groups: tuple[Group, ...]
     counts: NDArray[np.int64]
 
-    @property
-    def sums(self) -> NDArray[np.int64]:
-        """C_0 … C_k, the sums over the subsets of each size, int64 (itemsets, groups, k + 1)."""
-        k = self.counts.shape[2].bit_length() - 1
-        by_size = [[mask for mask in range(1 << k) if mask.bit_count() == size] for size in range(k + 1)]
-        return np.stack([self.counts[..., masks].sum(axis=2) for masks in by_size], axis=2)
+    def estimates(self, mask: int = -1) -> SupportEstimates:
+        """Return the supports of a subset of every itemset, of all of it by default, with their variances."""
+        return estimate_supports(self.sums(mask), self.groups)
 
-    def within(self, mask: int) -> "SubsetCounts":
-        """Return the counts of the subsets of one subset of every itemset."""
-        return SubsetCounts(self.groups, self.counts[..., [m for m in range(mask + 1) if m & mask == m]])
-
-    def estimates(self) -> SupportEstimates:
-        """Return the supports with their variances."""
-        return estimate_supports(self.sums, self.groups)
+    def sums(self, mask: int = -1) -> NDArray[np.int64]:
+        """Return its C_0 … C_j, the sums over the subsets of each size, int64 (itemsets, groups, j + 1)."""
+        return subset_sums(self.counts, mask % self.counts.shape[2])
 
 
 def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> SubsetCounts:

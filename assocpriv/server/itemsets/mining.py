@@ -5,7 +5,6 @@ apriori.py and thresholds.py, what a table says in frames.py and facts.py.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.report_parts import Part
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
-from assocpriv.server.itemsets.apriori import FoundItemsets, groups_of, measure
+from assocpriv.server.itemsets.apriori import FoundItemsets, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import (
     CERTAIN_COLUMNS,
@@ -67,7 +65,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
     if request.aim.top is not None:
         facts, columns = _with_ranks(facts, done.mined, request.aim.top)
     if request.certainty is not None:
-        facts, columns = _with_tests(facts, done, _certainty(plan, request, largest, done), 1 - request.certainty)
+        facts, columns = _with_tests(facts, done, request, plan.n_items, largest)
     frame = itemset_frame(done.found, plan, facts, columns)
     return _with_consistent(frame, facts) if request.consistent else frame
 
@@ -85,21 +83,21 @@ class _Done:
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
     collections = backend.open(Part.WHOLE)
     mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    return _Done(mined, mined.found, groups_of(collections), backend.n_reports)
+    return _Done(mined, mined.found, groups_of(collections), count_reports(collections))
 
 
 def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
     """Let some reports choose the itemsets and the others measure them."""
-    collections = backend.open(Part.SELECTING)
-    selecting = sum(counter.n_reports for counter, _ in collections)
-    if not 0 < selecting < backend.n_reports:
+    selecting, testing = backend.open(Part.SELECTING), backend.open(Part.TESTING)
+    n_selecting, n_testing = count_reports(selecting), count_reports(testing)
+    if not (n_selecting and n_testing):
         raise EstimateError(
-            f"{backend.n_reports} reports are too few to be split into some that choose and some that test"
+            f"{n_selecting + n_testing} reports are too few to be split into some that choose and some that test"
         )
-    mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    collections = backend.open(Part.TESTING)  # in place of the others, which give their memory back
-    found = measure(collections, [level.itemsets for level in mined.found], mined.min_support)
-    return _Done(mined, found, groups_of(collections), selecting)
+    mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
+    del selecting  # gives its memory back
+    found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
+    return _Done(mined, found, groups_of(testing), n_selecting)
 
 
 def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts, Columns]:
@@ -107,26 +105,17 @@ def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts
     return replace(facts, top=Ranking(top, mined.ranked)), [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
 
 
-def _certainty(plan: Plan, request: MiningRequest, largest: int, done: _Done) -> Certainty:
-    assert request.certainty is not None
-    candidates = sum(len(level.itemsets) for level in done.found)
-    return Certainty(
-        float(request.certainty),
-        request.certain_by,
-        plan.n_items,
-        largest,
-        done.selecting_reports,
-        candidates if request.is_split else all_itemsets(plan.n_items, largest),
-    )
-
-
 def _with_tests(
-    facts: MiningFacts, done: _Done, certain: Certainty, false_share: Fraction
+    facts: MiningFacts, done: _Done, request: MiningRequest, n_items: int, largest: int
 ) -> tuple[MiningFacts, Columns]:
-    """Return the columns p_value and certain of every size."""
+    """Return the columns p_value and certain of every size, and on what these claims rest."""
+    assert request.certainty is not None
     p = itemset_p_values(done.found, done.groups, facts.min_support, population=facts.errors.population)
-    rejected = false_discoveries_controlled(np.concatenate([np.empty(0), *p]), float(false_share), certain.hypotheses)
     ends = np.cumsum([0, *map(len, p)]).tolist()
+    hypotheses = ends[-1] if request.is_split else all_itemsets(n_items, largest)
+    level, selecting = request.certainty, done.selecting_reports
+    certain = Certainty(float(level), request.certain_by, n_items, largest, selecting, hypotheses)
+    rejected = false_discoveries_controlled(np.concatenate([np.empty(0), *p]), float(1 - level), hypotheses)
     return replace(facts, certain=certain), [
         dict(zip(CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
         for one, (start, end) in zip(p, pairwise(ends), strict=True)

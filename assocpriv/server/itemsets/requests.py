@@ -69,11 +69,7 @@ class MiningRequest:
 
 
 def check_min_support(min_support: "float | str") -> float:
-    """Read a minimum support in (0, 1].
-
-    Raises:
-        EstimateError: anything else.
-    """
+    """Read a minimum support in (0, 1]; anything else raises EstimateError."""
     try:
         threshold = parse_probability(min_support, "the minimum support")
     except PlanError as error:
@@ -84,11 +80,7 @@ def check_min_support(min_support: "float | str") -> float:
 
 
 def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
-    """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates.
-
-    Raises:
-        EstimateError: neither or both, or one that is out of range.
-    """
+    """Read what is to be mined: a minimum support, ``"auto"``, or how many of the largest estimates."""
     if (min_support is None) == (top is None):
         raise EstimateError(
             "give either a minimum support, as 2% or auto (the lowest at which what is found can be believed), or top, "

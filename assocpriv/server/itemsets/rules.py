@@ -152,16 +152,10 @@ def _subset_rows(itemsets: "pd.DataFrame") -> Iterator[Rows]:
 
 
 def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) -> Iterator[tuple[Rows, Floats]]:
-    """Yield the rules within itemsets of k items, pattern by pattern.
+    """Yield the rules within itemsets of k items, pattern by pattern, given the rows of all subsets of each itemset.
 
-    Args:
-        rows: of all subsets of each itemset, by mask, int64 (itemsets, 2^k).
-        table: where they are.
-        threshold: least confidence.
-        tested: whether p-values are wanted.
-
-    Yields:
-        The sides' rows, int64 (2, rules), and b, a, c, their standard errors (ERRORS) and p, float64 (6 or 7, rules).
+    These are the sides' rows, int64 (2, rules), and b, a, c, three standard errors (ERRORS) and, where rules are to be
+    tested, p: float64 (6 or 7, rules).
     """
     k, whole = (rows.shape[1] - 1).bit_length(), rows.shape[1] - 1
     counts = table.counts[rows].transpose(0, 2, 1)

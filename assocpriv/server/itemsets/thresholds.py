@@ -194,15 +194,8 @@ def rank_sets(
 ) -> list[NDArray[np.int64]]:
     """Return the place of each itemset found among all that were counted, and the least and greatest it may have.
 
-    Args:
-        mined: with the candidates counted.
-        groups: whose reports they are.
-        confidence_level: with which all ranks lie between theirs.
-        population: of supports in the population that the transactions were drawn from, else of those at hand.
-
-    Returns:
-        For each size found int64 (itemsets, 3), from 1; equal estimates share the lowest place. 0 of a size that
-        these reports cannot decide.
+    For each size found int64 (itemsets, 3), from 1; equal estimates share the lowest place. 0 of a size that these
+    reports cannot decide. All ranks lie between theirs with the confidence level.
     """
     level = 1 - (1 - confidence_level) / max(mined.ranked, 1)
     support, ends = [np.empty(0)], [np.empty((0, 2))]

@@ -22,7 +22,7 @@ An itemset that a table lacks was below its minimum support there, which is not 
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,16 +35,13 @@ from assocpriv.files.tables import COMBINED, itemset_records, write_plain
 from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, mining_facts
-from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, undo_sampling
+from assocpriv.server.rounds.holdings import surviving_entries
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, undo_sampling
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Supports = Mapping[frozenset[str], float]
-KeptShares = Callable[["pd.DataFrame", Supports], Floats]
-LEFT_BIAS = 0.5  # of what sampling loses, undone by the model, this much may be wrong
-_LARGEST_SIZE = 200
 _LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
 _ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
 
@@ -77,27 +74,20 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
     unseen = (min(rest / missing, facts.min_support) if missing else 0.0, facts.min_support)
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
     bounds = np.array(list(buckets.values()), dtype=np.int64)
-    return fit_sizes(shares, errors, bounds, max(_LARGEST_SIZE, 5 * int(bounds[-1])))
+    return fit_sizes(shares, errors, bounds)
 
 
 def _are_buckets(buckets: Any) -> bool:
     if not isinstance(buckets, dict) or not buckets:
         return False
     bounds = list(buckets.values())
-    return (
-        all(type(bound) is int for bound in bounds) and bounds[0] == 0 and bounds == sorted(set(bounds))
-    )  # fmt: skip
+    return all(type(bound) is int for bound in bounds) and bounds[0] == 0 and bounds == sorted(set(bounds))
 
 
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
-    """Return the distribution of the sizes of a table's transactions, before they were sampled.
+    """Return the distribution of the sizes of a table's transactions, before they were sampled, from whole baskets'.
 
-    That of whole baskets; where the plan drops other names, thinned so that the share of single items sampled is what
-    the table shows.
-
-    Args:
-        frame: a mined table of a plan of items.
-        sizes: of whole baskets.
+    Where the plan drops other names they are thinned so that the share of single items sampled is the table's.
     """
     facts = mining_facts(frame)
     if facts.others != "drop":
@@ -121,12 +111,7 @@ def _thinned_to(sizes: SizeShares, sampled_mean: float, m: int) -> SizeShares:
 
 
 def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
-    """Return a table's supports before its transactions were sampled, and the factors of their standard errors.
-
-    Args:
-        frame: a mined table of a plan of items.
-        sizes: of its transactions before sampling.
-    """
+    """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors."""
     m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
@@ -135,39 +120,23 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
     return supports, factors
 
 
-def combine_tables(
-    frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None, kept_shares: KeptShares | None = None
-) -> "pd.DataFrame":
-    """Put mined tables of several rounds side by side, and average what estimates the same.
+def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None) -> "pd.DataFrame":
+    """Put mined tables side by side, and average what estimates the same, as :func:`assocpriv.combine`.
 
-    Args:
-        frames: tables as ``mine`` returned them, of other people each.
-        sizes: of whole baskets, to correct every table for what sampling lost; without it only tables of one plan are
-            averaged.
-        kept_shares: tells of a table whose entries are itemsets which share of each row's support sampling left, given
-            what other tables say of supports; needed with ``sizes`` where there is such a table.
-
-    Returns:
-        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support``, ``std_error`` (for the
-        population; NaN where nothing may be averaged), with ``sizes`` also ``model_error``, and of table i
-        ``support_i`` and ``std_error_i`` as mined and, with ``sizes``, ``corrected_i``. ``attrs["assocpriv"]`` tell of
-        each table, and in ``notes`` what was averaged and why not more.
-
-    Raises:
-        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
+    ``sizes`` are those of whole baskets.
     """
     if len(frames) < 2:
         raise EstimateError(f"combining takes two tables or more, got {len(frames)}")
     all_facts = [mining_facts(frame) for frame in frames]
     _check_tables(frames, all_facts)
-    told = _side_by_side(frames, all_facts, _corrections(frames, all_facts, sizes, kept_shares))
-    allowed = np.isfinite(told.values) & np.isfinite(told.noise)
+    columns = _side_by_side(frames, all_facts, _corrections(frames, all_facts, sizes))
+    allowed = np.isfinite(columns.values) & np.isfinite(columns.noise)
     if sizes is None:
         allowed &= _of_one_plan(allowed, [facts.plan_id for facts in all_facts])[:, None]
-    rough, _, _ = _average(told.values, told.noise, np.zeros(allowed.shape), allowed)
-    bias = LEFT_BIAS * np.abs(told.lost * np.maximum(rough, 0.0)[:, None])
-    averages = _average(told.values, told.noise, bias, allowed)
-    frame = _combined_frame(told, averages, corrected=sizes is not None)
+    rough, _, _ = _average(columns.values, columns.noise, np.zeros(allowed.shape), allowed)
+    bias = LEFT_BIAS * np.abs(columns.lost * np.maximum(rough, 0.0)[:, None])
+    averages = _average(columns.values, columns.noise, bias, allowed)
+    frame = _combined_frame(columns, averages, corrected=sizes is not None)
     frame.attrs[ATTRIBUTE] = {
         "format": COMBINED,
         "version": 1,
@@ -180,7 +149,7 @@ def combine_tables(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _Columns:
     """What each table says of each itemset, float64 (itemsets, tables), NaN where it does not have it.
 
     ``support`` and ``errors`` are as mined; ``values`` before sampling, with the variance ``noise`` for the population;
@@ -196,39 +165,39 @@ class _Told:
 
 
 def _side_by_side(
-    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], found: Sequence[tuple[Floats, Floats]]
-) -> _Told:
+    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], corrections: Sequence[tuple[Floats, Floats]]
+) -> _Columns:
     names = list(dict.fromkeys(itemset for frame in frames for itemset in frame["itemsets"]))
     place = {itemset: row for row, itemset in enumerate(names)}
-    told = _Told(names, *(np.full((len(names), len(frames)), np.nan) for _ in range(5)))
-    for column, (frame, facts, (undone, factors)) in enumerate(zip(frames, all_facts, found, strict=True)):
+    columns = _Columns(names, *(np.full((len(names), len(frames)), np.nan) for _ in range(5)))
+    for column, (frame, facts, (undone, factors)) in enumerate(zip(frames, all_facts, corrections, strict=True)):
         rows = [place[itemset] for itemset in frame["itemsets"]]
         support = frame["support"].to_numpy(np.float64)
-        told.support[rows, column], told.errors[rows, column] = support, frame["std_error"].to_numpy(np.float64)
-        told.values[rows, column] = undone
-        told.noise[rows, column] = _population_variance(frame, facts) * factors**2
+        columns.support[rows, column], columns.errors[rows, column] = support, frame["std_error"].to_numpy(np.float64)
+        columns.values[rows, column] = undone
+        columns.noise[rows, column] = _population_variance(frame, facts) * factors**2
         # a support of exactly 0 is corrected to 0; the slope there tells the share
         safe = np.where(undone != 0, undone, 1.0)
-        told.lost[rows, column] = np.where(undone != 0, 1 - support / safe, 1 - 1 / factors)
-    return told
+        columns.lost[rows, column] = np.where(undone != 0, 1 - support / safe, 1 - 1 / factors)
+    return columns
 
 
-def _combined_frame(told: _Told, averages: tuple[Floats, Floats, Floats], *, corrected: bool) -> "pd.DataFrame":
+def _combined_frame(columns: _Columns, averages: tuple[Floats, Floats, Floats], *, corrected: bool) -> "pd.DataFrame":
     """Return the table, larger supports first; rows without an average last, by the largest that a table says."""
     import pandas as pd
 
-    columns: dict[str, Any] = {
-        "itemsets": pd.Series(told.names, dtype=object),
-        "length": np.array([len(itemset) for itemset in told.names], dtype=np.int64),
+    table: dict[str, Any] = {
+        "itemsets": pd.Series(columns.names, dtype=object),
+        "length": np.array([len(itemset) for itemset in columns.names], dtype=np.int64),
     }
-    columns |= dict(zip(["support", "std_error", *(["model_error"] if corrected else [])], averages, strict=False))
-    for column in range(told.support.shape[1]):
-        columns[f"support_{column + 1}"] = told.support[:, column]
-        columns[f"std_error_{column + 1}"] = told.errors[:, column]
-        columns |= {f"corrected_{column + 1}": told.values[:, column]} if corrected else {}
-    largest = np.nan_to_num(np.fmax.reduce(told.support, axis=1), nan=-np.inf)
+    table |= dict(zip(["support", "std_error", *(["model_error"] if corrected else [])], averages, strict=False))
+    for column in range(columns.support.shape[1]):
+        table[f"support_{column + 1}"] = columns.support[:, column]
+        table[f"std_error_{column + 1}"] = columns.errors[:, column]
+        table |= {f"corrected_{column + 1}": columns.values[:, column]} if corrected else {}
+    largest = np.nan_to_num(np.fmax.reduce(columns.support, axis=1), nan=-np.inf)
     order = np.lexsort([-largest, -np.nan_to_num(averages[0], nan=-np.inf)])
-    return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
+    return pd.DataFrame(table).iloc[order].reset_index(drop=True)
 
 
 def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts]) -> None:
@@ -265,31 +234,27 @@ def _reports_in_all(facts: MiningFacts) -> int:
 
 
 def _corrections(
-    frames: "Sequence[pd.DataFrame]",
-    all_facts: Sequence[MiningFacts],
-    sizes: SizeShares | None,
-    kept_shares: KeptShares | None,
+    frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], sizes: SizeShares | None
 ) -> list[tuple[Floats, Floats]]:
     """Return each table's supports before sampling and the factors of their errors; as they stand without sizes."""
     if sizes is None:
         return [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
     entries = [facts.are_entries for facts in all_facts]
-    found = {
+    corrections = {
         number: undo_table(frame, sizes_held(frame, sizes))
         for number, frame in enumerate(frames)
         if not entries[number]
     }
     # of several tables the latest counts: its catalogue is the shortest, so that sampling lost least of it
     known: dict[frozenset[str], float] = {}
-    for number, (undone, _) in found.items():
+    for number, (undone, _) in corrections.items():
         known |= {a: s for a, s in zip(frames[number]["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
     for number, frame in enumerate(frames):
         if entries[number]:
-            if kept_shares is None:
-                raise EstimateError("a table whose entries are itemsets needs to be told what sampling left of them")
-            kept = kept_shares(frame, known)
-            found[number] = frame["support"].to_numpy(np.float64) / kept, 1 / kept
-    return [found[number] for number in range(len(frames))]
+            own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
+            surviving = surviving_entries(own, known, sizes, all_facts[number].transaction_size)
+            corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving
+    return [corrections[number] for number in range(len(frames))]
 
 
 def _population_variance(frame: "pd.DataFrame", facts: MiningFacts) -> Floats:
@@ -300,11 +265,11 @@ def _population_variance(frame: "pd.DataFrame", facts: MiningFacts) -> Floats:
     return result
 
 
-def _of_one_plan(held: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.bool_]:
-    """Tell of each row whether all tables that hold it are of one plan."""
+def _of_one_plan(listed: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell of each row whether all tables that list it are of one plan."""
     numbers = np.unique(plans, return_inverse=True)[1]
-    low = np.where(held, numbers, len(plans)).min(axis=1)
-    high = np.where(held, numbers, -1).max(axis=1)
+    low = np.where(listed, numbers, len(plans)).min(axis=1)
+    high = np.where(listed, numbers, -1).max(axis=1)
     result: NDArray[np.bool_] = low == high
     return result
 

@@ -1,4 +1,4 @@
-"""Reports that nobody's basket made, for benches and tests of server/crafted/checks.py: crafted to show chosen items.
+"""Crafted reports: reports that nobody's basket made, to show chosen items; for the bench and tests of crafted checks.
 
 Every such report adds q[k] to N·ŝ of an itemset of k of the chosen items. Otherwise they are as random as can be, so
 that they differ from each other. With a code the seed is uniform among those whose values of the chosen items are all
@@ -17,7 +17,8 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.plans.baskets.wire import encode_report, pack_reports
+from assocpriv.plans.baskets.wire import encode_report
+from assocpriv.plans.published import pack_reports
 
 
 def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: WordEntropy) -> NDArray[np.uint8]:

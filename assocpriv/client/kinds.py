@@ -1,0 +1,34 @@
+"""Who makes the reports of which kind of plan: a line each. A client's module is loaded for the first plan of its kind.
+
+This module hands raw records on and keeps none.
+"""
+
+from typing import Any
+
+from assocpriv.core.entropy import Entropy
+from assocpriv.core.loading import load
+from assocpriv.plans.published import PublishedPlan
+
+# kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
+KINDS = {
+    "select-a-size": "assocpriv.client.baskets.randomizer:randomize_basket",
+    "fixed-size": "assocpriv.client.baskets.randomizer:randomize_basket",
+}
+
+
+def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:
+    """Return the report of one person's record.
+
+    Args:
+        record: raw, of the type that the plan's kind takes: of baskets a collection of names.
+        plan: the published plan.
+        entropy: source of every draw.
+
+    Raises:
+        BasketError: the record does not fit the plan; no draw is made.
+        TypeError: no plan, or a record of another type.
+    """
+    if not isinstance(plan, PublishedPlan):
+        raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
+    report: bytes = load(KINDS[plan.kind])(record, plan, entropy=entropy)
+    return report

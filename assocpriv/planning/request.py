@@ -1,0 +1,222 @@
+"""Requests for a plan: what is wished, checked once, and what follows from it for the search."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import comb
+
+import numpy as np
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import Breach
+from assocpriv.planning.designs import LARGEST_INSERT_BITS, WorstSupport
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON
+from assocpriv.plans.baskets.view import View
+from assocpriv.server.counting.backend import MOST_CANDIDATES
+
+DEFAULT_REPORTS = 1_000_000
+FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"
+_ROOT_BITS = 64  # after the point of the γ that each of several reports is designed for
+_CODES = ("auto", "bch", "reed-solomon", "none")
+_PATTERNS = {"any": False, "threshold": True}
+# of each kind, what is searched; with auto only where fixed sizes are possible, short and likely to win
+_SEARCHED = {"auto": (INDEPENDENT,), INDEPENDENT: (INDEPENDENT,), FIXED_SIZE: (FIXED_SIZE,)}
+# with the dummies; for M=5, γ=19 the LDS of sizes 1..3 is lower than with independent insertion by 36% at 32 items, 22%
+# at 64, 10% at 128, 3% at 256, 1% at 512, while the time that a report takes both sides grows with the items
+_MOST_FIXED_ITEMS = 256
+_NAMED_TARGETS = {"singles": 1, "pairs": 2, "triples": 3}
+Target = Iterable[int | str] | int | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanWishes:
+    """What is wished of a plan of any transaction size; the fields are those of :func:`assocpriv.plan`.
+
+    Raises:
+        PlanError: one of them is out of range.
+        TypeError: one of them is of another type.
+    """
+
+    promise: Breach
+    itemset_size: int | None = None
+    reports: int = DEFAULT_REPORTS
+    pattern: str = "any"
+    target: Target = None
+    sizes: str = HIDDEN
+    reports_per_person: int = 1
+    limit: Fraction = field(init=False)  # the γ that each report of a person must stay strictly below
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.promise, Breach):
+            raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(self.promise).__name__}")
+        check_range("reports", self.reports, 1, 10**15)
+        check_range("reports_per_person", self.reports_per_person, 1, MOST_REPORTS_PER_PERSON)
+        if self.pattern not in _PATTERNS:
+            raise PlanError(f"pattern must be 'any' or 'threshold', got {self.pattern!r}")
+        if self.sizes not in (HIDDEN, IN_CLEAR):
+            raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {self.sizes!r}")
+        if self.target is not None and not isinstance(self.target, int | str):
+            object.__setattr__(self, "target", tuple(self.target))  # it is read more than once
+        object.__setattr__(self, "limit", limit_of_each(self.promise, self.reports_per_person))
+
+    @property
+    def thresholds_only(self) -> bool:
+        """Whether only patterns 0…01…1 are searched."""
+        return _PATTERNS[self.pattern]
+
+    def targets(self, largest: int) -> list[int]:
+        """Return the itemset sizes that are planned for, as numbers; all of 1..largest by default.
+
+        Raises:
+            PlanError: none, or one out of range.
+        """
+        if self.target is None:
+            return list(range(1, largest + 1))
+        sizes = []
+        for entry in [self.target] if isinstance(self.target, int | str) else self.target:
+            size = _NAMED_TARGETS.get(str(entry), entry)
+            if isinstance(size, str) and size.isdecimal():
+                size = int(size[:9])
+            if not isinstance(size, int) or not 1 <= size <= largest:
+                raise PlanError(f"target must name itemset sizes in 1..{largest} (or singles, pairs, triples)")
+            sizes.append(size)
+        if not sizes:
+            raise PlanError("target must name at least one itemset size")
+        return sorted(set(sizes))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRequest:
+    """A plan wished for some items and one transaction size M; the other fields are those of :func:`assocpriv.plan`.
+
+    Raises:
+        PlanError: a field is out of range, or some contradict each other.
+        TypeError: a field is of another type.
+    """
+
+    catalogue: Catalogue
+    transaction_size: int
+    wishes: PlanWishes
+    code: str = "auto"
+    kind: str = "auto"
+    view: View = field(default_factory=View)
+    largest_insert_bits: int = LARGEST_INSERT_BITS
+
+    def __post_init__(self) -> None:
+        self.view.check_catalogue(self.catalogue)
+        check_range("transaction_size", self.transaction_size, 1, MAX_TRANSACTION_SIZE)
+        check_range("itemset_size (K)", self.itemset_size, 1, self.transaction_size)
+        check_range("largest_insert_bits", self.largest_insert_bits, 1, LARGEST_INSERT_BITS)
+        if self.code not in _CODES:
+            raise PlanError(f"code must be one of {', '.join(_CODES)}, got {self.code!r}")
+        if self.kind not in _SEARCHED:
+            raise PlanError(f"kind must be one of {', '.join(_SEARCHED)}, got {self.kind!r}")
+        if self.kind == FIXED_SIZE and not self._fixed_size_possible:
+            raise PlanError(
+                "reports of a fixed size take no code, and hide sizes; leave code at auto and sizes at hidden"
+            )
+        self.objective(self.transaction_size)  # checks the target
+
+    @property
+    def itemset_size(self) -> int:
+        """K; 3 by default, or M if that is less."""
+        asked = self.wishes.itemset_size
+        return min(3, self.transaction_size) if asked is None else asked
+
+    @property
+    def padded_items(self) -> int:
+        """Items of the catalogue, and M dummies."""
+        return len(self.catalogue) + self.transaction_size
+
+    @property
+    def independent_items(self) -> int:
+        """M + K: items whose bits in a report must be independent."""
+        return self.transaction_size + self.itemset_size
+
+    @property
+    def searches(self) -> tuple[str, ...]:
+        """Names of the searches that its kind asks for, the longest last."""
+        affordable = self.independent_items <= self.padded_items <= _MOST_FIXED_ITEMS  # itemsets exist without dummies
+        likely = self.kind == "auto" and self._fixed_size_possible and affordable and not self.wishes.thresholds_only
+        return (FIXED_SIZE, INDEPENDENT) if likely else _SEARCHED[self.kind]
+
+    @property
+    def _fixed_size_possible(self) -> bool:
+        return self.code in ("auto", "none") and self.wishes.sizes == HIDDEN
+
+    def objective(self, m: int) -> WorstSupport:
+        """Return what makes a design for transactions of m items good: the sizes that matter, as far as m holds them.
+
+        With more items than can all be paired the smaller sizes matter too: mining must leave most items out.
+        """
+        targets = self.wishes.targets(self.itemset_size)
+        if comb(len(self.catalogue), 2) > MOST_CANDIDATES:
+            targets = list(range(1, max(targets) + 1))
+        return worst_support(targets, m, self.wishes.reports)
+
+
+def worst_support(targets: Iterable[int], m: int, reports: int) -> WorstSupport:
+    """Return the objective for transactions of m items: the targets as far as m items hold them."""
+    return WorstSupport([k for k in targets if k <= m] or [m], reports)
+
+
+def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:
+    """Return the γ that each of R reports must stay strictly below for all of them to keep a promise together.
+
+    It is the R-th root of the promise's limit, rounded down to a multiple of 2^-64 by integers alone; of one report the
+    limit itself.
+
+    >>> limit_of_each(Breach("5%", "95%"), 2)
+    Fraction(19, 1)
+    """
+    limit = promise.amplification_limit
+    if reports_per_person == 1:
+        return limit
+    # γ ≤ root/2^64 < limit^(1/R) holds iff root^R ≤ limit · 2^(64 R), and so iff root^R ≤ its whole part
+    scaled = (limit.numerator << _ROOT_BITS * reports_per_person) // limit.denominator
+    return Fraction(_whole_root(scaled, reports_per_person), 1 << _ROOT_BITS)
+
+
+def _whole_root(value: int, degree: int) -> int:
+    """Return the largest whole number whose power of this degree is at most ``value``, which is at least 1."""
+    bits = value.bit_length()
+    low, high = 1 << (bits - 1) // degree, 1 << -(-bits // degree)  # low^degree ≤ value < high^degree
+    while high - low > 1:
+        middle = (low + high) // 2
+        if middle**degree <= value:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def catalogue_of(items: int | Iterable[str]) -> Catalogue:
+    """Return the catalogue of a number of items or of their names.
+
+    Raises:
+        PlanError: no items, or names that cannot be a catalogue's.
+        TypeError: neither.
+    """
+    if isinstance(items, Catalogue):
+        return items
+    if isinstance(items, int):
+        return Catalogue.numbered(items)
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
+    # names from numpy or pandas are subclasses of str; numbers are names too
+    return Catalogue(str(item) if isinstance(item, str | int | np.integer) else item for item in items)
+
+
+def check_range(name: str, value: object, low: int, high: int) -> None:
+    """Refuse what is no whole number within a range.
+
+    Raises:
+        PlanError: out of range.
+        TypeError: no int.
+    """
+    if type(value) is not int:
+        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
+    if not low <= value <= high:
+        raise PlanError(f"{name} must be in {low}..{high}, got {value}")

@@ -1,0 +1,190 @@
+"""Report bytes ↔ bits ↔ items: the form of a plan's reports, a class for each.
+
+A report is B bits in ⌈B/8⌉ bytes; bit b is bit b mod 8 (least significant first) of byte b div 8, the unused high bits
+of the last byte are 0. What the bits say:
+
+    bits     bit i tells whether item i is shown
+    seed     the bits are a generator's seed, from which every item's bits follow
+    rank     they are the number of a set of fixed size (core/ranking.py), which is below the number of sets
+    sized    the first byte is the transaction's size in clear; then the report of that size's group, filled up with
+             zeros, so that all reports of a plan have the same length
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import comb
+from typing import ClassVar
+
+import numpy as np
+from bitarray import bitarray
+from bitarray.util import ba2int, int2ba
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import WireError
+from assocpriv.core.ranking import set_of_rank
+from assocpriv.plans.baskets.codes import item_columns
+from assocpriv.plans.baskets.generator import Generator
+
+Naming = Callable[[int], str]  # a report's name in errors, by its row
+_ANOTHER = "was it made with another plan?"
+
+
+class ReportForm(ABC):
+    """What a report's bits say."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Length of a report in bits."""
+
+    @property
+    def length(self) -> int:
+        """Length of a report in bytes."""
+        return -(-self.bits // 8)
+
+    def encode(self, bits: int) -> bytes:
+        """Return the report whose bit b is bit b of an integer."""
+        return int2ba(bits, length=self.bits, endian="little").tobytes()
+
+    def decode(self, report: bytes) -> int:
+        """Return a report's bits as an integer; a size in clear is its lowest eight.
+
+        Raises:
+            WireError: no report of this form.
+        """
+        if len(report) != self.length:
+            raise WireError(f"a report of this plan has {self.length} bytes, got {len(report)}; {_ANOTHER}")
+        self.check(np.frombuffer(report, dtype=np.uint8)[None], lambda _: "a report")
+        return ba2int(bitarray(buffer=report, endian="little"))
+
+    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+        """Refuse packed reports, uint8 of shape (n, length), that :meth:`decode` would refuse; the first is named."""
+        used = self.bits % 8
+        wrong = np.flatnonzero(packed[:, -1] >> used if used else [])
+        if len(wrong):
+            raise WireError(f"{naming(int(wrong[0]))} has a bit set beyond the plan's {self.bits}; {_ANOTHER}")
+
+    @abstractmethod
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the items that a report shows, dummies included.
+
+        Raises:
+            WireError: no report of this form.
+        """
+
+
+@dataclass(frozen=True)
+class BitForm(ReportForm):
+    """A bit for each of ``n_items`` items, dummies included."""
+
+    n_items: int
+    name = "bits"
+
+    @property
+    def bits(self) -> int:
+        """Length of a report in bits."""
+        return self.n_items
+
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the items whose bits are 1."""
+        bits = self.decode(report)
+        return frozenset(item for item in range(self.n_items) if bits >> item & 1)
+
+
+@dataclass(frozen=True)
+class SeedForm(ReportForm):
+    """A seed of a generator: each of ``n_items`` items has ``insert_bits`` bits, and is shown below ``insert_num``."""
+
+    n_items: int
+    generator: Generator
+    insert_num: int
+    insert_bits: int
+    name = "seed"
+
+    @property
+    def bits(self) -> int:
+        """Length of a seed in bits."""
+        return self.generator.seed_bits
+
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the items whose values are below ``insert_num``."""
+        r, bits = self.insert_bits, self.decode(report)
+        columns = item_columns(self.generator, r, np.arange(self.n_items, dtype=np.int64))
+        seed = np.frombuffer(bits.to_bytes(columns.shape[2] * 8, "little"), dtype="<u8")
+        products = np.bitwise_count(columns & seed).sum(axis=2) & 1
+        return frozenset(np.flatnonzero(products @ (1 << np.arange(r - 1, -1, -1)) < self.insert_num).tolist())
+
+
+@dataclass(frozen=True)
+class RankForm(ReportForm):
+    """The number of a set of ``report_size`` of ``n_items`` items."""
+
+    n_items: int
+    report_size: int
+    name = "rank"
+
+    @cached_property
+    def sets(self) -> int:
+        """How many sets there are."""
+        return comb(self.n_items, self.report_size)
+
+    @property
+    def bits(self) -> int:
+        """Bits that number all sets."""
+        return max(1, (self.sets - 1).bit_length())
+
+    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+        """Refuse also ranks that no set has. Most are decided by their highest byte."""
+        super().check(packed, naming)
+        largest = (self.sets - 1).to_bytes(self.length, "little")
+        rows = np.flatnonzero(packed[:, -1] >= largest[-1])  # they are equal to the largest in all higher bytes
+        wrong = []
+        for byte in range(self.length - 1, -1, -1):
+            values = packed[rows, byte]
+            wrong += rows[values > largest[byte]][:1].tolist()
+            rows = rows[values == largest[byte]]
+        if wrong:
+            raise WireError(f"{naming(min(wrong))} is no number of a set of the plan's size; {_ANOTHER}")
+
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the set."""
+        return frozenset(set_of_rank(self.decode(report), self.n_items, self.report_size))
+
+
+@dataclass(frozen=True)
+class SizedForm(ReportForm):
+    """A byte of the size 1, 2, …, then a report of that size's group."""
+
+    groups: tuple[ReportForm, ...]
+    name = "sized"
+
+    @property
+    def bits(self) -> int:
+        """Length of a report of the largest size, in bits."""
+        return 8 + self.groups[-1].bits
+
+    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+        """Refuse also reports of a size that there is not, or with a bit set beyond those of their group."""
+        super().check(packed, naming)
+        sizes = packed[:, 0]
+        outside = np.flatnonzero((sizes < 1) | (sizes > len(self.groups)))
+        if len(outside):
+            raise WireError(f"{naming(int(outside[0]))} states a size outside 1..{len(self.groups)}; {_ANOTHER}")
+        used = [8 + group.bits for group in self.groups]
+        last = range(min(used) // 8, self.length)  # few: the groups' lengths differ by less than M bits
+        unused = np.array(
+            [[0xFF & -1 << min(max(bits - 8 * byte, 0), 8) for byte in last] for bits in used], dtype=np.uint8
+        )
+        beyond = np.flatnonzero((packed[:, last.start :] & unused[sizes - 1]).any(axis=1))
+        if len(beyond):
+            raise WireError(f"{naming(int(beyond[0]))} has a bit set beyond those of its size; {_ANOTHER}")
+
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the items that the report of its group shows."""
+        self.decode(report)
+        group = self.groups[report[0] - 1]
+        return group.items(report[1 : 1 + group.length])

@@ -1,0 +1,218 @@
+"""What every kind of plan has: an identity, a promise, a report of some bytes. All that files and ledgers know of one.
+
+A plan is one JSON object, its *envelope* the fields ``format``, ``version``, ``kind`` and ``reports_per_person``; the
+rest is its kind's. The canonical text (sorted keys, no blanks, ASCII) is hashed into the plan's id. These are computed
+here for all kinds, which is why kinds derive from a class instead of meeting a protocol: two ways to compute an id
+would be two ids. A plan never sees raw data.
+"""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+from assocpriv.core.errors import NotAPlanError, PlanError, WireError
+from assocpriv.plans.fields import check_fields
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FORMAT = "assocpriv-plan"
+VERSION = 1
+AnyPlan = TypeVar("AnyPlan", bound="PublishedPlan")
+UNKNOWN = "this plan's version or kind is unknown here; a newer release of assocpriv may read it"
+_ENVELOPE = {"format", "version", "kind", "reports_per_person"}
+_MARKS = "{[:,"  # of these a text has one for each value, or more
+_MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of names each, or with two commas in a name
+
+
+class PublishedPlan(ABC):
+    """What a collection publishes, whatever kind of data it is of.
+
+    ``kinds`` names the kinds of plan that a class reads; plans/registry.py has a line for each. ``field_names`` are the
+    fields that its text has beside the envelope's.
+    """
+
+    kinds: ClassVar[tuple[str, ...]]
+    field_names: ClassVar[frozenset[str]]
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """Which kind of plan this is, as its text says."""
+
+    reports_per_person: int
+
+    @property
+    @abstractmethod
+    def amplification(self) -> Fraction | None:
+        """γ of one report, exactly; None where the kind states none, as additive noise that promises an average."""
+
+    @property
+    def uncovered(self) -> str:
+        """What reports tell that lies outside γ, in words; empty where γ covers all of a report."""
+        return ""
+
+    @property
+    def composed_amplification(self) -> Fraction | None:
+        """γ^R of all that one person sends; None where none is stated.
+
+        Each report is drawn with entropy of its own, so the likelihoods of several multiply, whatever their records
+        have to do with each other; and where each ratio can be γ, the product can be γ^R.
+        """
+        return None if self.amplification is None else self.amplification**self.reports_per_person
+
+    @property
+    @abstractmethod
+    def report_bytes(self) -> int:
+        """Length of a report in bytes, of all reports of the plan."""
+
+    @abstractmethod
+    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+        """Refuse reports, uint8 of shape (n, report_bytes), that no client of the plan can have sent.
+
+        Raises:
+            WireError: naming ``source`` and the first such report, counted from ``first``.
+        """
+
+    @abstractmethod
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields of ``field_names`` as JSON content."""
+
+    @classmethod
+    @abstractmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """Read a plan's fields, the envelope's among them: no other and none missing."""
+
+    def check_shape(self, packed: "NDArray[np.uint8]") -> None:
+        """Refuse what is no array of reports of the plan: compiled code would read beyond its tables.
+
+        Raises:
+            WireError: another type than uint8, or another shape than (n, report_bytes).
+        """
+        if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
+            raise WireError(
+                f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {packed.dtype} of shape "
+                f"{packed.shape}"
+            )
+
+    def check_reports(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+        """Refuse what :meth:`check_shape` or :meth:`check_form` refuses."""
+        self.check_shape(packed)
+        self.check_form(packed, source, first)
+
+    def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
+        """Return this plan, for one who has a use for plans of a class.
+
+        Raises:
+            PlanError: it is of another class.
+        """
+        if not isinstance(self, wanted):
+            raise PlanError(f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)}")
+        return self
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan as JSON content."""
+        envelope = {"format": FORMAT, "version": VERSION, "kind": self.kind}
+        return envelope | self.to_fields() | {"reports_per_person": self.reports_per_person}
+
+    @cached_property
+    def canonical_json(self) -> str:
+        """The one text that the plan's id hashes: sorted keys, no blanks, ASCII."""
+        return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    @cached_property
+    def plan_id(self) -> str:
+        """SHA-256 of the canonical JSON, 64 hexadecimal digits."""
+        return hashlib.sha256(self.canonical_json.encode("ascii")).hexdigest()
+
+    @classmethod
+    def from_json(cls, content: object) -> Self:
+        """Read JSON content that :meth:`to_json` wrote.
+
+        Raises:
+            PlanError: not a plan, or of a format, version or kind that is not known here.
+        """
+        fields = check_envelope(content)
+        if fields["kind"] not in cls.kinds:
+            raise PlanError(UNKNOWN)
+        plan = cls.from_fields(check_fields(fields, "the top level", _ENVELOPE | cls.field_names))
+        if plan.kind != fields["kind"]:
+            raise PlanError("the plan's kind is not that of its operators")
+        return plan
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a plan from JSON text.
+
+        Raises:
+            PlanError: not JSON, or as :meth:`from_json`.
+        """
+        return cls.from_json(parse_text(text))
+
+
+def parse_text(text: str) -> object:
+    """Return the JSON content of a plan's text.
+
+    JSON of little else than brackets takes 25 times the memory of its text, so the marks that stand between values
+    are counted before it is read. A text may have 2^22 + 2^10 of them, which take half a GiB at most.
+
+    Raises:
+        PlanError: not JSON, a field that stands twice, or too many values.
+    """
+    if sum(map(text.count, _MARKS)) > _MOST_MARKS:
+        raise NotAPlanError(
+            f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
+            "between values; a plan of a million items has room for four an item"
+        )
+    try:
+        return json.loads(text, object_pairs_hook=_without_doubles)
+    except PlanError:
+        raise
+    except (ValueError, RecursionError):
+        raise NotAPlanError("not a plan: the text is not valid JSON") from None
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise PlanError("a field of the plan is given twice; two readers might take different ones")
+    return fields
+
+
+def check_envelope(content: object) -> dict[str, Any]:
+    """Return JSON content that says it is a plan of this version, of a kind that may be known or not.
+
+    Raises:
+        PlanError: it does not.
+    """
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
+    version = content.get("version")
+    if type(version) is not int or version != VERSION or not isinstance(content.get("kind"), str):
+        raise PlanError(UNKNOWN)
+    return content
+
+
+def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> "NDArray[np.uint8]":
+    """Return reports as one array, uint8 of shape (reports, report_bytes).
+
+    Raises:
+        WireError: one of another length, or that :meth:`PublishedPlan.check_form` refuses; its position is named.
+    """
+    import numpy as np
+
+    listed = list(reports)
+    for position, report in enumerate(listed):
+        if len(report) != plan.report_bytes:
+            raise WireError(
+                f"report {position} has {len(report)} bytes, the plan's reports have {plan.report_bytes}; "
+                "was it made with another plan?"
+            )
+    packed = np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(-1, plan.report_bytes)
+    plan.check_form(packed)
+    return packed

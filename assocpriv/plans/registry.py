@@ -1,0 +1,23 @@
+"""Which class reads which kind of plan: a line each. A plan's module is loaded when one of its kind is read."""
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.loading import load
+from assocpriv.plans.published import UNKNOWN, PublishedPlan, check_envelope, parse_text
+
+KINDS = {
+    "select-a-size": "assocpriv.plans.baskets.plan:Plan",
+    "fixed-size": "assocpriv.plans.baskets.plan:Plan",
+}
+
+
+def parse_plan(text: str) -> PublishedPlan:
+    """Read a plan of any kind from JSON text.
+
+    Raises:
+        PlanError: not a plan, one of a kind that is not known here, or one whose fields contradict each other.
+    """
+    content = check_envelope(parse_text(text))
+    if content["kind"] not in KINDS:
+        raise PlanError(UNKNOWN)
+    plan: PublishedPlan = load(KINDS[content["kind"]]).from_json(content)
+    return plan

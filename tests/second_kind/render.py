@@ -1,0 +1,21 @@
+"""The command line: what a plan says, as JSON content and as text."""
+
+from typing import Any
+
+from tests.second_kind.plan import YesNoPlan
+
+
+def foresee(plan: YesNoPlan, reports: int, _group_reports: Any = None) -> tuple[YesNoPlan, int]:
+    """Return what is described."""
+    return plan, reports
+
+
+def plan_record(prospects: tuple[YesNoPlan, int]) -> dict[str, Any]:
+    """Return it as JSON content."""
+    return {"kind": prospects[0].kind, "question": prospects[0].question, "planned_reports": prospects[1]}
+
+
+def plan_lines(prospects: tuple[YesNoPlan, int]) -> list[str]:
+    """Return it as text."""
+    stated = "states no γ: its promise is an average" if prospects[0].amplification is None else "states γ"
+    return [f"asks: {prospects[0].question}", f"the plan {stated}"]

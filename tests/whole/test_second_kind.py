@@ -1,0 +1,188 @@
+"""A second kind of plan is new files and one line a registry: files, ledger, audit and commands take it as it is."""
+
+import json
+from fractions import Fraction
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assocpriv.apps.cli import main
+from assocpriv.audit.findings import BROKEN, CONSISTENT
+from assocpriv.baskets import randomize
+from assocpriv.client import kinds as client_kinds
+from assocpriv.client.ledger import Ledger
+from assocpriv.core.errors import BudgetError, PlanError, WireError
+from assocpriv.core.loading import load
+from assocpriv.core.privacy import Breach
+from assocpriv.files.basket_reports import basket_groups
+from assocpriv.files.plans import read_plan, write_plan
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.lab.enumeration import distribution
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans import registry
+from assocpriv.plans.baskets.plan import Plan
+from tests.second_kind import auditor, client
+from tests.second_kind.plan import AveragePlan, YesNoPlan
+from tests.second_kind.server import estimate_yes
+
+PROMISE = Breach("5%", "50%")
+PLAN = YesNoPlan("Do you smoke?", 5, 2, PROMISE, 3)
+AVERAGE = AveragePlan("Do you smoke?", 5, 2, PROMISE, 3)
+KINDS = ("yes-no", "yes-no-average")
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add the line that each registry needs."""
+    for kind, plan in zip(KINDS, ("YesNoPlan", "AveragePlan"), strict=True):
+        monkeypatch.setitem(registry.KINDS, kind, f"tests.second_kind.plan:{plan}")
+        monkeypatch.setitem(client_kinds.KINDS, kind, "tests.second_kind.client:randomize_answer")
+
+
+def test_registries_name_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind that is read has a client, and what each line names can be loaded."""
+    monkeypatch.undo()
+    assert registry.KINDS.keys() == client_kinds.KINDS.keys()
+    for kind in registry.KINDS:
+        assert kind in load(registry.KINDS[kind]).kinds
+        assert callable(load(client_kinds.KINDS[kind]))
+
+
+@pytest.mark.parametrize("plan", [PLAN, AVERAGE], ids=KINDS)
+def test_plans_are_written_and_read(tmp_path: Path, plan: YesNoPlan) -> None:
+    """A plan file gives the plan back, of its own class and with its id."""
+    write_plan(plan, tmp_path / "p.json")
+    again = read_plan(tmp_path / "p.json")
+    assert again == plan
+    assert type(again) is type(plan)
+    assert again.plan_id == plan.plan_id
+    with pytest.raises(PlanError, match=r"a plan of the kind yes-no.* is of no use here"):
+        read_plan(tmp_path / "p.json", Plan)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "version or kind is unknown"),
+        ({"kind": "no-yes"}, "version or kind is unknown"),
+        ({"extra": 1}, "must hold exactly the fields"),
+        ({"lie": 0}, "lie must be in"),
+        ({"truth": 7}, "breaks its promise"),
+        ({"kind": "select-a-size"}, "must hold exactly the fields"),
+    ],
+)
+def test_bad_plans_are_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    """The envelope is checked for every kind, the rest by the kind."""
+    (tmp_path / "p.json").write_text(json.dumps(PLAN.to_json() | change), encoding="utf-8")
+    with pytest.raises(PlanError, match=message):
+        read_plan(tmp_path / "p.json")
+
+
+def test_the_client_map_makes_the_law() -> None:
+    """The door to one report reaches the kind's client, whose law is the weights'."""
+    law = distribution(lambda entropy: client_kinds.make_report(["no"], PLAN, entropy=entropy))
+    assert law == {b"\x00": Fraction(5, 7), b"\x01": Fraction(2, 7)}
+    assert randomize(["yes"], PLAN) in (b"\x00", b"\x01")
+
+
+def test_a_ledger_counts_and_limits(tmp_path: Path) -> None:
+    """A ledger takes the kind: repeats are free, the plan's number and the device's limit hold."""
+    with Ledger.open(tmp_path / "free") as ledger:
+        sent = [ledger.report(["yes"], PLAN, occasion=f"w{week}", entropy=SeededEntropy(week)) for week in range(3)]
+        assert ledger.report(["no"], PLAN, occasion="w1", entropy=SeededEntropy(9)) == sent[1]
+        assert ledger.amplification == Fraction(125, 8)
+        with pytest.raises(BudgetError, match="3 of the 3 reports"):
+            ledger.report(["yes"], PLAN, occasion="w3", entropy=SeededEntropy(3))
+    with Ledger.open(tmp_path / "limited", limit=Breach("20%", "50%")) as ledger:  # γ below 4
+        assert ledger.left(PLAN) == 1
+        ledger.report(["yes"], PLAN, occasion="w0", entropy=SeededEntropy(0))
+        with pytest.raises(BudgetError, match="would reach the limit"):
+            ledger.report(["yes"], PLAN, occasion="w1", entropy=SeededEntropy(1))
+
+
+def test_a_limit_refuses_a_kind_that_states_none(tmp_path: Path) -> None:
+    """Without γ no limit can hold; without a limit the report is made, and from then on no product is known."""
+    with Ledger.open(tmp_path / "limited", limit=PROMISE) as ledger:
+        assert ledger.left(AVERAGE) == 0
+        with pytest.raises(PlanError, match="states no γ, so no limit for a device"):
+            ledger.report(["yes"], AVERAGE, occasion="w0", entropy=SeededEntropy(0))
+        assert ledger.amplification == 1
+    with Ledger.open(tmp_path / "free") as ledger:
+        sent = ledger.report(["yes"], AVERAGE, occasion="w0", entropy=SeededEntropy(0))
+        assert ledger.amplification is None
+    with Ledger.open(tmp_path / "free", limit=PROMISE) as ledger:
+        assert ledger.amplification is None
+        assert ledger.report(["no"], AVERAGE, occasion="w0", entropy=SeededEntropy(1)) == sent
+        assert ledger.left(PLAN) == 0
+        with pytest.raises(PlanError, match="after a report whose plan states no γ"):
+            ledger.report(["yes"], PLAN, occasion="w0", entropy=SeededEntropy(0))
+
+
+def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
+    """Reports at rest keep the plan and come back; damaged ones are refused with their place."""
+    packed = np.array([[1], [0], [1], [1]], dtype=np.uint8)
+    Reports(PLAN, packed).write(tmp_path / "r.parquet")
+    read = read_reports(tmp_path / "r.parquet")
+    assert read.plan == PLAN
+    assert np.array_equal(np.concatenate(list(read.batches(3))), packed)
+    assert estimate_yes(read) == (Fraction(3, 4) - Fraction(2, 7)) / Fraction(3, 7)
+    with pytest.raises(WireError, match="report 1 is neither yes nor no"):
+        Reports.from_bytes([b"\x01", b"\x02"], PLAN)
+    with pytest.raises(WireError, match="report 0 has 2 bytes"):
+        Reports.from_bytes([b"\x01\x00"], PLAN)
+    with pytest.raises(PlanError, match="of no use here"):
+        basket_groups(read)
+    held = Reports(PLAN, packed)
+    packed[2] = 7
+    held.write(tmp_path / "damaged.parquet")
+    with pytest.raises(WireError, match=r"damaged\.parquet: report 2 is neither"):
+        list(read_reports(tmp_path / "damaged.parquet").batches(2))
+
+
+def test_the_auditor_sees_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind's own auditor finds a client that lies less, and a broken promise."""
+    assert {finding.verdict for finding in auditor.audit_answers(PLAN, PLAN.canonical_json)} == {CONSISTENT}
+    broken = PLAN.canonical_json.replace('"truth":5', '"truth":6')
+    assert auditor.audit_answers(None, broken)[0].verdict == BROKEN
+    monkeypatch.setattr(client, "randomize_answer", lambda _record, _plan, *, entropy: bytes([entropy.pick([1, 2])]))
+    assert auditor.audit_answers(PLAN, PLAN.canonical_json)[1].verdict == BROKEN
+
+
+def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One line in the audit's registry, and the command audits a plan of the kind."""
+    kinds = pytest.importorskip("assocpriv.audit.kinds")
+    monkeypatch.setitem(kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
+    request = import_module("assocpriv.audit.request").AuditRequest()
+    assert {finding.verdict for finding in kinds.audit(PLAN, PLAN.canonical_json, request)} == {CONSISTENT}
+
+
+def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One line in the commands' registry: inspect shows plans and reports of the kind, report makes one."""
+    kinds = pytest.importorskip("assocpriv.apps.kinds")
+    monkeypatch.setitem(
+        kinds.KINDS,
+        "yes-no",
+        kinds.PlanKind(
+            "tests.second_kind.render:foresee",
+            "tests.second_kind.render:plan_record",
+            "tests.second_kind.render:plan_lines",
+            frozenset({"report", "audit"}),
+        ),
+    )
+    write_plan(PLAN, tmp_path / "p.json")
+    Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
+    run = CliRunner().invoke
+    for name in ("p.json", "r.parquet"):
+        shown = run(main, ["inspect", str(tmp_path / name)], catch_exceptions=False)
+        assert shown.exit_code == 0, shown.stderr
+        assert "asks: Do you smoke?" in shown.stdout
+    options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--occasion", "w1", "-o", tmp_path / "r.bin"]
+    made = run(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
+    assert made.exit_code == 0, made.stderr
+    assert (tmp_path / "r.bin").read_bytes() in (b"\x00", b"\x01")
+    refused = run(main, ["privacy", str(tmp_path / "p.json")])
+    assert refused.exit_code == 1
+    assert "kind yes-no" in refused.stderr
