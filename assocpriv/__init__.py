@@ -17,48 +17,43 @@ from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.baskets import (
+        AssocprivError,
+        Baskets,
+        Breach,
+        Catalogue,
+        Plan,
+        Reports,
+        View,
         ask,
         ask_rules,
-        combine,
+        association_rules,
         mine,
         plan,
         randomize,
         randomize_baskets,
         randomize_file,
         read_baskets,
-        refine,
-        simulate,
-        simulate_rounds,
+        read_itemsets,
+        read_plan,
+        read_reports,
         to_baskets,
+        write_itemsets,
+        write_plan,
+        write_rules,
     )
-    from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.privacy import Breach
-    from assocpriv.files.plans import read_plan, write_plan
-    from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.plans.baskets.view import View
-    from assocpriv.records.baskets import Baskets
-    from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
-    from assocpriv.server.itemsets.rules import association_rules, write_rules
+    from assocpriv.rounds import combine, refine, simulate_rounds
+    from assocpriv.trials import simulate
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "assocpriv.baskets": (
-        "ask", "ask_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file",
-        "read_baskets", "refine", "simulate", "simulate_rounds", "to_baskets",
+        "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
+        "association_rules", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+        "read_itemsets", "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
     ),
-    "assocpriv.records.baskets": ("Baskets",),
-    "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
-    "assocpriv.plans.baskets.plan": ("Plan",),
-    "assocpriv.core.privacy": ("Breach",),
-    "assocpriv.plans.baskets.view": ("View",),
-    "assocpriv.files.plans": ("read_plan", "write_plan"),
-    "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
-    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
+    "assocpriv.trials": ("simulate",),
 }  # fmt: skip
 
 __all__ = [

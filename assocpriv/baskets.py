@@ -1,6 +1,8 @@
-"""What a data scientist types first: the steps from baskets to itemsets, with their usual defaults."""
+"""The door of baskets: the steps from baskets to itemsets and rules, with their usual defaults.
 
-import warnings
+A step loads what it needs when it is taken, so importing this module is instant.
+"""
+
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -8,54 +10,66 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from assocpriv.client.baskets.bulk import randomize_chunks
-from assocpriv.client.baskets.transactions import stream_transactions, view_baskets
-from assocpriv.client.kinds import make_report
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.machine import default_memory, workers_within
-from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.planning.planner import make_plan as plan
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records import basket_files
-from assocpriv.records.basket_files import ReadCounts, ReadOptions
-from assocpriv.records.basket_sizes import count_sizes
-from assocpriv.records.baskets import Baskets, to_baskets
-from assocpriv.server.counting.backend import LocalBackend
-from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.itemsets import ask as asking
-from assocpriv.server.itemsets import mining
-from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
-from assocpriv.server.itemsets.requests import MiningRequest
-from assocpriv.server.itemsets.undecided import describe_undecided
+from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.core.code_folders import CodePlace
+    from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
-    from assocpriv.lab.rounds_trial import RoundsTrial
-    from assocpriv.lab.simulate import Simulation
-    from assocpriv.planning.refine import Refinement
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.names import NameSource
+    from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.tables import output_format
+    from assocpriv.planning.planner import make_plan as plan
+    from assocpriv.planning.prospects import foresee
+    from assocpriv.planning.sampling_loss import SamplingLoss
     from assocpriv.plans.baskets.catalogue import Catalogue
-    from assocpriv.server.rounds.sampling_model import SizeShares
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.baskets.view import View
+    from assocpriv.records.basket_files import ReadCounts
+    from assocpriv.records.baskets import Baskets, to_baskets
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets.ask import Answers
+    from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.requests import MiningRequest, check_aim
+    from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __all__ = [
-    "ask",
-    "ask_rules",
-    "combine",
-    "mine",
-    "plan",
-    "randomize",
-    "randomize_baskets",
-    "randomize_file",
-    "read_baskets",
-    "refine",
-    "simulate",
-    "simulate_rounds",
-    "to_baskets",
-]
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
+    "RandomizedFile", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
+    "check_writable", "compile_kernels", "describe_undecided", "foresee", "mine", "mine_reports", "output_format",
+    "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets",
+    "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+]  # fmt: skip
+_HOMES = {
+    "assocpriv.core.errors": ("AssocprivError",),
+    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.core.privacy": ("Breach",),
+    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.server.estimates.intervals": ("ErrorOptions",),
+    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
+    "assocpriv.files.names": ("NameSource",),
+    "assocpriv.plans.baskets.plan": ("Plan",),
+    "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.plans.baskets.view": ("View",),
+    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.planning.prospects": ("foresee",),
+    "assocpriv.files.tables": ("output_format",),
+    "assocpriv.planning.planner": ("make_plan as plan",),
+    "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
+    "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
+}  # fmt: skip
+_KERNELS = {  # of a task, that Python calls; all by default
+    "randomizing": ("parse_numbers", "randomize_transactions"),
+    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+}
+
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def read_baskets(
@@ -67,7 +81,7 @@ def read_baskets(
     repeats: str = "error",
     empty: str = "error",
     progress: Callable[[int, int], None] | None = None,
-) -> Baskets:
+) -> "Baskets":
     """Read a file of baskets.
 
     Args:
@@ -90,11 +104,13 @@ def read_baskets(
         BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
             unusable items; empty baskets.
     """
-    options = ReadOptions(format, unknown, repeats, empty, progress=progress)
+    from assocpriv.records import basket_files
+
+    options = basket_files.ReadOptions(format, unknown, repeats, empty, progress=progress)
     return basket_files.read_baskets(path, catalogue, options)[0]
 
 
-def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
+def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
     """Randomize one transaction with the operating system's entropy.
 
     Args:
@@ -111,22 +127,28 @@ def randomize(transaction: Collection[str | int], plan: Plan) -> bytes:
 
     Source: EGS03, sections 5 and 6.
     """
+    from assocpriv.client.kinds import make_report
+    from assocpriv.core.entropy import SystemEntropy
+
     return make_report(transaction, plan, entropy=SystemEntropy())
 
 
-def _check_plan(plan: object) -> None:
+def check_plan(plan: object) -> None:
+    """Refuse what is no plan, as a file's name, before it is taken for one."""
+    from assocpriv.plans.baskets.plan import Plan
+
     if not isinstance(plan, Plan):
         raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
 
 
 def randomize_baskets(
     baskets: Any,
-    plan: Plan,
+    plan: "Plan",
     *,
     unknown: str = "error",
     repeats: str = "error",
     progress: Callable[[int, int], None] | None = None,
-) -> Reports:
+) -> "Reports":
     """Randomize many baskets with the operating system's entropy.
 
     Args:
@@ -140,7 +162,14 @@ def randomize_baskets(
     Raises:
         BasketError: baskets that do not fit the plan.
     """
-    _check_plan(plan)
+    import numpy as np
+
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.files.reports import Reports
+
+    check_plan(plan)
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
@@ -158,14 +187,14 @@ class RandomizedFile:
         loss: what sampling long baskets loses, of what the plan's view makes of them.
     """
 
-    counts: ReadCounts
+    counts: "ReadCounts"
     empty: int
-    loss: SamplingLoss
+    loss: "SamplingLoss"
 
 
 def randomize_file(
     baskets: str | Path,
-    plan: Plan,
+    plan: "Plan",
     output: str | Path,
     *,
     format: str | None = None,  # noqa: A002 -- as read_baskets
@@ -194,13 +223,22 @@ def randomize_file(
         BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
         FileError: the output exists and ``force`` is not set, or cannot be written.
     """
-    _check_plan(plan)
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.baskets.transactions import stream_transactions
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.core.machine import default_memory, workers_within
+    from assocpriv.files.reports import write_reports
+    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_files import ReadOptions
+    from assocpriv.records.basket_sizes import count_sizes
+
+    check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
     options = ReadOptions(format, unknown, repeats, empty, memory, progress)
     stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 
-    def counted() -> Iterator[Baskets]:
+    def counted() -> Iterator["Baskets"]:
         for batch in stream:
             sizes.update(count_sizes(batch))
             yield batch
@@ -211,7 +249,7 @@ def randomize_file(
 
 
 def mine(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     min_support: float | str | None = None,
     *,
     top: int | None = None,
@@ -264,17 +302,46 @@ def mine(
     Warns:
         UserWarning: of itemset sizes that these reports cannot decide at this support.
     """
-    collection = _collection(reports)
+    import warnings
+
+    from assocpriv.server.estimates.intervals import ErrorOptions
+    from assocpriv.server.itemsets.requests import MiningRequest
+
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
-    frame = mining.mine(LocalBackend.of(collection, memory_bytes, progress), request)
-    for line in describe_undecided(mining_facts(frame)):
+    frame = mine_reports(_collection(reports), request, memory_bytes, progress)
+    for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
 
 
+def mine_reports(
+    reports: "Reports",
+    request: "MiningRequest",
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "pd.DataFrame":
+    """Find what a request, which is checked already, asks for; warns of nothing, and is else as :func:`mine`."""
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.mining import mine as run
+
+    return run(LocalBackend.of(reports, memory_bytes, progress), request)
+
+
+def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
+    """Say of which itemset sizes the reports of a mined table cannot decide at its minimum support.
+
+    Args:
+        itemsets: as :func:`mine` returned it.
+    """
+    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets.undecided import describe_undecided as describe
+
+    return describe(mining_facts(itemsets))
+
+
 def ask(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     itemsets: Iterable[Collection[str | int]],
     *,
     confidence_level: float = 0.95,
@@ -301,13 +368,14 @@ def ask(
         EstimateError: no reports, an unknown or repeated name, or an itemset larger than the plan can answer for.
         WireError: files that are damaged or of different plans.
     """
-    collection = _collection(reports)
-    questions = asking.Questions(itemsets=itemsets, errors=ErrorOptions(confidence_level, population))
-    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).itemsets
+    from assocpriv.server.estimates.intervals import ErrorOptions
+
+    errors = ErrorOptions(confidence_level, population)
+    return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets
 
 
 def ask_rules(
-    reports: Reports | str | Path | Iterable[str | Path],
+    reports: "Reports | str | Path | Iterable[str | Path]",
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
     *,
     confidence_level: float = 0.95,
@@ -320,10 +388,7 @@ def ask_rules(
     Args:
         reports: reports, a report file, a folder of them, or a list of files.
         rules: pairs (antecedent, consequent) of sets or lists of names.
-        confidence_level: of the confidence's interval.
-        population: errors for the population that the transactions were drawn from, instead of for those collected.
-        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
-        progress: called with (what is done, done, total).
+        confidence_level: of the confidence's interval; all other arguments as for :func:`ask`.
 
     Returns:
         One row a rule, in the order asked: the columns of :func:`association_rules`, and ``confidence_ci_low`` and
@@ -334,12 +399,32 @@ def ask_rules(
         EstimateError: as :func:`ask`, or both sides name the same item.
         WireError: files that are damaged or of different plans.
     """
-    collection = _collection(reports)
-    questions = asking.Questions(rules=rules, errors=ErrorOptions(confidence_level, population))
-    return asking.ask(LocalBackend.of(collection, memory_bytes, progress), questions).rules
+    from assocpriv.server.estimates.intervals import ErrorOptions
+
+    errors = ErrorOptions(confidence_level, population)
+    return answer(reports, (), rules, errors, memory_bytes, progress).rules
 
 
-def _collection(reports: Any) -> Reports:
+def answer(
+    reports: Any,
+    itemsets: Iterable[Collection[str | int]],
+    rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
+    errors: "ErrorOptions",
+    memory_bytes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Answers":
+    """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
+    from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.ask import Questions
+    from assocpriv.server.itemsets.ask import ask as run
+
+    backend = LocalBackend.of(_collection(reports), memory_bytes, progress)
+    return run(backend, Questions(itemsets, rules, errors))
+
+
+def _collection(reports: Any) -> "Reports":
+    from assocpriv.files.reports import Reports, read_reports
+
     if isinstance(reports, Reports):
         return reports
     paths = [reports] if isinstance(reports, str | Path) else reports
@@ -351,156 +436,20 @@ def _collection(reports: Any) -> Reports:
     return read_reports(listed)
 
 
-def simulate(
-    baskets: Any,
-    plan: Plan,
-    min_support: float | str,
-    *,
-    max_itemset: int | None = None,
-    seed: int | None = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "Simulation":
-    """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
+def compile_kernels(
+    task: str | None = None, progress: Callable[[int, int], None] | None = None
+) -> "dict[str, CodePlace]":
+    """Compile the code for this processor, or load it from disk.
 
     Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        plan: the plan to try.
-        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
-        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        unknown: as for :func:`randomize_baskets`.
-        repeats: as for :func:`randomize_baskets`.
-        progress: called with (stage, done, total).
+        task: ``randomizing`` or ``counting``; all by default.
+        progress: called with (kernels done, kernels).
 
     Returns:
-        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed``
-        ones, counts of found, missed and false ones, and the time of each stage. The truth is that of what the plan's
-        view makes of the baskets.
-
-    Raises:
-        BasketError: an item outside the plan's catalogue that its view does not drop.
-        EstimateError: no baskets, or sizes that the plan cannot answer.
+        Of each function where its code is kept; nothing where compiling is turned off.
     """
-    from assocpriv.lab.simulate import simulate as run
+    from assocpriv.core.compiling import compile_kernels as run
+    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
+    from assocpriv.records import text_kernel  # noqa: F401
 
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
-    return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
-
-
-def refine(
-    itemsets: "pd.DataFrame | str | Path",
-    plan: Plan,
-    *,
-    top: int = 64,
-    candidates: bool = False,
-    histogram: "pd.DataFrame | str | Path | None" = None,
-    reports: int | None = None,
-    items: int | Iterable[str] | None = None,
-) -> "Refinement":
-    """Plan the next round, for other people, from what one round's reports showed.
-
-    After a round of sizes the next one asks about all items, and ``people`` says how to split those still to be asked.
-
-    Args:
-        itemsets: a table as :func:`mine` returned it, or a file of it.
-        plan: the plan it was mined with.
-        top: itemsets wanted. The shortlist has somewhat more items, those of the largest supports, and yet more as far
-            as noise leaves it open whether they belong there (docs/cli.md has the rule).
-        candidates: make the table's itemsets the entries, somewhat more than wanted, instead of its single items.
-        histogram: a mined table of a sizes plan (``assocpriv plan --histogram``), or a file of it, from which M and
-            what sampling loses are reckoned; without it the number of entries held is taken for Poisson around the sum
-            of their supports.
-        reports: how many people will answer; as many as in the table by default. After a round of sizes all that are
-            still to be asked, 49 times as many as in the table by default.
-        items: after a round of sizes that counted all names: number of items or their names.
-
-    Returns:
-        ``plan``, with the promise of the first one, and what holds for whoever answers both: ``amplification_limit``
-        (the product of both), ``highest_posterior``, ``lowest_posterior``.
-
-    Raises:
-        EstimateError: a table of another plan, of entries that are no items, or of fewer than two.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.planning.refine import RoundWishes
-    from assocpriv.planning.refine import refine as run
-    from assocpriv.planning.request import catalogue_of
-
-    _check_plan(plan)
-    catalogue = None if items is None else catalogue_of(items)
-    sizes = _sizes(histogram)
-    wishes = RoundWishes(top, candidates, sizes, reports, catalogue)
-    return run(_table(itemsets), plan, wishes)
-
-
-def combine(
-    tables: "Iterable[pd.DataFrame | str | Path]", *, histogram: "pd.DataFrame | str | Path | None" = None
-) -> "pd.DataFrame":
-    """Put mined tables of several rounds side by side, and average what estimates the same.
-
-    Args:
-        tables: as :func:`mine` returned them, or files of them, of other people each.
-        histogram: a mined table of a sizes plan, or a file of it: every table is corrected for what sampling to M lost,
-            by a model, and all are averaged. Without it only tables of one plan are.
-
-    Returns:
-        One row an itemset, larger supports first: ``itemsets``, ``length``, ``support`` and ``std_error`` (for the
-        population; NaN where nothing may be averaged), with a histogram ``model_error`` (what the correction may have
-        left, which the standard error does not cover), and of table i ``support_i``, ``std_error_i`` and
-        ``corrected_i``. ``attrs["assocpriv"]["notes"]`` say what was averaged and why not more. Rules cannot be derived
-        from it.
-
-    Raises:
-        EstimateError: fewer than two tables, one of a sizes plan, or two of the same reports.
-    """
-    from assocpriv.server.rounds.combine import combine_tables
-
-    if isinstance(tables, str | Path) or hasattr(tables, "columns"):
-        raise TypeError("tables must be a list of tables or files; combining takes two or more")
-    sizes = _sizes(histogram)
-    frames = [_table(table) for table in tables]
-    return combine_tables(frames, sizes)
-
-
-def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":
-    return read_itemsets(table) if isinstance(table, str | Path) else table
-
-
-def _sizes(histogram: "pd.DataFrame | str | Path | None") -> "SizeShares | None":
-    from assocpriv.server.rounds.combine import sizes_of_table
-
-    return None if histogram is None else sizes_of_table(_table(histogram))
-
-
-def simulate_rounds(
-    baskets: Any,
-    promise: "Breach",
-    *,
-    rounds: int | str = "auto",
-    top: int = 64,
-    seed: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> "RoundsTrial":
-    """Run whole schedules of rounds on baskets: how many rounds find most, and what does each buy?
-
-    Args:
-        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
-        promise: the breach that no report may cause; each person answers once.
-        rounds: 1, 2, 3, or ``auto`` to try all.
-        top: how many itemsets are wanted.
-        seed: makes the run repeatable; the operating system's entropy by default.
-        progress: called with (stage, done, total).
-
-    Returns:
-        ``schedules``, each with its rounds and what was found after them beside the truth, and ``proposed``, the one
-        that found the most of the truly most frequent itemsets (of up to four items, in whole baskets).
-
-    Raises:
-        EstimateError: too few baskets, or none that holds anything.
-        PlanError: numbers out of range, or no operator fits.
-    """
-    from assocpriv.lab.rounds_trial import try_rounds
-
-    return try_rounds(to_baskets(baskets), promise, rounds=rounds, top=top, seed=seed, progress=progress)
+    return run(None if task is None else _KERNELS[task], progress)

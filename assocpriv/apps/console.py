@@ -1,24 +1,26 @@
-"""What commands share when they talk: results to standard output, the rest to standard error."""
+"""What commands share when they talk, results to standard output and the rest to standard error, or refuse options."""
 
 import json
+import threading
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assocpriv.apps.progress import Progress
 
-if TYPE_CHECKING:
-    from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.records.basket_files import ReadCounts
-    from assocpriv.records.baskets import Baskets
+_PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
 
 def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error."""
     for line in lines:
         click.echo(line, err=True)
+
+
+def warn(lines: Iterable[str]) -> None:
+    """Warn the person, on standard error."""
+    say(f"warning: {line}" for line in lines)
 
 
 def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
@@ -29,29 +31,41 @@ def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], li
         click.echo("\n".join(lines()))
 
 
-def read_told(path: Path, format_: str | None, plan: "Plan", unknown: str, repeats: str, empty: str) -> "Baskets":
-    """Read baskets as a plan's transactions, telling what was left out or merged."""
-    from assocpriv.client.baskets.transactions import read_transactions
-    from assocpriv.records.basket_files import ReadOptions
+def compile_ahead(task: str | None = None) -> None:
+    """Compile the kernels of a task (all by default), or load them from disk; say so where that takes long."""
+    from assocpriv.baskets import compile_kernels
 
-    progress = Progress().stage("reading", "B")
-    options = ReadOptions(format_, unknown=unknown, repeats=repeats, empty=empty, progress=progress)
-    transactions, counts = read_transactions(path, plan, options)
-    say(count_lines(counts, int((transactions.sizes == 0).sum()), plan))
-    return transactions
+    late = threading.Event()
+
+    def notice() -> None:
+        late.set()
+        say(["making or loading code for this processor; the first time it takes some seconds …"])
+
+    timer = threading.Timer(_PATIENCE_SECONDS, notice)
+    timer.daemon = True
+    timer.start()
+    try:
+        compiled = compile_kernels(task, Progress().stage("compiling"))
+    finally:
+        timer.cancel()
+        timer.join()
+    if late.is_set() and any(each.folder is None for each in compiled.values()):
+        warn(["the compiled code cannot be kept; assocpriv warm-up tells why"])
 
 
-def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
-    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
-    done = [
-        (counts.unknown_dropped, "items outside the catalogue dropped"),
-        (counts.repeats_merged, "repeated items merged"),
-        (counts.empty_kept, "empty baskets kept"),
-    ]
-    lines = [f"{number:,} {what}" for number, what in done if number]
-    emptied = empty - counts.empty_kept
-    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
-        told = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
-        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
-        lines.append(told if plan.view.others == "drop" else f"warning: {told}; check the format")
-    return lines
+def refuse_given(names: Iterable[str], why: str) -> None:
+    """Refuse options that do not go together with another one."""
+    context = click.get_current_context()
+    for name in names:
+        parameter = next(each for each in context.command.params if each.name == name)
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
+
+
+def require(names: Iterable[str]) -> None:
+    """Refuse to go on without options that are required here."""
+    context = click.get_current_context()
+    for name in names:
+        if context.params.get(name) is None:
+            parameter = next(each for each in context.command.params if each.name == name)
+            raise click.MissingParameter(ctx=context, param=parameter)

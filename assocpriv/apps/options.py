@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,42 +23,28 @@ def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
+def choice(name: str, words: Sequence[str], help: str, default: str | None = None) -> Callable[[_F], _F]:  # noqa: A002
+    """Return an option that takes one of several words, the first by default."""
+    return click.option(name, type=click.Choice(words), default=default or words[0], show_default=True, help=help)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
-ROWS = 50
+ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
 top_option = click.option("--top", type=click.IntRange(0), default=ROWS, show_default=True, help="Rows shown as text.")
 PATH = click.Path(path_type=Path)
 format_option = click.option(
     "--format",
-    "format_",
     type=click.Choice(["dat", "basket", "long", "parquet"]),
     help="Of the baskets: FIMI .dat, CSV with a basket a line, CSV with transaction and item columns, "
     "Parquet. By extension if not given.",
 )
 basket_options = joined(
     format_option,
-    click.option(
-        "--unknown",
-        type=click.Choice(["error", "drop"]),
-        default="error",
-        show_default=True,
-        help="Items outside the catalogue.",
-    ),
-    click.option(
-        "--repeats",
-        type=click.Choice(["error", "merge"]),
-        default="error",
-        show_default=True,
-        help="Items repeated in a basket.",
-    ),
-    click.option(
-        "--empty",
-        type=click.Choice(["error", "keep"]),
-        default="error",
-        show_default=True,
-        help="Empty baskets.",
-    ),
+    choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
+    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    choice("--empty", ["error", "keep"], "Empty baskets."),
 )
 
 
@@ -86,3 +72,20 @@ memory_option = click.option(
     help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
+plan_output_option = click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON).")
+table_output_option = click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
+histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
+reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
+error_options = joined(
+    click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the intervals."),
+    click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
+)
+
+
+def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file for a table, if one is to be written, before any work is done for it."""
+    from assocpriv.baskets import check_writable, output_format
+
+    if output is not None:
+        output_format(output)
+        check_writable(output, force=force, inputs=inputs)

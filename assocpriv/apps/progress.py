@@ -7,6 +7,7 @@ from time import monotonic
 _PATIENCE_SECONDS = 2.0
 _BETWEEN_SECONDS = 0.2
 _WIDTH = 24
+_IN_BYTES = {"reading"}  # stages that count bytes, shown in megabytes
 
 
 class Progress:
@@ -17,8 +18,8 @@ class Progress:
         self._started = self._shown = monotonic()
         self._visible = False
 
-    def __call__(self, stage: str, done: int, total: int, unit: str = "") -> None:
-        """Report that ``done`` of ``total`` steps of a stage are done; the unit ``B`` is shown in megabytes."""
+    def __call__(self, stage: str, done: int, total: int, in_bytes: bool = False) -> None:
+        """Report that ``done`` of ``total`` steps of a stage are done."""
         now = monotonic()
         if stage != self._stage:
             self.clear()
@@ -30,15 +31,15 @@ class Progress:
             filled = _WIDTH * done // total
             bar = "#" * filled + "-" * (_WIDTH - filled)
             left = (total - done) / rate
-            speed = f"{rate / 1e6:,.1f} MB/s" if unit == "B" else f"{rate:,.0f}/s"
+            speed = f"{rate / 1e6:,.1f} MB/s" if in_bytes or stage in _IN_BYTES else f"{rate:,.0f}/s"
             sys.stderr.write(f"\r{stage} [{bar}] {done / total:4.0%}  {speed}  {left:,.0f} s left \x1b[K")
             sys.stderr.flush()
         elif done >= total:
             self.clear()
 
-    def stage(self, name: str, unit: str = "") -> Callable[[int, int], None]:
+    def stage(self, name: str, *, in_bytes: bool = False) -> Callable[[int, int], None]:
         """Return a callback (done, total) for one stage."""
-        return lambda done, total: self(name, done, total, unit)
+        return lambda done, total: self(name, done, total, in_bytes)
 
     def clear(self) -> None:
         """Take the line away."""

@@ -13,6 +13,10 @@ class PlanError(AssocprivError, ValueError):
     """A plan, or a request for one, that breaks a rule."""
 
 
+class NotAPlanError(PlanError):
+    """Text that does not even say that it is a plan; a caller goes on to ask what else it may be."""
+
+
 class PrivacyLimitError(PlanError):
     """A plan whose operator breaks the promise it states."""
 

@@ -22,14 +22,16 @@ def on_first_use(
 
     Args:
         variables: the module's globals.
-        homes: the names that each of the other modules has.
+        homes: the names that each of the other modules has; one may be had under another, as "make_plan as plan".
     """
-    home_of = {name: home for home, names in homes.items() for name in names}
+    pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
+    home_of = {alias or name: (home, name) for home, name, alias in pairs}
 
     def get(name: str) -> Any:
         if name not in home_of:
             raise AttributeError(f"module {variables['__name__']!r} has no attribute {name!r}")
-        variables[name] = getattr(import_module(home_of[name]), name)  # looked up once
+        home, there = home_of[name]
+        variables[name] = getattr(import_module(home), there)  # looked up once
         return variables[name]
 
     return get, lambda: sorted({*variables, *home_of})

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import overload
 
-from assocpriv.core.errors import PlanError
+from assocpriv.core.errors import NotAPlanError, PlanError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.published import AnyPlan, PublishedPlan
@@ -56,9 +56,9 @@ def read_plan_text(path: str | Path) -> str:
     Raises:
         PlanError: the file cannot be read, or is not UTF-8 text without a mark before it.
     """
-    text = _read(path, "plan", "utf-8")
+    text = _read(path, "plan", "utf-8", NotAPlanError)
     if text.startswith("\ufeff"):
-        raise PlanError(f"{path} is not a plan: it begins with a byte order mark; save it as UTF-8 without one")
+        raise NotAPlanError(f"{path} is not a plan: it begins with a byte order mark; save it as UTF-8 without one")
     return text
 
 
@@ -84,14 +84,14 @@ def read_text(path: str | Path, what: str) -> str:
     return _read(path, what, "utf-8-sig")
 
 
-def _read(path: str | Path, what: str, encoding: str) -> str:
+def _read(path: str | Path, what: str, encoding: str, unfit: type[PlanError] = PlanError) -> str:
     try:
         with Path(path).open("rb") as file:
             content = file.read(_LARGEST_FILE + 1)  # whatever size a device or a pipe may claim
         if len(content) > _LARGEST_FILE:
-            raise PlanError(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
+            raise unfit(f"{path} is not a {what}: it is larger than {_LARGEST_FILE >> 20} MiB")
         return io.TextIOWrapper(io.BytesIO(content), encoding=encoding).read()
     except OSError as error:
         raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise PlanError(f"{path} is not a {what}: it is not UTF-8 text") from None
+        raise unfit(f"{path} is not a {what}: it is not UTF-8 text") from None

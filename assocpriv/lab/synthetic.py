@@ -13,12 +13,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError
+from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records.baskets import Baskets
 
@@ -26,6 +28,7 @@ CHUNK_BASKETS = 1 << 17
 MAX_BASKETS = 1 << 31
 MAX_PATTERNS = 1 << 16
 MAX_MEAN = 100.0
+FILE_FORMATS: dict[str, Literal["dat", "basket"]] = {".dat": "dat", ".csv": "basket"}
 _WHOLE_NUMBERS = {
     "n_baskets": (1, MAX_BASKETS), "n_items": (1, MAX_ITEMS), "n_patterns": (1, MAX_PATTERNS),
     "seed": (0, (1 << 128) - 1),
@@ -292,6 +295,24 @@ def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "ba
     tokens = [name + separator for name in encoded] + [name + b"\n" for name in encoded] + [b"\n"]
     for codes in _token_codes(baskets):
         stream.write(b"".join(map(tokens.__getitem__, codes.tolist())))
+
+
+def generate_file(
+    settings: QuestSettings, path: Path, *, force: bool, progress: Callable[[int, int], None] | None = None
+) -> Baskets:
+    """Generate baskets into a file: ids where its name ends in .dat, names where it ends in .csv.
+
+    Raises:
+        FileError: the file exists and ``force`` is not set, or cannot be written.
+        BasketError: another ending.
+    """
+    if path.suffix not in FILE_FORMATS:
+        raise BasketError(f"{path} must end in {' or '.join(FILE_FORMATS)}")
+    check_writable(path, force=force)
+    baskets = generate_quest(settings, progress=progress)
+    with atomic_output(path, force=force) as stream:
+        write_baskets(baskets, stream, FILE_FORMATS[path.suffix])
+    return baskets
 
 
 def _csv_fields(catalogue: Catalogue) -> list[str]:

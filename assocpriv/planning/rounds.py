@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
 from assocpriv.planning.focus import Focus, focused_design, focused_operator, single_focus
-from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.planning.request import check_range
+from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
@@ -33,6 +34,7 @@ from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
+_PLAIN = View()
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
@@ -231,3 +233,24 @@ def _rounded(below: list[float], support: float) -> tuple[float, ...]:
     rest = [round(share, 3) for share in below[1:]]
     last = round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
+
+
+def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None" = None, view: View = _PLAIN) -> Plan:
+    """Return the plan that asks for the sizes of baskets alone.
+
+    Args:
+        promise: the breach that no report may cause.
+        reports: number of people who will report; the plan does not depend on it.
+        names: number of the items that count, or their names; all names by default.
+        view: how clients find these names in a basket.
+
+    Raises:
+        PlanError: a number out of range.
+    """
+    check_range("reports", reports, 1, 10**15)
+    if names is None:
+        return plan_sizes(promise)
+    if isinstance(names, int):
+        check_range("items", names, 1, MAX_ITEMS)
+    plan = plan_sizes(promise, counted=sorted(map(str, range(names)) if isinstance(names, int) else names))
+    return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

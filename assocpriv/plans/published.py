@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.errors import NotAPlanError, PlanError, WireError
 from assocpriv.plans.fields import check_fields
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def parse_text(text: str) -> object:
         PlanError: not JSON, a field that stands twice, or too many values.
     """
     if sum(map(text.count, _MARKS)) > _MOST_MARKS:
-        raise PlanError(
+        raise NotAPlanError(
             f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
             "between values; a plan of a million items has room for four an item"
         )
@@ -174,7 +174,7 @@ def parse_text(text: str) -> object:
     except PlanError:
         raise
     except (ValueError, RecursionError):
-        raise PlanError("not a plan: the text is not valid JSON") from None
+        raise NotAPlanError("not a plan: the text is not valid JSON") from None
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def check_envelope(content: object) -> dict[str, Any]:
         PlanError: it does not.
     """
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise PlanError(f"not a plan: it does not say format {FORMAT!r}")
+        raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
     version = content.get("version")
     if type(version) is not int or version != VERSION or not isinstance(content.get("kind"), str):
         raise PlanError(UNKNOWN)

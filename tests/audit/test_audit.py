@@ -18,6 +18,7 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.audit import audit_lines, audit_record
+from assocpriv.audit.all_depths import Audit, AuditRequest
 from assocpriv.audit.black_box import empirical, families, pipe
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
 from assocpriv.audit.black_box.conformance import audit_conformance
@@ -703,18 +704,19 @@ def test_checks_not_made_are_told_with_the_verdict():
     """The headline and the record say how many checks were not made, and the plan's whole id."""
     plan = PLANS["bch"]
     made, left_out = (Finding("exact", "check", verdict, "Said.") for verdict in (CONSISTENT, UNDECIDED))
-    asked = {"depth": "all", "client": "program", "trials": 1_000, "confidence": "999/1000"}
+    request = AuditRequest(trials=1_000, program=("client",))
     for findings, head, count in (
         ([made], "consistent: ", 0),
         ([made, left_out], "consistent, 1 check not made: ", 1),
         ([left_out, made, left_out], "consistent, 2 checks not made: ", 2),
     ):
-        lines = audit_lines(plan, findings, asked)
+        audit = Audit(request, plan, tuple(findings))
+        lines = audit_lines(audit)
         assert lines[0].startswith(f"{head}plan {plan.plan_id}, ε ≤ ")
         assert lines[1] == (
             "depth all; the program given; 1,000 reports asked for, a false alarm with a chance of at most 0.1%"
         )
-        assert audit_record(plan, findings, {})["not_decided"] == count
+        assert audit_record(audit)["not_decided"] == count
 
 
 def test_either_of_our_clients_may_be_audited(plan_path):

@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from naive import count_itemset, small_plan
 
 import assocpriv as ap
-from assocpriv import baskets as api
 from assocpriv.apps.cli import main
 from assocpriv.client.baskets import transactions as views
 from assocpriv.client.baskets.transactions import (
@@ -30,6 +29,7 @@ from assocpriv.client.baskets.transactions import (
     stream_transactions,
     view_transaction,
 )
+from assocpriv.core import entropy
 from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -338,7 +338,7 @@ def run(*arguments: Any) -> Result:
 
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the public functions draw the same words every time."""
-    monkeypatch.setattr(api, "SystemEntropy", lambda: SeededEntropy(5))
+    monkeypatch.setattr(entropy, "SystemEntropy", lambda: SeededEntropy(5))
 
 
 SETS = [["beer", "milk", "bags"], ["beer", "wine"], ["pear"], ["drinks", "dairy", "milk"]] * 25

@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assocpriv import baskets
+from assocpriv.apps import console
 from assocpriv.apps.cli import main
-from assocpriv.apps.commands import warm_up
 from assocpriv.core import compiling
 from assocpriv.core.code_folders import CodePlace
 from assocpriv.core.compiling import Entry, compile_kernels
@@ -703,15 +704,18 @@ def test_warm_up_without_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "NUMBA_DISABLE_JIT" in said.stderr
 
 
-def test_compile_told_is_silent_when_quick(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compiling_ahead_is_silent_when_quick(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Kernels that are there already are loaded without a word."""
+    monkeypatch.setitem(baskets._KERNELS, "filling", ("fill_rows",))
     compile_kernels(["fill_rows"])
-    warm_up.compile_told(["fill_rows"])
+    console.compile_ahead("filling")
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("folder", [Path("/there"), None])
-def test_compile_told_tells_when_slow(
+def test_compiling_ahead_tells_when_slow(
     folder: Path | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A compilation that takes long is told in one line on standard error, and whether it will be so again."""
@@ -720,9 +724,10 @@ def test_compile_told_tells_when_slow(
         time.sleep(0.2)
         return CodePlace(folder)
 
-    monkeypatch.setattr(warm_up, "_PATIENCE_SECONDS", 0.02)
+    monkeypatch.setitem(baskets._KERNELS, "filling", ("fill_rows",))
+    monkeypatch.setattr(console, "_PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(Entry, "load", slowly)
-    warm_up.compile_told(["fill_rows"])
+    console.compile_ahead("filling")
     told = capsys.readouterr()
     lines = ["making or loading code for this processor; the first time it takes some seconds …"]
     if folder is None:

@@ -99,9 +99,9 @@ def test_doubtful_items_are_asked_for_too() -> None:
 
 
 def test_the_docs_tell_the_rule() -> None:
-    """docs/cli.md names the numbers that the shortlist is made by."""
+    """docs/cli/server.md names the numbers that the shortlist is made by."""
     rule = EntryRule()
-    text = " ".join((Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8").split())
+    text = " ".join((Path(__file__).parents[2] / "docs" / "cli" / "server.md").read_text(encoding="utf-8").split())
     assert f"the {rule.shortlist:g} · N items of the largest supports" in text
     assert f"at most {rule.within:g} standard errors below the N-th, {rule.most:g} · N in all" in text
     assert f"at most {rule.candidates:g} · N of the table's itemsets" in text
@@ -369,10 +369,11 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
 def test_a_first_plan_with_sizes_in_clear(tmp_path: Path) -> None:
     """The next plan hides sizes, and what both answers tell is said to hold among baskets of one size."""
     from assocpriv.apps.render.rounds import refinement_lines
+    from assocpriv.planning.prospects import foresee
 
     first = make_plan(NAMES, 3, PROMISE, sizes="in clear")
     made = refine(mined(singles(FALLING), first), first, 8)
     assert made.plan.sizes == "hidden"
-    assert "among baskets of one size" in refinement_lines(made)[-1]
-    assert "among baskets" not in refinement_lines(replace(made, before=PLAN))[-1]
+    assert "among baskets of one size" in refinement_lines(made, foresee(made.plan, made.reports))[-1]
+    assert "among baskets" not in refinement_lines(replace(made, before=PLAN), foresee(made.plan, made.reports))[-1]
     assert ceil(made.plan.amplification) <= 19

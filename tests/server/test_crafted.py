@@ -16,13 +16,14 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.crafted import crafted_lines, influence_lines
-from assocpriv.apps.render.results import plan_lines, plan_record
+from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
@@ -157,8 +158,8 @@ def test_what_cannot_be_estimated_cannot_be_moved():
     assert influence_of(HIDDEN["bch, r=2"], 2) is None
     blind = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(1, 1, 1))
     assert [influence_of(blind, k) for k in (1, 2)] == [None, None]
-    assert influence_lines(blind, 10) == []
-    assert plan_record(blind, 10)["influence"]["itemsets"] == {"1": None, "2": None}
+    assert influence_lines(foresee(blind, 10)) == []
+    assert plan_record(foresee(blind, 10))["influence"]["itemsets"] == {"1": None, "2": None}
 
 
 def test_one_report_can_show_as_many_targets_as_stated(plan):
@@ -172,7 +173,7 @@ def test_one_report_can_show_as_many_targets_as_stated(plan):
 def test_the_plan_tells_its_influence():
     """Text and JSON hold the formula's figures, all reports of a person and every group together."""
     plan = PLANS["in clear"]
-    record = plan_record(plan, 50)
+    record = plan_record(foresee(plan, 50))
     for k in (1, 2):
         of_all, of_each = influence_of(plan, k), [influence_of(group, k) for group in plan.groups]
         assert of_all.largest == max(0, *(each.largest for each in of_each if each))
@@ -181,7 +182,7 @@ def test_the_plan_tells_its_influence():
         assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
         assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
     assert [sorted(group["influence"]["itemsets"]) for group in record["groups"]] == [["1"], ["1", "2"]]
-    text = "\n".join(plan_lines(plan, 50))
+    text = "\n".join(plan_lines(foresee(plan, 50)))
     assert "liars" in text
     assert "each can show 3 items at once" in text
 
@@ -190,9 +191,9 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
     """What one person can do is what all reports of this person can."""
     once = HIDDEN["none"]
     plan = Plan(once.catalogue, 2, 2, once.operators, once.generator, naive.NO_PROMISE, reports_per_person=3)
-    told = plan_record(plan, 10)["influence"]["itemsets"]["2"]
+    told = plan_record(foresee(plan, 10))["influence"]["itemsets"]["2"]
     assert told["one_person"] == float(3 * influence_of(once, 2).of_one(10))
-    assert "all 3 of one person" in influence_lines(plan, 10)[0]
+    assert "all 3 of one person" in influence_lines(foresee(plan, 10))[0]
 
 
 # ---- crafted reports

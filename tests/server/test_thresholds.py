@@ -11,7 +11,7 @@ from quiet import mine
 from scipy.stats import binom
 
 import assocpriv as ap
-from assocpriv.apps.render.results import itemset_lines, threshold_lines
+from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
-from assocpriv.apps.render.results import plan_lines, plan_record
+from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
@@ -36,6 +36,7 @@ from assocpriv.planning.fixed_size_designs import (
 )
 from assocpriv.planning.focus import Focus
 from assocpriv.planning.planner import make_plan
+from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
@@ -694,11 +695,11 @@ def test_what_a_plan_of_fixed_size_shows():
     """The plan's text and record tell of the size of reports instead of a default probability."""
     plan = make_plan(27, 5, GAMMA, reports=N, kind="fixed-size")
     size = plan.fixed.report_size
-    text = "\n".join(plan_lines(plan, N))
+    text = "\n".join(plan_lines(foresee(plan, N)))
     assert f"reports of exactly {size} of 32 items" in text
     assert "the number of a set" in text
     assert "default probability" not in text
-    record = plan_record(plan, N)
+    record = plan_record(foresee(plan, N))
     assert (record["plan_kind"], record["report_size"], record["default_probability"]) == ("fixed-size", size, None)
-    other = plan_record(make_plan(27, 5, GAMMA, kind="independent"), N)
+    other = plan_record(foresee(make_plan(27, 5, GAMMA, kind="independent"), N))
     assert (other["plan_kind"], other["report_size"]) == ("select-a-size", None)

@@ -16,14 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.apps.cli import main
-from assocpriv.apps.render import results as show
-from assocpriv.apps.render import rounds as show_rounds
+from assocpriv.apps.render.figures import figure_up
+from assocpriv.apps.render.plan import plan_lines, plan_record
+from assocpriv.apps.render.rounds import refinement_lines, refinement_record
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.planner import best_operators, make_plan
+from assocpriv.planning.prospects import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
@@ -146,7 +148,7 @@ def test_a_hostile_plan_of_many_reports_is_refused_in_time() -> None:
         Plan(Catalogue.numbered(2), 1, 1, (operator,), Generator(), PROMISE, reports_per_person=1000)
     low = FixedSizeOperator(1, 3, 1, ((1 << 1024) - (1 << 1013) - 1, 1 << 1024))
     kept = Plan(Catalogue.numbered(2), 1, 1, (low,), Generator(), PROMISE, reports_per_person=1000)
-    assert show.plan_record(kept, 1000)["reports_per_person"] == 1000
+    assert plan_record(foresee(kept, 1000))["reports_per_person"] == 1000
     assert time.perf_counter() - start < FAST_SECONDS
 
 
@@ -249,9 +251,10 @@ def test_refining_multiplies_powers(candidates: bool) -> None:
     assert made.plan.reports_per_person == 1
     told = first.amplification**3 * made.plan.amplification
     assert Fraction(99, 100) * 361 < told < made.amplification_limit == 361
-    both = show_rounds.refinement_record(made)["both"]
+    both = refinement_record(made, foresee(made.plan, made.reports))["both"]
     assert (both["amplification_limit"], both["highest_posterior"]) == ("361/1", "19/20")
-    assert any("3 reports of the first plan and one of this" in line for line in show_rounds.refinement_lines(made))
+    lines = refinement_lines(made, foresee(made.plan, made.reports))
+    assert any("3 reports of the first plan and one of this" in line for line in lines)
 
 
 # ---- what is shown
@@ -260,10 +263,10 @@ def test_refining_multiplies_powers(candidates: bool) -> None:
 def test_one_report_is_shown_as_before() -> None:
     """Of one report nothing is said about several."""
     plan = make_plan(50, 3, PROMISE)
-    record = show.plan_record(plan, 1000)
+    record = plan_record(foresee(plan, 1000))
     assert record["reports_per_person"] == 1
     assert record["composed_amplification"] == record["amplification"]
-    lines = show.plan_lines(plan, 1000)
+    lines = plan_lines(foresee(plan, 1000))
     assert lines[2].startswith("promise     no report lifts a belief from 0.05 to 0.5, whatever the data: ")
     assert "together" not in "".join(lines)
 
@@ -273,14 +276,14 @@ def test_one_report_is_shown_as_before() -> None:
 def test_several_reports_are_shown_together_and_alone(reports: int, sizes: str) -> None:
     """The promise shown is that of all reports, never too good; what one report tells stands beside it."""
     plan = make_plan(50, 2, PROMISE, reports_per_person=reports, sizes=sizes)
-    record, lines = show.plan_record(plan, 1000), show.plan_lines(plan, 1000)
+    record, lines = plan_record(foresee(plan, 1000)), plan_lines(foresee(plan, 1000))
     together = Fraction(record["composed_amplification"])
     assert plan.composed_amplification <= together < plan.composed_amplification + Fraction(1, 10**24)
     assert (record["reports_per_person"], record["epsilon"]) == (reports, epsilon(plan.amplification))
     assert lines[2].startswith(f"promise     {reports:,} reports of one person together: ")
     assert ("among baskets of equal sizes, report by report" in lines[2]) == (sizes == "in clear")
-    assert f"ε = ln γ ≤ {show.figure_up(epsilon(together))}" in lines[3]
-    assert lines[4].startswith(f"            one report alone: γ ≤ {show.figure_up(float(plan.amplification))}")
+    assert f"ε = ln γ ≤ {figure_up(epsilon(together))}" in lines[3]
+    assert lines[4].startswith(f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}")
     assert ("NOTHING is promised" in lines[5]) == (sizes == "in clear")
     assert sum(line.startswith("report ") for line in lines) == 1
 

@@ -169,7 +169,6 @@ def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             "tests.second_kind.render:foresee",
             "tests.second_kind.render:plan_record",
             "tests.second_kind.render:plan_lines",
-            frozenset({"report", "audit"}),
         ),
     )
     write_plan(PLAN, tmp_path / "p.json")

@@ -2,24 +2,19 @@
 
 import os
 import shlex
+from pathlib import Path
 from typing import Any
 
 import click
 
-from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, json_option
+from assocpriv.apps.console import compile_ahead, show_result
+from assocpriv.apps.options import PATH, choice, json_option
 from assocpriv.apps.progress import Progress
 
 
 @click.command()
 @click.argument("plan", type=PATH)
-@click.option(
-    "--depth",
-    type=click.Choice(["exact", "conformance", "empirical", "all"]),
-    default="all",
-    show_default=True,
-    help="How deep to look.",
-)
+@choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
 @click.option(
     "--trials", type=click.IntRange(1000), default=1_000_000, show_default=True, help="Reports for empirical."
 )
@@ -29,17 +24,15 @@ from assocpriv.apps.progress import Progress
     show_default=True,
     help="Chance, at least, that a client that follows the plan is not called broken.",
 )
-@click.option(
+@choice(
     "--client",
-    type=click.Choice(["both", "bulk", "single"]),
-    default="both",
-    show_default=True,
-    help="Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
+    ["both", "bulk", "single"],
+    "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
 )
 @click.option("--program", help="Audit this program and its arguments instead; docs/formats.md says what it reads.")
 @json_option
 @click.pass_context
-def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
+def audit(context: click.Context, /, plan: Path, program: str | None, as_json: bool, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
 
     Ends with status 1 if anything is broken. The clients run on transactions made here, never on anybody's baskets.
@@ -50,33 +43,27 @@ def audit(context: click.Context, /, as_json: bool, **options: Any) -> None:
       assocpriv audit plan.json --depth exact
       assocpriv audit plan.json --program ./client --trials 200000
     """
-    from assocpriv.apps.commands.warm_up import compile_told
     from assocpriv.apps.render.audit import audit_lines, audit_record
-    from assocpriv.audit.all_depths import AuditRequest
-    from assocpriv.audit.all_depths import audit as run
+    from assocpriv.assurance import AuditRequest
+    from assocpriv.assurance import audit as run
 
-    path, program = options.pop("plan"), options.pop("program")
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
-    request = AuditRequest(program=None if program is None else _command(program), **options)
-    done = run(path, request, compile_told, Progress())
-    asked = request.to_json()
-    show_result(
-        as_json,
-        lambda: audit_record(done.plan, done.findings, asked),
-        lambda: audit_lines(done.plan, done.findings, asked),
-    )
+    request = AuditRequest(program=None if program is None else _words(program), **options)
+    done = run(plan, request, compile_ahead, Progress())
+    show_result(as_json, lambda: audit_record(done), lambda: audit_lines(done))
     if done.is_broken:
         context.exit(1)
 
 
-def _command(program: str) -> tuple[str, ...]:
+def _words(program: str) -> tuple[str, ...]:
+    """Return a program and its arguments, as a shell would take them apart."""
     try:
-        command = tuple(shlex.split(program, posix=os.name == "posix"))
+        words = shlex.split(program, posix=os.name == "posix")
     except ValueError:
         raise click.UsageError("--program has a quotation mark that is not closed") from None
-    if not command:
+    if not words:
         raise click.UsageError("--program is empty")
-    return command
+    return tuple(words)

@@ -1,6 +1,7 @@
 """The command privacy: what a plan proves."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,14 +21,7 @@ from assocpriv.apps.options import PATH, json_option
 )
 @click.option("--delta", type=click.FloatRange(1e-90, 1, max_open=True), help="δ of that guarantee.  [default: 1e-9]")
 @json_option
-def privacy(
-    plan: Path,
-    priors: tuple[str, ...],
-    reports_per_person: int | None,
-    shuffled: int | None,
-    delta: float | None,
-    as_json: bool,
-) -> None:
+def privacy(plan: Path, delta: float | None, as_json: bool, **options: Any) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
 
     All figures err on the side of less privacy.
@@ -37,12 +31,12 @@ def privacy(
       assocpriv privacy plan.json --prior 1% --prior 10%
       assocpriv privacy plan.json --reports-per-person 2 --shuffled 1000000
     """
-    from assocpriv.apps.render.privacy import DEFAULT_DELTA, describe_privacy, privacy_lines, privacy_record
-    from assocpriv.files.plans import read_plan
-    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.apps.render.privacy import privacy_lines, privacy_record
+    from assocpriv.assurance import DEFAULT_DELTA, describe_privacy
+    from assocpriv.baskets import Plan, read_plan
 
-    if delta is not None and shuffled is None:
+    if delta is not None and options["shuffled"] is None:
         raise click.UsageError("--delta goes with --shuffled")
-    wishes = {"reports_per_person": reports_per_person, "shuffled": shuffled}
-    told = describe_privacy(read_plan(plan, Plan), priors, **wishes, delta=DEFAULT_DELTA if delta is None else delta)
-    show_result(as_json, lambda: privacy_record(told), lambda: privacy_lines(told))
+    published = read_plan(plan, Plan)
+    proved = describe_privacy(published, delta=DEFAULT_DELTA if delta is None else delta, **options)
+    show_result(as_json, lambda: privacy_record(proved), lambda: privacy_lines(proved))

@@ -1,19 +1,14 @@
-"""The command for one device: report, with its ledger."""
+"""The command report, for one device, with its ledger."""
 
 import csv
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, force_option, json_option, plan_option
 from assocpriv.core.errors import BasketError
-
-if TYPE_CHECKING:
-    from assocpriv.client.ledger import Ledger
-    from assocpriv.plans.published import PublishedPlan
 
 _MOST_BYTES = 1 << 24  # of a basket
 
@@ -50,48 +45,25 @@ def report(
       printf 'milk\\nbread\\n' |
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
-    from assocpriv.client.ledger import Ledger
-    from assocpriv.core.entropy import SystemEntropy
-    from assocpriv.core.privacy import Breach
-    from assocpriv.files.atomic import atomic_output, check_writable
-    from assocpriv.files.plans import read_plan
+    from assocpriv.apps.render.device import device_lines, device_record
+    from assocpriv.assurance import report as make_report
+    from assocpriv.baskets import Breach, read_plan
 
     if (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together")
     limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
-    made = read_plan(plan_path)
-    names = _names_given(basket) if basket is not None else _names_read()
-    with Ledger.open(ledger_path, limit=limit) as ledger:
-        # only now does a new ledger exist, so that the output can be told from it under any name
-        check_writable(output, force=force, inputs=[plan_path, ledger_path])
-        before = ledger.spent(made)
-        sent = ledger.report(names, made, occasion=occasion, entropy=SystemEntropy())
-        record = _record(ledger, made, new=ledger.spent(made) > before)
-    with atomic_output(output, force=force) as stream:
-        stream.write(sent)
-    told = "a new report" if record["new"] else "the report made before"
-    show_result(
-        as_json,
-        lambda: record,
-        lambda: [
-            f"{told}, {made.report_bytes} bytes, written to {output}",
-            f"of plan {made.plan_id[:16]}… this device has made {record['spent']} of {made.reports_per_person} "
-            f"reports; left: {record['left']}",
-        ],
+    plan = read_plan(plan_path)
+    done = make_report(
+        _names_given(basket) if basket is not None else _names_read(),
+        plan,
+        ledger=ledger_path,
+        occasion=occasion,
+        output=output,
+        limit=limit,
+        inputs=[plan_path],
+        force=force,
     )
-
-
-def _record(ledger: "Ledger", plan: "PublishedPlan", *, new: bool) -> dict[str, Any]:
-    from assocpriv.core.privacy import format_fraction
-
-    return {
-        "plan_id": plan.plan_id,
-        "new": new,
-        "report_bytes": plan.report_bytes,
-        "spent": ledger.spent(plan),
-        "left": ledger.left(plan),
-        "amplification": ledger.amplification and format_fraction(ledger.amplification),
-    }
+    show_result(as_json, lambda: device_record(done), lambda: device_lines(done, output))
 
 
 def _names_read() -> list[str]:

@@ -1,14 +1,14 @@
 """The findings of an audit as text for a person and as JSON content for a program."""
 
-from collections.abc import Sequence
 from fractions import Fraction
 from textwrap import wrap
 from typing import Any
 
-from assocpriv.apps.render.results import figure_up
-from assocpriv.audit.findings import CANNOT_SEE, Finding, count_undecided, verdict
+from assocpriv.apps.render.figures import figure_up, percent_as_given
+from assocpriv.audit.all_depths import Audit
+from assocpriv.audit.findings import CANNOT_SEE, count_undecided
+from assocpriv.audit.request import ALL
 from assocpriv.core.privacy import epsilon
-from assocpriv.plans.published import PublishedPlan
 
 _WIDTH = 100
 _CLIENTS = {
@@ -19,15 +19,16 @@ _CLIENTS = {
 }
 
 
-def audit_record(plan: PublishedPlan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> dict[str, Any]:
-    """Return an audit for ``--json``; ``asked`` is what the person asked for, ``plan`` None if the file holds none."""
+def audit_record(audit: Audit) -> dict[str, Any]:
+    """Return an audit for ``--json``."""
+    plan, findings = audit.plan, audit.findings
     return {
         "plan_id": plan.plan_id if plan else None,
-        "verdict": verdict(findings),
+        "verdict": audit.verdict,
         "not_decided": count_undecided(findings),
         "cannot_see": list(CANNOT_SEE),
         "epsilon": epsilon(plan.amplification) if plan and plan.amplification else None,
-        **asked,
+        **audit.request.to_json(),
         "findings": [
             {
                 "depth": finding.depth,
@@ -42,16 +43,12 @@ def audit_record(plan: PublishedPlan | None, findings: Sequence[Finding], asked:
     }
 
 
-def audit_lines(plan: PublishedPlan | None, findings: Sequence[Finding], asked: dict[str, Any]) -> list[str]:
+def audit_lines(audit: Audit) -> list[str]:
     """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
-    # the id whole: an officer compares it with another
-    told = f"plan {plan.plan_id}, no γ stated" if plan else "no usable plan"
-    if plan and plan.amplification:
-        told = f"plan {plan.plan_id}, ε ≤ {figure_up(epsilon(plan.amplification))} for one report"
-    lines = [f"{verdict(findings)}{_left_out(count_undecided(findings))}: {told}", _asked_line(asked)]
+    lines = [f"{audit.verdict}{_left_out(count_undecided(audit.findings))}: {_plan_of(audit)}", _request_line(audit)]
     lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
     heading = ""
-    for finding in findings:
+    for finding in audit.findings:
         about = finding.depth + (f", {_CLIENTS[finding.client]}" if finding.client else "")
         if about != heading:
             heading = about
@@ -61,13 +58,23 @@ def audit_lines(plan: PublishedPlan | None, findings: Sequence[Finding], asked: 
     return lines
 
 
-def _asked_line(asked: dict[str, Any]) -> str:
+def _plan_of(audit: Audit) -> str:
+    """Name the plan by its whole id: an officer compares it with another."""
+    if audit.plan is None:
+        return "no usable plan"
+    if audit.plan.amplification is None:
+        return f"plan {audit.plan.plan_id}, no γ stated"
+    return f"plan {audit.plan.plan_id}, ε ≤ {figure_up(epsilon(audit.plan.amplification))} for one report"
+
+
+def _request_line(audit: Audit) -> str:
     """Say what was audited, and how."""
-    told = f"depth {asked['depth']}; {_CLIENTS[asked['client']]}"
-    if asked["depth"] not in ("all", "empirical"):
-        return told
-    alarm = float(100 * (1 - Fraction(asked["confidence"])))
-    return f"{told}; {asked['trials']:,} reports asked for, a false alarm with a chance of at most {alarm:g}%"
+    request = audit.request.to_json()
+    line = f"depth {request['depth']}; {_CLIENTS[request['client']]}"
+    if request["depth"] not in (ALL, "empirical"):
+        return line
+    alarm = percent_as_given(float(1 - Fraction(request["confidence"])))
+    return f"{line}; {request['trials']:,} reports asked for, a false alarm with a chance of at most {alarm}"
 
 
 def _left_out(count: int) -> str:

@@ -1,54 +1,48 @@
 """What liars can do to a plan's estimates, and what speaks for them in reports, as text and as JSON content."""
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.crafted.influence import influence_of, most_targets
+from assocpriv.apps.render.figures import percent_as_given
 
 if TYPE_CHECKING:
+    from assocpriv.planning.prospects import Prospects
     from assocpriv.server.crafted.checks import CraftedCheck
 
-_PERCENT = Fraction(1, 100)
 
-
-def influence_record(plan: Plan, reports: int) -> dict[str, Any]:
-    """Return how far crafted reports among N move estimates, by itemset size (docs/cli.md tells the fields)."""
+def influence_record(prospects: "Prospects") -> dict[str, Any]:
+    """Return how far crafted reports among N move estimates, by itemset size (docs/cli tells the fields)."""
     return {
-        "targets_at_once": most_targets(plan),
+        "targets_at_once": prospects.most_targets,
         "itemsets": {
-            str(k): None
-            if influence is None
-            else {
-                "one_report": float(influence.of_one(reports)),
-                "one_person": float(influence.of_one(reports) * plan.reports_per_person),
-                "one_percent": [float(change) for change in influence.of_share(_PERCENT)],
+            str(k): liars
+            and {
+                "one_report": liars.one_report,
+                "one_person": liars.one_person,
+                "one_percent": list(liars.one_percent),
             }
-            for k, influence in ((k, influence_of(plan, k)) for k in range(1, plan.itemset_size + 1))
+            for k, liars in prospects.liars.items()
         },
     }
 
 
-def influence_lines(plan: Plan, reports: int) -> list[str]:
+def influence_lines(prospects: "Prospects") -> list[str]:
     """Say how far crafted reports among N move estimates."""
-    record = influence_record(plan, reports)
-    known = {k: moved for k, moved in record["itemsets"].items() if moved is not None}
+    known = {str(k): liars for k, liars in prospects.liars.items() if liars is not None}
     if not known:
         return []
-    one = _alike([f"{100 * moved['one_report']:.2g}%" for moved in known.values()])
-    moves = [[100 * change for change in moved["one_percent"]] for moved in known.values()]
-    share = _alike([f"{_percent(down)} … {_percent(up)}" for down, up in moves])
-    targets = record["targets_at_once"]
-    several = f" (all {plan.reports_per_person} of one person that many times as far)"
+    one = _alike([percent_as_given(liars.one_report, 2) for liars in known.values()])
+    share = _alike([" … ".join(_change(100 * change) for change in liars.one_percent) for liars in known.values()])
+    targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
+    several = f" (all {per_person} of one person that many times as far)"
     return [
-        f"liars       one crafted report of {reports:,} moves the support of itemsets of {', '.join(known)} "
-        f"item{'s' * (list(known) != ['1'])} by up to {one}{several * (plan.reports_per_person > 1)},",
+        f"liars       one crafted report of {prospects.reports:,} moves the support of itemsets of {', '.join(known)} "
+        f"item{'s' * (list(known) != ['1'])} by up to {one}{several * (per_person > 1)},",
         f"            1% of them move it by {share}; each can show {targets:,} item{'s' * (targets != 1)} at once",
     ]
 
 
-def _percent(value: float) -> str:
-    return f"{value:+.3g}%" if abs(value) < 1000 else f"{value:+,.0f}%"
+def _change(points: float) -> str:
+    return f"{points:+.3g}%" if abs(points) < 1000 else f"{points:+,.0f}%"
 
 
 def _alike(texts: list[str]) -> str:
@@ -69,12 +63,13 @@ def crafted_record(check: "CraftedCheck") -> dict[str, Any]:
 
 def crafted_lines(check: "CraftedCheck") -> list[str]:
     """Say what the tests for crafted reports say."""
-    lines = [
-        f"            {'! ' if test.flagged else '  '}{test.name}: {test.said} (p ≤ {test.p_value:.2g})"
-        for test in check.tests
-    ]
+    verdict = "nothing speaks against these reports, which proves nothing: false baskets cannot be told"
     if check.flagged:
         verdict = "some of these reports are hardly honest"
-    else:
-        verdict = "nothing speaks against these reports, which proves nothing: false baskets cannot be told"
-    return [f"crafted     {verdict}; a false alarm has a chance of at most {100 * check.level:g}%", *lines]
+    return [
+        f"crafted     {verdict}; a false alarm has a chance of at most {percent_as_given(check.level)}",
+        *(
+            f"            {'! ' if test.flagged else '  '}{test.name}: {test.said} (p ≤ {test.p_value:.2g})"
+            for test in check.tests
+        ),
+    ]

@@ -3,15 +3,22 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.render.limits import itemsets_of
-from assocpriv.apps.render.results import figure_up, plan_lines, plan_record
+from assocpriv.apps.render.figures import (
+    figure_up,
+    finite,
+    itemsets_of,
+    listed,
+    percent,
+    percent_or_dash,
+    percent_up,
+    rest_line,
+)
+from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.lab.rounds_trial import RoundsTrial, RoundTrial, ScheduleTrial
+from assocpriv.planning.prospects import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
 from assocpriv.plans.baskets.plan import IN_CLEAR
-from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.estimates.supports import Group, foreseen_error
-from assocpriv.server.itemsets.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.rounds.combine import combined_records
 from assocpriv.server.rounds.knowledge import Itemset, ranked
 
@@ -26,85 +33,80 @@ _SPLIT = {
 _NAMES = {"sizes": "sizes", "items": "all items", "shortlist": "shortlist", "itemsets": "itemsets"}
 
 
-def refinement_record(made: Refinement) -> dict[str, Any]:
-    """Return a plan for the next round for ``--json``."""
-    return plan_record(made.plan, made.reports) | {
-        "before": made.before.plan_id,
-        "entries": list(made.plan.catalogue),
-        "entries_held": made.entry_sizes.mean,
-        "least_min_support": {
-            str(k): least if math.isfinite(least) else None for k, least in _least_min_supports(made).items()
-        },
-        "sizes_from": made.basis,
+def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str, Any]:
+    """Return a plan for the next round, and what its reports can show, for ``--json``."""
+    return plan_record(prospects) | {
+        "before": refinement.before.plan_id,
+        "entries": list(refinement.plan.catalogue),
+        "entries_held": refinement.entry_sizes.mean,
+        "least_min_support": finite(prospects.least_min_supports),
+        "sizes_from": refinement.basis,
         "both": {
-            "amplification_limit": format_fraction(made.amplification_limit),
-            "epsilon": epsilon(made.amplification_limit),
-            "highest_posterior": format_fraction(made.highest_posterior),
-            "lowest_posterior": format_fraction(made.lowest_posterior),
+            "amplification_limit": format_fraction(refinement.amplification_limit),
+            "epsilon": epsilon(refinement.amplification_limit),
+            "highest_posterior": format_fraction(refinement.highest_posterior),
+            "lowest_posterior": format_fraction(refinement.lowest_posterior),
         },
-        "people": made.people,
+        "people": refinement.people,
     }
 
 
-def _least_min_supports(made: Refinement) -> dict[int, float]:
-    """Return, by itemset size, the least minimum support that mining so many reports would not call undecidable."""
-    groups = [Group(made.reports, SupportModel.of(made.plan.operator))]
-    sizes = [1] if made.plan.view.kind == "itemsets" else range(1, made.plan.itemset_size + 1)
-    return {k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in sizes}
-
-
-def _percent_up(least: float) -> str:
-    return f"{math.ceil(least * 1e4) / 1e4:.2%}" if least <= 1 else "more than 100%"
-
-
-def _mining_line(made: Refinement) -> str:
-    names = {1: "itemsets"} if made.plan.view.kind == "itemsets" else {}
-    told = ", ".join(
-        f"{_percent_up(least)} for {names.get(k, itemsets_of(k))}" for k, least in _least_min_supports(made).items()
+def _mining_line(prospects: Prospects) -> str:
+    names = {1: "itemsets"} if prospects.plan.view.kind == "itemsets" else {}
+    least = ", ".join(
+        f"{percent_up(support)} for {names.get(k, itemsets_of(k))}"
+        for k, support in prospects.least_min_supports.items()
     )
-    return f"            mine with a --min-support of at least {told}; with less, none of that size are reported"
+    return f"            mine with a --min-support of at least {least}; with less, none of that size are reported"
 
 
-def refinement_lines(made: Refinement) -> list[str]:
+def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
     """Say what a plan for the next round asks, and what it means for whoever answers both rounds."""
-    prior, posterior = (float(level) for level in (made.plan.promise.prior, made.plan.promise.posterior))
-    what = "itemsets" if made.plan.view.kind == "itemsets" else "items"
+    plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
+    prior, posterior = (float(level) for level in (plan.promise.prior, plan.promise.posterior))
+    what = "itemsets" if plan.view.kind == "itemsets" else "items"
     source = (
         "sizes of baskets from the histogram"
-        if made.basis == HISTOGRAM
+        if refinement.basis == HISTOGRAM
         else "a Poisson law around the sum of their supports: without --histogram nothing is known of sizes"
     )
-    lines = plan_lines(made.plan, made.reports)
     return [
-        f"for OTHER people than those of plan {made.before.plan_id[:16]}…",
-        *lines,
-        f"catalogue   {made.plan.n_items:,} {what}; "
-        f"a person is expected to hold {made.entry_sizes.mean:.2f} ({source})",
-        *_split_lines(made),
-        _mining_line(made),
-        f"answering both plans: γ < {figure_up(float(made.amplification_limit))}, "
-        f"ε ≤ {figure_up(epsilon(made.amplification_limit))}; {prior:.10g} becomes at most "
-        f"{figure_up(float(made.highest_posterior))}, not {posterior:.10g}. Each further answer multiplies γ again",
+        f"for OTHER people than those of plan {before.plan_id[:16]}…",
+        *plan_lines(prospects),
+        f"catalogue   {plan.n_items:,} {what}; "
+        f"a person is expected to hold {refinement.entry_sizes.mean:.2f} ({source})",
+        *_split_lines(refinement),
+        _mining_line(prospects),
+        f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; {prior:.10g} becomes at "
+        f"most {figure_up(float(refinement.highest_posterior))}, not {posterior:.10g}. Each further answer multiplies "
+        "γ again",
         *(
             ["            that holds among baskets of one size: the first plan sends the size in clear"]
-            if made.before.sizes == IN_CLEAR
+            if before.sizes == IN_CLEAR
             else []
         ),
         *(
-            [f"            that holds for {made.before.reports_per_person:,} reports of the first plan and one of this"]
-            if made.before.reports_per_person > 1
+            [f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
+            if before.reports_per_person > 1
             else []
         ),
     ]
 
 
-def _split_lines(made: Refinement) -> list[str]:
+def _split_lines(refinement: Refinement) -> list[str]:
     """Say how the people to come are split, where that was planned."""
-    if made.people is None:
+    if refinement.people is None:
         return []
-    total = max(sum(made.people.values()), 1)
-    told = ", ".join(f"{count:,} ({count / total:.0%}) {_SPLIT[name]}" for name, count in made.people.items())
-    return [f"people      {told}; split them by chance, before the first of these rounds"]
+    total = max(sum(refinement.people.values()), 1)
+    shares = ", ".join(
+        f"{count:,} ({percent(count / total, 0)}) {_SPLIT[name]}" for name, count in refinement.people.items()
+    )
+    return [f"people      {shares}; split them by chance, before the first of these rounds"]
+
+
+def combined_record(frame: "pd.DataFrame") -> dict[str, Any]:
+    """Return combined tables for ``--json``."""
+    return combined_records(frame)
 
 
 def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
@@ -124,18 +126,12 @@ def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     lines.append(header + "  itemset")
     for row in frame.head(top).to_dict("records"):
         cells = [row["support"], row["std_error"], *([row["model_error"]] if corrected else [])]
-        text = " ".join(_share(value) for value in cells)
+        text = " ".join(percent_or_dash(value) for value in cells)
         for number in range(1, len(tables) + 1):
             names = [f"support_{number}", f"std_error_{number}", *([f"corrected_{number}"] if corrected else [])]
-            text += " | " + " ".join(_share(row[name]) for name in names)
-        lines.append(f"{text}  {', '.join(sorted(row['itemsets']))}")
-    if not len(frame):
-        return [*lines, "(none)"]
-    return [*lines, *([f"… and {len(frame) - top:,} more"] if len(frame) > top else [])]
-
-
-def _share(value: float) -> str:
-    return f"{value:9.3%}" if math.isfinite(value) else f"{'—':>9}"
+            text += " | " + " ".join(percent_or_dash(row[name]) for name in names)
+        lines.append(f"{text}  {listed(row['itemsets'])}")
+    return lines + rest_line(len(frame), top)
 
 
 def trial_record(trial: RoundsTrial, rows: int | None = None) -> dict[str, Any]:
@@ -217,8 +213,10 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
                 f"{plan.transaction_size:>3} {plan.kind:<13} {plan.report_bytes:>6,}"
             )
             if each.hits is not None and each.precision is not None and each.rmse is not None:
-                line += f" {each.hits:>6,} {each.precision:9.1%} {each.rmse:8.3%}"
-                line += f" {each.surviving:6.1%} {each.discoverable:>8,}"
+                line += (
+                    f" {each.hits:>6,} {percent(each.precision, 1, 9)} {percent(each.rmse, 3, 8)} "
+                    f"{percent(each.surviving or 0.0, 1, 6)} {each.discoverable:>8,}"
+                )
             last = place == len(tried.rounds) - 1
             lines.append(line + ("  ← proposed" if last and tried is best else ""))
     lines += [
@@ -243,5 +241,7 @@ def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
         names = ", ".join(sorted(trial.baskets.catalogue[item] for item in itemset))
         true = trial.supports.get(itemset, math.nan)
         mark = "*" if itemset in trial.truth else " "
-        lines.append(f"{_share(trial.proposed.known[itemset].support)} {_share(true)}  {mark} {names}")
-    return [*lines, *([f"… and {len(found) - rows:,} more"] if len(found) > rows else [])]
+        lines.append(
+            f"{percent_or_dash(trial.proposed.known[itemset].support)} {percent_or_dash(true)}  {mark} {names}"
+        )
+    return lines + (rest_line(len(found), rows) if found else [])

@@ -27,6 +27,8 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 
+_PERCENT = Fraction(1, 100)
+
 
 @dataclass(frozen=True, slots=True)
 class Influence:
@@ -71,3 +73,27 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
 def most_targets(plan: Plan) -> int:
     """Return how many real items one crafted report can show at once."""
     return min(plan.n_items, plan.fixed.report_size) if plan.kind == "fixed-size" else plan.n_items
+
+
+@dataclass(frozen=True, slots=True)
+class Liars:
+    """How far crafted reports among N move estimates of itemsets of one size.
+
+    ``one_report`` and ``one_person`` (all the reports that one may send): the largest change, up or down;
+    ``one_percent``: the changes down and up on average, where 1% of the reports are crafted.
+    """
+
+    one_report: float
+    one_person: float
+    one_percent: tuple[float, float]
+
+
+def liars_among(plan: Plan, reports: int) -> dict[int, Liars | None]:
+    """Return by itemset size how far crafted reports among N move estimates; None where nothing is estimated."""
+
+    def moved(influence: Influence) -> Liars:
+        one, (down, up) = influence.of_one(reports), influence.of_share(_PERCENT)
+        return Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
+
+    found = {k: influence_of(plan, k) for k in range(1, plan.itemset_size + 1)}
+    return {k: None if influence is None else moved(influence) for k, influence in found.items()}

@@ -26,11 +26,14 @@ Source: the lowest discoverable support: EGS03, section 5. The figure of a whole
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
 from statistics import NormalDist
 
 import numpy as np
 
-from assocpriv.plans.baskets.transition import ERRORS_OF_ONE
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel
 from assocpriv.server.estimates.intervals import strata_of
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.estimates.tails import empty_limit
@@ -67,3 +70,35 @@ def errors_of(groups: Sequence[Group], k: int, support: float, candidates: int) 
     """Return how many standard errors the level's figure is: z, or more where estimates are skewed."""
     error = foreseen_error(groups, k, min(support, 1.0))
     return max(errors_for(candidates), support / error) if 0 < error < math.inf else errors_for(candidates)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverableSupports:
+    """What N reports of a plan can discover, by itemset size k; 1 or more where nothing can be.
+
+    Attributes:
+        lowest: the lowest discoverable support of one itemset that was named beforehand.
+        level: that of all itemsets of the size together (:func:`level_discoverable_support`).
+    """
+
+    lowest: dict[int, float]
+    level: dict[int, float]
+
+
+def discoverable_supports(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> DiscoverableSupports:
+    """Return what reports of a plan can discover of each itemset size that it answers for.
+
+    Args:
+        plan: the plan.
+        reports: N.
+        group_reports: with sizes in clear, how many reports there are of each size; all of the largest by default.
+    """
+    groups = [Group(reports, SupportModel.of(plan.operator))]
+    if group_reports and any(group_reports):
+        models = [SupportModel.of(group.operator) for group in plan.groups]
+        groups = [Group(n, model) for n, model in zip(group_reports, models, strict=True)]
+    sizes = range(1, plan.itemset_size + 1)
+    return DiscoverableSupports(
+        lowest={k: lowest_discoverable_support(groups, k) for k in sizes},
+        level={k: level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in sizes},
+    )

@@ -133,7 +133,7 @@ class MiningFacts:
         return cls(
             **_plain_fields(cls, content),
             groups=tuple(_group_of(group) for group in content["groups"]),
-            errors=ErrorOptions(**_plain_fields(ErrorOptions, content)),
+            errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
             levels=tuple(_level_of(level) for level in content["levels"]),
             buckets=content.get("buckets"),
             top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
@@ -142,13 +142,14 @@ class MiningFacts:
         )
 
 
-def _plain_fields(kind: type, content: Any, of: str = "") -> dict[str, Any]:
-    """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values."""
+def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = False) -> dict[str, Any]:
+    """Return what JSON content says of a dataclass's strings, numbers (from 0) and truth values, or its defaults."""
     values = {}
     for field in fields(kind):
         if field.type not in _PLAIN:
             continue
-        value = content.get(field.name, field.default) if isinstance(content, dict) else MISSING
+        default = MISSING if all_given else field.default
+        value = content.get(field.name, default) if isinstance(content, dict) else MISSING
         if value is None and field.name in _MAY_BE_UNKNOWN:
             value = math.inf
         elif (

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.render.results import itemset_lines, threshold_lines
+from assocpriv.apps.render.figures import listed, percent, rest_line
+from assocpriv.apps.render.itemsets import itemset_lines, threshold_lines
 from assocpriv.files.tables import itemset_records
 from assocpriv.lab.simulate import Simulation
 from assocpriv.server.itemsets.frames import mining_facts
@@ -44,12 +45,10 @@ def score_line(result: Simulation) -> str:
 def missed_lines(missed: "pd.DataFrame", top: int) -> list[str]:
     """Show truly frequent itemsets that were not found."""
     lines = [
-        f"{row['true_support']:8.3%} {row['raw_support']:8.3%}  {', '.join(sorted(row['itemsets']))}"
+        f"{percent(row['true_support'], width=8)} {percent(row['raw_support'], width=8)}  {listed(row['itemsets'])}"
         for row in missed.head(top).to_dict("records")
     ]
-    if len(missed) > top:
-        lines.append(f"… and {len(missed) - top:,} more")
-    return [f"{'true':>8} {'raw':>8}  missed", *lines] if lines else []
+    return [f"{'true':>8} {'raw':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
 
 
 def simulation_lines(result: Simulation, top: int) -> list[str]:

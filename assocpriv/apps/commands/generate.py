@@ -1,0 +1,50 @@
+"""The command generate: synthetic baskets."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.apps.console import show_result
+from assocpriv.apps.options import PATH, force_option, json_option
+from assocpriv.apps.progress import Progress
+
+
+@click.group()
+def generate() -> None:
+    """Make synthetic baskets.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+    """
+
+
+@generate.command()
+@click.option("--baskets", "n_baskets", type=int, default=1_000_000, show_default=True, help="Number of baskets.")
+@click.option("--items", "n_items", type=int, default=1_000, show_default=True, help="Number of items.")
+@click.option("--mean-size", type=float, help="Mean size of a basket.")
+@click.option("--patterns", "n_patterns", type=int, help="Number of patterns that baskets are made of.")
+@click.option("--mean-pattern-size", type=float, help="Mean size of a pattern.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same baskets.")
+@click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
+@force_option
+@json_option
+def quest(output: Path, force: bool, as_json: bool, **settings: Any) -> None:
+    """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
+
+    \b
+    Example:
+      assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+    """
+    from assocpriv.trials import FILE_FORMATS, QuestSettings, generate_file
+
+    if output.suffix not in FILE_FORMATS:
+        raise click.UsageError("-o must end in .dat or .csv")
+    chosen = QuestSettings(**{name: value for name, value in settings.items() if value is not None})
+    count = len(generate_file(chosen, output, force=force, progress=Progress().stage("generating")))
+    show_result(
+        as_json,
+        lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
+        lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
+    )

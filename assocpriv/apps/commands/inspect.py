@@ -1,0 +1,37 @@
+"""The command inspect: what a file is, what it promises and what can be learned from it."""
+
+from pathlib import Path
+
+import click
+
+from assocpriv.apps.console import compile_ahead, refuse_given, show_result
+from assocpriv.apps.options import PATH, json_option
+from assocpriv.apps.progress import Progress
+from assocpriv.core.errors import FileError
+
+
+@click.command()
+@click.argument("path", type=PATH)
+@click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports to plan for (of a plan).")
+@click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
+@json_option
+def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> None:
+    """Say what PATH is (a plan, reports or itemsets), what it promises and what can be learned from it.
+
+    \b
+    Example:
+      assocpriv inspect reports.parquet
+      assocpriv inspect reports.parquet --check-crafted
+    """
+    from assocpriv.apps.render.inspection import describe
+    from assocpriv.assurance import PLAN, inspect_file
+
+    if reports < 1:
+        raise FileError(f"--reports must be at least 1, got {reports}")
+    if check_crafted:
+        compile_ahead("counting")
+    content = inspect_file(path, check_crafted=check_crafted, progress=Progress())
+    if content.kind != PLAN:
+        refuse_given(("reports",), f"describes a plan; {path} holds {content.kind}")
+    described = describe(content, reports)
+    show_result(as_json, lambda: {"kind": content.kind} | described.record(), described.lines)

@@ -1,0 +1,94 @@
+"""The command mine: frequent itemsets from reports alone."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.apps.console import compile_ahead, show_result, warn
+from assocpriv.apps.options import (
+    LEAST_SUPPORT,
+    ROWS,
+    check_table_output,
+    choice,
+    error_options,
+    force_option,
+    json_option,
+    memory_option,
+    reports_argument,
+    table_output_option,
+)
+from assocpriv.apps.progress import Progress
+
+
+@click.command()
+@reports_argument
+@click.option("--min-support", metavar="S", help=f"{LEAST_SUPPORT} auto: the lowest at which finds can be believed.")
+@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--certain", metavar="C", help="Mark itemsets that are frequent for sure, as 95%: at most 5% false ones.")
+@choice(
+    "--certain-by",
+    ["split", "all"],
+    "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
+)
+@click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
+@error_options
+@memory_option
+@table_output_option
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    metavar="K",
+    help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
+    f"Else the rows shown as text.  [default: {ROWS}]",
+)
+@force_option
+@json_option
+def mine(
+    reports: tuple[Path, ...],
+    min_support: str | None,
+    confidence_level: float,
+    population: bool,
+    memory: int | None,
+    output: Path | None,
+    top: int | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
+
+    \b
+    Example:
+      assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv mine reports.parquet --min-support auto
+      assocpriv mine reports.parquet --top 64
+      assocpriv mine reports.parquet --min-support 2% --certain 95%
+    """
+    from assocpriv.apps.render.itemsets import mined_lines, mined_record
+    from assocpriv.baskets import (
+        ErrorOptions,
+        MiningRequest,
+        describe_undecided,
+        mine_reports,
+        read_reports,
+        write_itemsets,
+    )
+
+    if min_support is None and not top:
+        raise click.UsageError(
+            "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
+            "from 1 (the K itemsets of the largest estimates)"
+        )
+    wanted = top if min_support is None else None
+    errors = ErrorOptions(confidence_level, population)
+    request = MiningRequest(min_support, wanted, errors=errors, **options)
+    check_table_output(output, force, reports)
+    collection = read_reports(reports)
+    compile_ahead("counting")
+    frame = mine_reports(collection, request, memory, Progress())
+    warn(describe_undecided(frame))
+    if output is not None:
+        write_itemsets(frame, output, force=force)
+    rows = len(frame) if wanted else ROWS if top is None else top
+    show_result(as_json, lambda: mined_record(frame), lambda: mined_lines(frame, rows))

@@ -1,0 +1,51 @@
+"""The command randomize: the clients' side, in bulk."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.apps.console import compile_ahead, say, show_result
+from assocpriv.apps.options import PATH, basket_options, force_option, json_option, memory_option, plan_option
+from assocpriv.apps.progress import Progress
+
+
+@click.command()
+@click.argument("baskets", type=PATH)
+@plan_option
+@click.option("-o", "--output", type=PATH, required=True, help="Report file to write (Parquet).")
+@basket_options
+@memory_option
+@force_option
+@json_option
+def randomize(
+    baskets: Path, plan_path: Path, output: Path, memory: int | None, force: bool, as_json: bool, **reading: Any
+) -> None:
+    """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
+
+    Files of any size are read, randomized and written batch by batch.
+
+    \b
+    Example:
+      assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
+    """
+    from assocpriv.apps.render.sizes import count_lines, loss_lines
+    from assocpriv.baskets import Plan, check_writable, randomize_file, read_plan
+
+    plan = read_plan(plan_path, Plan)
+    check_writable(output, force=force, inputs=[baskets, plan_path])
+    compile_ahead("randomizing")
+    progress = Progress().stage("randomizing", in_bytes=True)
+    done = randomize_file(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
+    say([*count_lines(done.counts, done.empty, plan), *loss_lines(done.loss)])
+    show_result(
+        as_json,
+        lambda: {
+            "plan_id": plan.plan_id,
+            "reports": done.counts.baskets,
+            "report_bytes": plan.report_bytes,
+            "sampled_baskets": done.loss.sampled,
+            "expected_support_lost": {str(k): share for k, share in done.loss.shares.items()},
+        },
+        lambda: [f"{done.counts.baskets:,} reports of {plan.report_bytes} bytes written to {output}"],
+    )

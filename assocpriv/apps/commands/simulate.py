@@ -1,0 +1,91 @@
+"""The command simulate: a plan, or schedules of rounds, tried on baskets at hand."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, warn
+from assocpriv.apps.options import LEAST_SUPPORT, PATH, ROWS, WANTED, basket_options, json_option
+from assocpriv.apps.progress import Progress
+
+
+@click.command()
+@click.argument("baskets", type=PATH)
+@click.option("--plan", "plan_path", type=PATH, help="The plan to try; required without --rounds.")
+@click.option("--min-support", help=f"{LEAST_SUPPORT} auto: as for mine. Required without --rounds.")
+@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
+@click.option("--prior", help="With --rounds: belief before a report, as 5%.")
+@click.option("--posterior", help="With --rounds: belief that no report may lift the prior to.")
+@click.option("--seed", type=click.IntRange(0), help="Makes the simulation repeatable.")
+@basket_options
+@click.option(
+    "--top",
+    type=click.IntRange(0),
+    help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {ROWS}, with --rounds {WANTED}]",
+)
+@json_option
+def simulate(baskets: Path, rounds: str | None, as_json: bool, **options: Any) -> None:
+    """Try a plan, or a schedule of rounds, on BASKETS like yours: both sides, and the truth beside what was found.
+
+    \b
+    Example:
+      assocpriv simulate baskets.dat --plan plan.json --min-support 2% --seed 1
+      assocpriv simulate baskets.dat --rounds auto --prior 5% --posterior 50% --top 64
+    """
+    if rounds is not None:
+        refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
+        require(("prior", "posterior"))
+        _simulate_rounds(baskets, rounds, options, as_json)
+    else:
+        refuse_given(("prior", "posterior"), "goes with --rounds only; a plan holds its promise")
+        require(("plan_path", "min_support"))
+        _simulate_plan(baskets, options, as_json)
+
+
+def _simulate_plan(baskets: Path, options: dict[str, Any], as_json: bool) -> None:
+    from assocpriv.apps.render.simulation import simulation_lines, simulation_record
+    from assocpriv.apps.render.sizes import count_lines, loss_lines
+    from assocpriv.baskets import Plan, check_aim, describe_undecided, read_plan
+    from assocpriv.trials import check_max_itemset, read_transactions, simulate_transactions
+
+    plan = read_plan(options["plan_path"], Plan)
+    check_aim(options["min_support"], None)
+    check_max_itemset(plan, options["max_itemset"])
+    read = read_transactions(baskets, plan, **_reading(options, "unknown"))
+    say([*count_lines(read.counts, read.empty, plan), *loss_lines(read.loss)])
+    compile_ahead()
+    done = simulate_transactions(
+        read.transactions,
+        plan,
+        options["min_support"],
+        max_itemset=options["max_itemset"],
+        seed=options["seed"],
+        progress=Progress(),
+    )
+    warn(describe_undecided(done.itemsets))
+    rows = ROWS if options["top"] is None else options["top"]
+    show_result(as_json, lambda: simulation_record(done), lambda: simulation_lines(done, rows))
+
+
+def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any], as_json: bool) -> None:
+    from assocpriv.apps.render.rounds import trial_lines, trial_record
+    from assocpriv.baskets import Breach
+    from assocpriv.rounds import read_used_baskets, simulate_rounds
+
+    promise = Breach(options["prior"], options["posterior"])
+    raw = read_used_baskets(baskets, **_reading(options))
+    compile_ahead()
+    wanted = WANTED if options["top"] is None else options["top"]
+    count = rounds if rounds == "auto" else int(rounds)
+    trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())
+    if as_json and not trial.tells:  # the text says it itself
+        warn(["with this promise and so many people nothing can be told"])
+    show_result(as_json, lambda: trial_record(trial), lambda: trial_lines(trial, wanted))
+
+
+def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:
+    """Return how baskets are to be read."""
+    reading = {name: options[name] for name in ("repeats", "empty", *more)}
+    return reading | {"format": options["format"], "progress": Progress().stage("reading")}

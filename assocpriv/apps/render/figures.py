@@ -1,0 +1,78 @@
+"""Numbers as text: supports and other shares, figures of privacy, names of itemset sizes, and cut tables."""
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+_PLAIN = range(-5, 16)  # powers of ten of figures that are written without an exponent
+
+
+def percent(value: float, decimals: int = 3, width: int = 0) -> str:
+    """Write a share in percent: supports with three decimals, for they are small; what is lost or right with one."""
+    return f"{value:{width}.{decimals}%}"
+
+
+def percent_or_dash(value: float, width: int = 9) -> str:
+    """Write a support, or a dash where there is none."""
+    return percent(value, width=width) if math.isfinite(value) else f"{'—':>{width}}"
+
+
+def percent_as_given(value: float, digits: int = 6) -> str:
+    """Write a share that somebody chose as shortly as it was given, 5% and not 5.000%."""
+    return f"{100 * value:.{digits}g}%"
+
+
+def percent_up(value: float) -> str:
+    """Write a support that suffices, rounded up to two decimals."""
+    return percent(math.ceil(value * 1e4) / 1e4, 2) if value <= 1 else "more than 100%"
+
+
+def percent_within(value: Fraction, *, up: bool) -> str:
+    """Write a belief with four digits, rounded up or down."""
+    return written(100 * value, 4, up=up) + "%"
+
+
+def discoverable(value: float | None) -> str:
+    """Write a support that can be discovered, or that there is none."""
+    return "none" if value is None or value >= 1 else percent(value)
+
+
+def figure(value: Fraction | float) -> str:
+    """Write a figure of privacy with six digits, rounded up."""
+    return written(Fraction(value), 6, up=True)
+
+
+def written(value: Fraction, digits: int, *, up: bool) -> str:
+    """Write a number with so many digits, rounded once, up or down."""
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    # a division, so that only one rounding takes place; the numerator may be longer than the context
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{rounded:f}" if rounded.adjusted() in _PLAIN else f"{rounded:g}"
+
+
+def figure_up(value: float) -> str:
+    """Write a figure of privacy that is a float with at least six digits, rounded up; from a million on as 1e+06."""
+    digits = 6 - math.floor(math.log10(value)) - 1
+    return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
+
+
+def finite(by_size: dict[int, float]) -> dict[str, float | None]:
+    """Write figures by itemset size as JSON content, which has no infinity."""
+    return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}
+
+
+def itemsets_of(k: int) -> str:
+    """Name itemsets of one size."""
+    return {1: "single items", 2: "pairs", 3: "triples"}.get(k, f"itemsets of {k}")
+
+
+def listed(names: "frozenset[str] | list[str]") -> str:
+    """Name an itemset's items."""
+    return ", ".join(sorted(names))
+
+
+def rest_line(total: int, top: int) -> list[str]:
+    """Say how many rows of a table are not shown, or that there are none."""
+    if not total:
+        return ["(none)"]
+    return [f"… and {total - top:,} more"] if total > top else []

@@ -1,0 +1,148 @@
+"""Mined itemsets as text: supports with errors and intervals, what is sure, and what they are shares of."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assocpriv.apps.render.figures import itemsets_of, listed, percent, percent_as_given, rest_line
+from assocpriv.files.tables import itemset_records
+from assocpriv.server.itemsets.facts import MiningFacts
+from assocpriv.server.itemsets.frames import mining_facts, sizes_of, sure_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from assocpriv.server.itemsets.ask import AnswerFacts
+
+_MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
+_CONSISTENT_CLAIMS = {
+    "realizable": "consistent: the nearest supports that some baskets of at most {} items have",
+    "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
+    "that some baskets have them is not proven",
+}
+
+
+def mined_record(frame: "pd.DataFrame") -> dict[str, Any]:
+    """Return a mined table for ``--json``."""
+    return mining_facts(frame).to_json() | {"itemsets": itemset_records(frame)}
+
+
+def mined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
+    """Show a mined table, and what its supports and the minimum support are."""
+    facts = mining_facts(frame)
+    return [meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top)]
+
+
+def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
+    """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
+    facts = mining_facts(frame)
+    certain = facts.certain
+    if certain is None:
+        shown = frame[frame["frequent"]]
+        sure, marks, others = sure_rows(shown), ("", "  ?"), _not_sure(shown, facts)
+    else:
+        shown = frame[frame["frequent"] | frame["certain"]]
+        sure, marks, others = shown["certain"].to_numpy(np.bool_), ("* ", "  "), "not certain:"
+    by_rank = shown["rank"].to_numpy() if "rank" in shown.columns else np.arange(len(shown))
+    n_sure = int(sure.sum())
+    lines = [_itemset_header(frame)]
+    for place, row in enumerate(shown.iloc[np.lexsort((by_rank, ~sure))[:top]].to_dict("records")):
+        if place == n_sure:
+            lines.append(others)
+        names, mark = listed(row["itemsets"]), marks[0 if place < n_sure else 1]
+        lines.append(
+            f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
+        )
+    lines += rest_line(len(shown), top)
+    if facts.consistent is not None:
+        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
+    if certain is not None:
+        false = f"support below {percent_as_given(facts.min_support)}"
+        lines += claim_lines(frame, (certain.level, certain.hypotheses), "itemsets", false)
+    return lines
+
+
+def _itemset_header(frame: "pd.DataFrame") -> str:
+    more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
+    rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
+    return f"{rank}{support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
+
+
+def _itemset_line(row: dict[Any, Any]) -> str:
+    columns = [(row[name], max(8, len(label))) for name, label in _MORE_COLUMNS.items() if name in row]
+    more = "".join(f" {percent(share, width=width)}" for share, width in columns)
+    rank = ""
+    if "rank" in row:
+        place = f"{row['rank']:,} ({row['rank_low']:,}–{row['rank_high']:,})"
+        rank = f"{place:>15}  "
+    return f"{rank}{support_line(row)}{more}"
+
+
+def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
+    """Say what itemsets are that stand below what is sure."""
+    sizes = set(sizes_of(shown).tolist())
+    asked = ", ".join(
+        f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
+    )
+    return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
+
+
+def support_header(level: float) -> str:
+    """Head a table of supports with errors and intervals."""
+    return f"{'support':>9} {'± error':>9}  {interval_title(level):>17}"
+
+
+def interval_title(level: float) -> str:
+    """Head a column of intervals."""
+    return f"{percent_as_given(level, 4)} interval"
+
+
+def support_line(row: dict[Any, Any]) -> str:
+    """Show a support with its error and interval."""
+    support, error = (percent(row[name], width=9) for name in ("support", "std_error"))
+    low, high = (percent(row[name], width=8) for name in ("ci_low", "ci_high"))
+    return f"{support} {error}  {low}–{high}"
+
+
+def claim_lines(table: "pd.DataFrame", certainty: tuple[float, int], what: str, false: str) -> list[str]:
+    """Say what is claimed of what is marked, with which certainty, and how many hypotheses it rests on."""
+    (level, hypotheses), found = certainty, int(table["certain"].sum())
+    share = percent_as_given(1 - level)
+    rests = f"{hypotheses:,} {what} tested"
+    if not found:
+        return [f"*: none is certain; {rests}"]
+    return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
+
+
+def threshold_lines(facts: MiningFacts) -> list[str]:
+    """Say which minimum support was taken where none was given, and of which sizes."""
+    if facts.auto:
+        decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
+        least = ", ".join(f"{percent(level.min_support, 4)} for {itemsets_of(level.size)}" for level in decided)
+        return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
+    if facts.top is None:
+        return []
+    levels = [level for level in facts.levels if level.status != "undecidable"]
+    lines = [
+        f"the {facts.top.wanted:,} largest estimates of {facts.top.ranked:,} itemsets counted; rank (and "
+        "the ranks it may have, of all itemsets at once with "
+        f"{percent_as_given(facts.errors.confidence_level, 4)} confidence)"
+    ]
+    lines += [
+        f"{itemsets_of(level.size)}: only from {percent(level.min_support)} up, two standard errors"
+        for level in levels
+        if level.min_support > facts.min_support
+    ]
+    return lines
+
+
+def meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
+    """Say what the supports of a table of itemsets are shares of."""
+    certain = facts.certain if isinstance(facts, MiningFacts) else None
+    chosen = ""
+    if certain is not None and certain.by == "split":
+        chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
+    return (
+        f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
+        "sampled items a basket"
+    )

@@ -1,0 +1,199 @@
+"""What a plan promises and what so many reports of it can show, as text for a person and as JSON content."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+from assocpriv.apps.render.crafted import influence_lines, influence_record
+from assocpriv.apps.render.figures import discoverable, figure_up, finite, itemsets_of
+from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
+from assocpriv.planning.prospects import Prospects
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.server.estimates.limits import DiscoverableSupports
+
+LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
+_ENTRIES = {"items": "items", "itemsets": "itemsets", "sizes": "sizes of baskets"}
+_CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
+
+
+def plan_record(prospects: Prospects) -> dict[str, Any]:
+    """Return what a plan promises and what so many reports of it can show, for ``--json``."""
+    plan = prospects.plan
+    record = {
+        "plan_id": plan.plan_id,
+        "items": plan.n_items,
+        "view": plan.view.kind,
+        "sizes": plan.sizes,
+        "transaction_size": plan.transaction_size,
+        "itemset_size": plan.itemset_size,
+        "promise": promise_record(plan),
+        "amplification_limit": format_fraction(plan.promise.amplification_limit),
+        "amplification": format_fraction(plan.amplification),
+        "epsilon": epsilon(plan.amplification),
+        "reports_per_person": plan.reports_per_person,
+        "composed_amplification": format_fraction(prospects.composed_amplification),
+        "plan_kind": plan.kind,
+        **_INSERTION[plan.kind](plan).record,
+        "pattern": plan.operator.pattern,
+        "code": plan.generator.kind,
+        "report_bits": plan.report_bits,
+        "report_bytes": plan.report_bytes,
+        "reports": prospects.reports,
+        **_discoverable_record(prospects.discoverable),
+        "influence": influence_record(prospects),
+    }
+    return record | ({"groups": _group_records(prospects)} if prospects.groups else {})
+
+
+def promise_record(plan: Plan) -> dict[str, str]:
+    """Return both sides of a promise."""
+    return {
+        "prior": format_fraction(plan.promise.prior),
+        "posterior": format_fraction(plan.promise.posterior),
+    }
+
+
+def _discoverable_record(limits: DiscoverableSupports) -> dict[str, dict[str, float | None]]:
+    return {LOWEST: finite(limits.lowest), LEVEL: finite(limits.level)}
+
+
+def _group_records(prospects: Prospects) -> list[dict[str, Any]]:
+    """Say of each size what its operator is and what N reports of it alone could show."""
+    counts = prospects.group_reports or [None] * len(prospects.groups)
+    return [
+        {
+            "size": group.plan.transaction_size,
+            "reports": count,
+            "default_probability": format_fraction(group.plan.independent.default_probability),
+            "pattern": group.plan.operator.pattern,
+            "amplification": format_fraction(group.plan.amplification),
+            **_discoverable_record(group.discoverable),
+            "influence": influence_record(group),
+        }
+        for group, count in zip(prospects.groups, counts, strict=True)
+    ]
+
+
+def plan_lines(prospects: Prospects) -> list[str]:
+    """Say what a plan promises and what so many reports of it can show."""
+    plan, in_clear = prospects.plan, prospects.plan.sizes == IN_CLEAR
+    m, insertion = plan.transaction_size, _INSERTION[plan.kind](plan)
+    lines = [
+        f"plan        {plan.plan_id}",
+        f"            {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
+        f"{m} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
+        *_promise_lines(prospects),
+        *([_size_warning(m)] if in_clear else []),
+        f"report      {plan.report_bytes:,} byte{'s' * (plan.report_bytes != 1)} "
+        f"({plan.report_bits:,} bits, {'8 of them the size, ' * in_clear}{insertion.code}); "
+        f"the basket as {plan.n_items:,} bits would take {-(-plan.n_items // 8):,} bytes",
+    ]
+    if in_clear:
+        return lines + _group_lines(prospects) + influence_lines(prospects)
+    lines += [
+        f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {plan.operator.pattern}",
+        f"from {prospects.reports:,} reports, within at most {m} sampled items a basket, "
+        "the lowest discoverable support is",
+    ]
+    return lines + _discoverable_lines(prospects) + influence_lines(prospects)
+
+
+def _promise_lines(prospects: Prospects) -> list[str]:
+    """Say what is promised of all reports of one person, and of one report where there may be several."""
+    plan, together = prospects.plan, prospects.composed_amplification
+    promise, several, in_clear = plan.promise, plan.reports_per_person, plan.sizes == IN_CLEAR
+    prior, posterior = (f"{float(level):.10g}" for level in (promise.prior, promise.posterior))
+    limit = figure_up(float(promise.amplification_limit))
+
+    def worst(amplification: Fraction) -> str:
+        return figure_up(float(highest_posterior(promise.prior, amplification)))
+
+    if several == 1:
+        return [
+            f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior} "
+            f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+            f"            γ < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
+        ]
+    return [
+        f"promise     {several:,} reports of one person together: "
+        f"{'among baskets of equal sizes, report by report, ' if in_clear else ''}they lift no belief from {prior} "
+        f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+        f"            γ of all < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
+        f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}, "
+        f"ε ≤ {figure_up(epsilon(plan.amplification))}; {prior} becomes at most {worst(plan.amplification)}",
+    ]
+
+
+def _size_warning(m: int) -> str:
+    return (
+        f"            a basket's size (1 … {m}; 1 if it is empty, {m} if it is longer) is sent in clear: NOTHING is "
+        "promised about it, it lies outside γ"
+    )
+
+
+def _discoverable_lines(prospects: Prospects) -> list[str]:
+    """Show both figures of what can be discovered, a line an itemset size."""
+    limits, n_items = prospects.discoverable, prospects.plan.n_items
+    if all(limit >= 1 for limit in limits.lowest.values()):
+        return ["            none: nothing below 100% can be discovered"]
+    rows = [("of one itemset", "of all of its size", "")]
+    rows += [
+        (discoverable(one), discoverable(limits.level[k]), f"{itemsets_of(k)} ({comb(n_items, k):,})")
+        for k, one in limits.lowest.items()
+    ]
+    return [
+        *(f"            {one:>14}  {whole:>18}  {name}".rstrip() for one, whole, name in rows),
+        "            first column: one itemset that was named beforehand; second: all of its size, with fewer than one",
+        "            false find in 100 collections",
+    ]
+
+
+def _group_lines(prospects: Prospects) -> list[str]:
+    """Show the operator of each size, and what the reports can show."""
+    plan, counted = prospects.plan, bool(prospects.group_reports)
+    width = max(plan.transaction_size + 1, len("made likelier"))
+    lines = [
+        f"operators   {'size':>4}"
+        + f" {'reports':>12}" * counted
+        + f" {'default':>8}  {'made likelier':<{width}}"
+        + "".join(f" {itemsets_of(k):>14}" for k in range(1, plan.itemset_size + 1))
+    ]
+    for record in _group_records(prospects):
+        lines.append(
+            f"            {record['size']:>4}"
+            + (f" {record['reports']:>12,}" if counted else "")
+            + f" {record['default_probability']:>8}  {record['pattern']:<{width}}"
+            + "".join(f" {discoverable(limit):>14}" for limit in record[LOWEST].values())
+        )
+    lines.append(
+        f"            lowest discoverable support of one itemset were all of {prospects.reports:,} reports of that "
+        f"size, within at most {plan.transaction_size} sampled items a basket"
+    )
+    if any(prospects.group_reports or ()):
+        lines += ["of these reports together, the lowest discoverable support is", *_discoverable_lines(prospects)]
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Insertion:
+    """How items that nobody has come into a report: its fields as JSON content, and two phrases of the text."""
+
+    record: dict[str, Any]
+    code: str
+    operator: str
+
+
+def _independent(plan: Plan) -> _Insertion:
+    chance = format_fraction(plan.independent.default_probability)
+    record = {"default_probability": chance, "report_size": None}
+    return _Insertion(record, _CODE_NAMES[plan.generator.kind], f"default probability {chance}")
+
+
+def _fixed_size(plan: Plan) -> _Insertion:
+    size, items = plan.fixed.report_size, plan.fixed.items
+    record = {"default_probability": None, "report_size": size}
+    return _Insertion(record, "the number of a set", f"reports of exactly {size:,} of {items:,} items")
+
+
+_INSERTION = {"select-a-size": _independent, "fixed-size": _fixed_size}  # by the kind of plan

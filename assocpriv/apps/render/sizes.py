@@ -1,0 +1,99 @@
+"""Sizes of baskets: what sampling them to M items loses, what each M would mean, and what reading left out."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.apps.render.figures import discoverable, finite, itemsets_of, percent
+from assocpriv.apps.render.plan import LOWEST
+from assocpriv.planning.sampling_loss import SamplingLoss
+
+if TYPE_CHECKING:
+    from assocpriv.lab.sample_plans import SamplePlan
+    from assocpriv.planning.transaction_size import SizeRow
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.records.basket_files import ReadCounts
+
+
+def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
+    """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses."""
+    if done.sample is None or done.loss is None:
+        return []
+    counts = count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
+    return [*counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
+
+
+def loss_lines(loss: SamplingLoss) -> list[str]:
+    """Say how many baskets are sampled and what share of support that loses."""
+    size = loss.transaction_size
+    if not loss.sampled:
+        return [f"no basket is longer than {size} items: nothing is lost by sampling"]
+    lost = ", ".join(f"{percent(share, 1)} of {itemsets_of(k)}" for k, share in loss.shares.items())
+    lines = [
+        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
+        f"expected support lost, averaged over itemsets: {lost}"
+    ]
+    if max(loss.shares.values()) > 0.05:
+        lines.append(
+            f"warning: more than 5% is lost; estimated supports are those within at most {size} sampled items, "
+            "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"
+        )
+    return lines
+
+
+def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
+    """Return what each transaction size would mean for baskets like a sample's, for ``--json``."""
+    return [
+        {
+            "transaction_size": row.transaction_size,
+            "longer_share": row.longer,
+            "surviving_support": finite(row.surviving),
+            LOWEST: finite(row.lowest_discoverable_support),
+            "lowest_raw_support": finite(row.lowest_raw_support),
+            "proposed": row.proposed,
+        }
+        for row in rows
+    ]
+
+
+def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
+    """Show what each transaction size would mean for baskets like a sample's."""
+    largest = max(rows[0].surviving)
+    names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
+    parts = ["surviving", "discoverable of M", "discoverable raw"]
+    width = 9 * largest
+    lines = [
+        f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
+        f"{'M':>3} {'longer':>7}" + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
+    ]
+    for row in rows:
+        shown = [
+            [percent(share, 1) for share in row.surviving.values()],
+            [discoverable(limit) for limit in row.lowest_discoverable_support.values()],
+            [discoverable(limit) for limit in row.lowest_raw_support.values()],
+        ]
+        cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
+        lines.append(
+            f"{row.transaction_size:>3} {percent(row.longer, 1, 7)}{cells}" + ("  ← proposed" if row.proposed else "")
+        )
+    return [
+        *lines,
+        "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the sample's "
+        f"most frequent itemsets; discoverable: the lowest support from {reports:,} reports, within the M sampled "
+        "items, and raw, in whole baskets (the former over what survives)",
+    ]
+
+
+def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
+    parts = [
+        (counts.unknown_dropped, "items outside the catalogue dropped"),
+        (counts.repeats_merged, "repeated items merged"),
+        (counts.empty_kept, "empty baskets kept"),
+    ]
+    lines = [f"{number:,} {what}" for number, what in parts if number]
+    emptied = empty - counts.empty_kept
+    if emptied and plan.view.kind == "items":  # with other kinds it says nothing about the format
+        line = f"{emptied:,} of {counts.baskets:,} baskets hold none of the catalogue's items"
+        # where a plan leaves names out, as a short list does, that is no sign of a wrong format
+        lines.append(line if plan.view.others == "drop" else f"warning: {line}; check the format")
+    return lines

@@ -1,0 +1,202 @@
+"""The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports.
+
+It loads what a question needs when the question is asked.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assocpriv.core.errors import EstimateError, FileError, NotAPlanError, WireError
+from assocpriv.core.loading import on_first_use
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from assocpriv.audit.all_depths import AuditRequest, audit
+    from assocpriv.core.privacy import Breach
+    from assocpriv.planning.privacy_facts import DEFAULT_DELTA, describe_privacy
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.crafted.checks import CraftedCheck
+
+__all__ = [
+    "DEFAULT_DELTA", "ITEMSETS", "PLAN", "REPORTS", "AuditRequest", "DeviceReport", "FileContent", "audit",
+    "describe_privacy", "inspect_file", "report",
+]  # fmt: skip
+_HOMES = {
+    "assocpriv.audit.all_depths": ("AuditRequest", "audit"),
+    "assocpriv.planning.privacy_facts": ("DEFAULT_DELTA", "describe_privacy"),
+}  # fmt: skip
+PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
+
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+# ---- files
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What a path holds.
+
+    Attributes:
+        kind: ``plan``, ``reports`` or ``itemsets``.
+        plan: of a plan file, or that the reports were made with.
+        reports: how many there are.
+        group_reports: with sizes in clear, how many of each size.
+        files: of reports.
+        itemsets: the table.
+        crafted: what the tests for crafted reports say, where they were asked for.
+    """
+
+    kind: str
+    plan: "PublishedPlan | None" = None
+    reports: int = 0
+    group_reports: tuple[int, ...] | None = None
+    files: int = 0
+    itemsets: "pd.DataFrame | None" = None
+    crafted: "CraftedCheck | None" = None
+
+
+def inspect_file(
+    path: Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
+) -> FileContent:
+    """Read a plan, reports (a file or a folder of them) or mined itemsets whole, whichever a path holds.
+
+    Args:
+        path: the file or folder.
+        check_crafted: also test whether honest people could have sent the reports (server/crafted/checks.py).
+        progress: of these tests, called with (what is done, done, total).
+
+    Raises:
+        FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
+        PlanError: it says that it is a plan, and what is wrong with it.
+    """
+    if not path.exists():
+        raise FileError(f"there is no file {path}")
+    reasons = []
+    for endings, folders, read in (((".json",), False, _plan), ((".parquet",), True, _reports), (None, False, _table)):
+        if not (folders if path.is_dir() else _ends(path, endings)):
+            continue
+        try:
+            content = read(path)
+        except (NotAPlanError, WireError, EstimateError, FileError) as error:
+            reasons.append(str(error))
+            continue
+        return _with_check(content, path, progress) if check_crafted else content
+    if not reasons:
+        raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files")
+    raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
+
+
+def _ends(path: Path, endings: tuple[str, ...] | None) -> bool:
+    from assocpriv.files.tables import FORMATS
+
+    return path.suffix.lower() in (endings or FORMATS)
+
+
+def _plan(path: Path) -> FileContent:
+    from assocpriv.files.plans import read_plan
+
+    return FileContent(PLAN, read_plan(path))
+
+
+def _reports(path: Path) -> FileContent:
+    """Read all reports, which checks them."""
+    from assocpriv.files.basket_reports import basket_groups
+    from assocpriv.files.reports import read_reports
+
+    reports, groups = read_reports(path), None
+    if reports.plan.uncovered:
+        groups = tuple(len(group) for group in basket_groups(reports))
+    else:
+        for _ in reports.batches(1 << 20):
+            pass
+    return FileContent(REPORTS, reports.plan, len(reports), groups, len(reports.paths))
+
+
+def _table(path: Path) -> FileContent:
+    from assocpriv.server.itemsets.frames import read_itemsets
+
+    return FileContent(ITEMSETS, itemsets=read_itemsets(path))
+
+
+def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
+    from dataclasses import replace
+
+    from assocpriv.files.reports import read_reports
+    from assocpriv.server.crafted.checks import check_reports
+
+    if content.kind != REPORTS:
+        what = "a plan" if content.kind == PLAN else content.kind
+        raise FileError(f"{path} holds {what}; --check-crafted needs reports")
+    return replace(content, crafted=check_reports(read_reports(path), progress=progress))
+
+
+# ---- one device
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReport:
+    """One report of a device that keeps count of what it told.
+
+    Attributes:
+        plan: what it answers.
+        new: whether it was made now; else the occasion had one already.
+        spent: reports of the plan that this device has made.
+        left: how many more it may make.
+        amplification: γ of all that it told, under any plans; None if one of these states none.
+    """
+
+    plan: "PublishedPlan"
+    new: bool
+    spent: int
+    left: int
+    amplification: Fraction | None
+
+
+def report(
+    basket: Collection[str],
+    plan: "PublishedPlan",
+    *,
+    ledger: Path,
+    occasion: str,
+    output: Path,
+    limit: "Breach | None" = None,
+    inputs: Iterable[Path] = (),
+    force: bool = False,
+) -> DeviceReport:
+    """Make one basket's report on a device that keeps count, with the operating system's entropy, and write it.
+
+    Args:
+        basket: names of items.
+        plan: the published plan.
+        ledger: what this device told; made if it is missing.
+        occasion: what the basket is of; the same one gets the same report again, for free.
+        output: file for the report's bytes, all that may leave the device.
+        limit: a promise that all reports of this device keep, under any plans.
+        inputs: files that the output may not be.
+        force: replace an existing file.
+
+    Raises:
+        BudgetError: the device has told all that a promise allows.
+        BasketError: a basket that does not fit the plan.
+        FileError: a ledger or an output that cannot be used.
+    """
+    from assocpriv.client.ledger import Ledger
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.files.atomic import atomic_output, check_writable
+
+    with Ledger.open(ledger, limit=limit) as book:
+        # only now does a new ledger exist, so that the output can be told from it under any name
+        check_writable(output, force=force, inputs=[*inputs, ledger])
+        before = book.spent(plan)
+        sent = book.report(basket, plan, occasion=occasion, entropy=SystemEntropy())
+        spent = book.spent(plan)
+        done = DeviceReport(plan, spent > before, spent, book.left(plan), book.amplification)
+    with atomic_output(output, force=force) as stream:
+        stream.write(sent)
+    return done

@@ -1,0 +1,198 @@
+"""The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assocpriv.core.errors import FileError
+from assocpriv.core.privacy import Breach, parse_probability
+from assocpriv.files.atomic import check_writable
+from assocpriv.files.plans import write_plan
+from assocpriv.lab.rounds_trial import of_used_items
+from assocpriv.lab.simulate import Simulation, simulate
+from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.planning.planner import make_plan
+from assocpriv.planning.prospects import Prospects, foresee
+from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
+from assocpriv.records.basket_files import ReadOptions, read_baskets
+from assocpriv.records.basket_sizes import count_sizes
+from assocpriv.records.baskets import Baskets
+from assocpriv.server.itemsets.frames import write_itemsets
+from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
+from assocpriv.server.itemsets.rules import association_rules, write_rules
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress = Callable[[str, int, int], None]
+_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv")
+_USUAL_SUPPORT = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """What to demonstrate.
+
+    Attributes:
+        baskets: a file of baskets and its format, None to tell by its extension; generated ones by default.
+        size: number of baskets to generate.
+        items: number of items to generate.
+        transaction_size: M of the plan.
+        prior: belief that no report may lift …
+        posterior: … to this one.
+        min_support: as for mining; by default 2%, or what reports can be believed from if that is higher.
+        min_confidence: of the rules.
+        seed: makes the randomization repeatable.
+
+    Raises:
+        AssocprivError: a promise, support or confidence that is none.
+    """
+
+    baskets: tuple[Path, str | None] | None
+    size: int
+    items: int
+    transaction_size: int
+    prior: str
+    posterior: str
+    min_support: str | None
+    min_confidence: str
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        Breach(self.prior, self.posterior)
+        if self.min_support is not None:
+            check_aim(self.min_support, None)
+        parse_probability(self.min_confidence, "the minimum confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class DemoStart:
+    """A demo before anybody has reported.
+
+    Attributes:
+        settings: what is demonstrated.
+        paths: files to write.
+        baskets: raw baskets.
+        prospects: the plan, and what as many reports as there are baskets can show.
+        loss: what sampling loses.
+        min_support: as for mining.
+        seconds: time of each stage so far.
+    """
+
+    settings: DemoSettings
+    paths: tuple[Path, ...]
+    baskets: Baskets
+    prospects: Prospects
+    loss: SamplingLoss
+    min_support: str
+    seconds: dict[str, float]
+
+    @property
+    def threshold(self) -> float | None:
+        """The minimum support, None where mining finds the lowest that can be believed."""
+        return None if self.min_support == AUTO else check_min_support(self.min_support)
+
+    def finish(self, progress: Progress) -> "Demo":
+        """Randomize, mine, compare with the truth and write the files."""
+        plan, settings = self.prospects.plan, self.settings
+        simulation = simulate(self.baskets, plan, self.min_support, seed=settings.seed, progress=progress)
+        clock = [perf_counter()]
+        rules = association_rules(simulation.itemsets, settings.min_confidence)
+        clock.append(perf_counter())
+        self._write(simulation, rules)
+        clock.append(perf_counter())
+        seconds = self.seconds | simulation.seconds | {"rules": clock[1] - clock[0], "write": clock[2] - clock[1]}
+        return Demo(self, simulation, _with_truth(rules, simulation), seconds)
+
+    def _write(self, simulation: Simulation, rules: "pd.DataFrame") -> None:
+        write_plan(self.prospects.plan, self.paths[0], force=True)
+        simulation.reports.write(self.paths[1], force=True)
+        # what a server would have: no column of truths
+        mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])
+        write_itemsets(mined, self.paths[2], force=True)
+        write_rules(rules, self.paths[3], force=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What a demo found, beside the truth; ``rules`` tell their ``true_confidence``, too."""
+
+    start: DemoStart
+    simulation: Simulation
+    rules: "pd.DataFrame"
+    seconds: dict[str, float]
+
+
+def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: Progress) -> DemoStart:
+    """Read or generate baskets, and plan for them.
+
+    Args:
+        settings: what to demonstrate.
+        folder: where the files go; it is made if it is missing.
+        force: replace existing files.
+        progress: called with (stage, done, total).
+
+    Raises:
+        FileError: files that exist already without ``force``, or a folder that cannot be made.
+        AssocprivError: baskets that cannot be read or generated, or that no operator fits.
+    """
+    paths = _check_folder(folder, force)
+    clock = [perf_counter()]
+    baskets = _baskets(settings, progress)
+    clock.append(perf_counter())
+    plan = make_plan(
+        baskets.catalogue,
+        settings.transaction_size,
+        Breach(settings.prior, settings.posterior),
+        reports=len(baskets),
+        progress=partial(progress, "planning"),
+    )
+    clock.append(perf_counter())
+    prospects = foresee(plan, len(baskets))
+    return DemoStart(
+        settings,
+        paths,
+        baskets,
+        prospects,
+        sampling_loss(count_sizes(baskets), plan),
+        settings.min_support or _believable_support(prospects),
+        {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]},
+    )
+
+
+def _believable_support(prospects: Prospects) -> str:
+    """Return 2%, or a support from which finds of every size can be believed (100% if there is none)."""
+    least = max(prospects.discoverable.level.values())
+    return f"{min(max(math.ceil(least * 1000) / 1000, _USUAL_SUPPORT), 1.0)}" if least < 1 else "1"
+
+
+def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {folder}: {error.strerror or error}") from None
+    return tuple(check_writable(folder / name, force=force) for name in _FILES)
+
+
+def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
+    if settings.baskets is not None:
+        path, form = settings.baskets
+        reading = ReadOptions(form, repeats="merge", empty="keep", progress=partial(progress, "reading"))
+        return of_used_items(read_baskets(path, None, reading)[0])
+    quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
+    return generate_quest(quest, progress=partial(progress, "generating"))
+
+
+def _with_truth(rules: "pd.DataFrame", simulation: Simulation) -> "pd.DataFrame":
+    unions = [a | c for a, c in zip(rules["antecedents"], rules["consequents"], strict=True)]
+    whole = simulation.truth.supports(unions, raw=False)
+    sides = simulation.truth.supports(rules["antecedents"], raw=False)
+    with_truth = rules.assign(true_confidence=np.divide(whole, sides, out=np.zeros_like(whole), where=sides > 0))
+    with_truth.attrs = rules.attrs
+    return with_truth

@@ -1,0 +1,117 @@
+"""A plan for baskets like those of a sample: M where none is given, and what sampling to M loses of the sample."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from assocpriv.client.baskets.transactions import read_transactions
+from assocpriv.core.privacy import Breach
+from assocpriv.planning.planner import make_plan
+from assocpriv.planning.request import PlanWishes
+from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
+from assocpriv.planning.transaction_size import SizeRow, default_itemset_size, propose_transaction_size
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
+from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
+from assocpriv.records.basket_sizes import count_sizes, top_holders
+from assocpriv.records.baskets import Baskets
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSample:
+    """Baskets of a file, as a plan's view makes transactions of them.
+
+    Attributes:
+        baskets: the transactions; whole baskets of any names where the view takes these as they are.
+        counts: what was dropped, merged and kept on the way; None for whole baskets.
+    """
+
+    baskets: Baskets
+    counts: ReadCounts | None
+
+    @property
+    def empty(self) -> int:
+        """Baskets that came out empty."""
+        return int((self.baskets.sizes == 0).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePlan:
+    """A plan made with a sample of baskets at hand.
+
+    Attributes:
+        plan: the plan.
+        sample: what it was made for; None without a sample.
+        size_rows: what each transaction size would mean, where the sample was to choose it.
+        loss: what sampling to the plan's M loses of the sample.
+    """
+
+    plan: Plan
+    sample: ReadSample | None = None
+    size_rows: tuple[SizeRow, ...] = ()
+    loss: SamplingLoss | None = None
+
+
+def plan_for_sample(
+    names: int | Catalogue,
+    promise: Breach,
+    sample: tuple[Path, str | None] | None,
+    *,
+    transaction_size: int | None,
+    progress: Progress | None = None,
+    **choices: Any,
+) -> SamplePlan:
+    """Return the plan with the least error for baskets like those of a sample.
+
+    Args:
+        names: of the items, or their number.
+        promise: the breach that no report may cause.
+        sample: a file of baskets and its format, None to tell by its extension; None for no sample.
+        transaction_size: M; by default the one proposed for the sample.
+        progress: called with (stage, done, total).
+        choices: ``view``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
+
+    Raises:
+        PlanError: arguments out of range, or no operator fits.
+        BasketError: a sample that cannot be read.
+    """
+    planning = partial(progress, "planning") if progress else None
+    view: View = choices.get("view") or View()
+    if sample is None or transaction_size is not None:
+        assert transaction_size is not None
+        plan = make_plan(names, transaction_size, promise, progress=planning, **choices)
+        if sample is None:
+            return SamplePlan(plan)
+        read, rows = _read(sample, plan, progress), []
+    else:
+        read = _read(sample, make_plan(names, 1, promise, code="none", view=view), progress)
+        rows = _size_rows(read.baskets, promise, choices, progress)
+        proposed = next(row.transaction_size for row in rows if row.proposed)
+        plan = make_plan(names, proposed, promise, progress=planning, **choices)
+    return SamplePlan(plan, read, tuple(rows), sampling_loss(count_sizes(read.baskets), plan))
+
+
+def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: Progress | None) -> list[SizeRow]:
+    """Return what each transaction size would mean for baskets like a sample's."""
+    sizes, largest = count_sizes(baskets), choices.get("itemset_size")
+    holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
+    shared = ("itemset_size", "reports", "pattern", "target", "sizes", "reports_per_person")
+    wishes = PlanWishes(promise=promise, **{name: choices[name] for name in shared if name in choices})
+    comparing = partial(progress, "comparing sizes") if progress else None
+    return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)
+
+
+def _read(sample: tuple[Path, str | None], plan: Plan, progress: Progress | None) -> ReadSample:
+    """Read baskets as a plan views them."""
+    path, form = sample
+    reading = partial(progress, "reading") if progress else None
+    options = ReadOptions(form, unknown="drop", repeats="merge", empty="keep", progress=reading)
+    if plan.view.is_plain:
+        return ReadSample(read_baskets(path, None, options)[0], None)
+    return ReadSample(*read_transactions(path, plan, options))

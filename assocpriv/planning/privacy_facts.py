@@ -1,0 +1,150 @@
+"""What a plan's γ proves about privacy: beliefs, several reports, information, shuffling. Figures err against us."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.information import information_limit
+from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability
+from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
+from assocpriv.plans.baskets.plan import IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
+
+if TYPE_CHECKING:
+    from assocpriv.planning.shuffling import Central
+
+DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
+DEFAULT_DELTA = 1e-9
+_LONGEST = 1 << 16  # bits of a composed γ that is kept exact
+_DECIMALS = 10**24
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What so many reports of one person, each with its own draws, prove together."""
+
+    reports: int
+    amplification: Fraction
+    beliefs: tuple[BeliefRange, ...]
+
+    @property
+    def epsilon(self) -> float:
+        """ln γ, rounded up."""
+        return epsilon(self.amplification)
+
+    @property
+    def log_amplification_bits(self) -> float:
+        """log2 γ, rounded up: what the worst report tells at most under any prior."""
+        return self.epsilon / math.log(2) * (1 + 1e-15)
+
+    @property
+    def largest_rise(self) -> float:
+        """The most that the probability of any property can move."""
+        return largest_rise(self.amplification)
+
+    @property
+    def information_limit(self) -> float:
+        """Worst-case information in bits, of a report or its inverse, under any prior."""
+        return information_limit(self.amplification)
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What a plan proves.
+
+    Attributes:
+        plan: the plan.
+        one: what one report can do to a property's probability.
+        together: the same of several reports of one person.
+        information: by size of the transactions, all of one size being equally likely; with hidden sizes of one size.
+        mutual_limit: what one report tells at most on average, in bits, under any prior.
+        people: how many people's reports are shuffled; None if no channel is spoken of.
+        central: what holds for their shuffled reports, R of each person; an addition to the promise, not part of it.
+    """
+
+    plan: Plan
+    one: Together
+    together: Together
+    information: tuple[PlanInformation, ...]
+    mutual_limit: float
+    people: int | None
+    central: "Central | None"
+
+
+def describe_privacy(
+    plan: Plan,
+    priors: Iterable["str | float | Fraction"] = (),
+    *,
+    reports_per_person: int | None = None,
+    shuffled: int | None = None,
+    delta: float = DEFAULT_DELTA,
+) -> Privacy:
+    """Return what a plan proves about privacy.
+
+    Args:
+        plan: the plan.
+        priors: probabilities of a property before a report, for the table; by default usual ones and the promise's.
+        reports_per_person: R, reports of one person to look at together; by default as many as the plan allows.
+        shuffled: number of people whose reports pass a channel that hides who sent which.
+        delta: δ of the guarantee for shuffled reports.
+
+    Raises:
+        PlanError: a number out of range, or shuffled reports that tell their sizes.
+        EstimateError: a number of people or δ that the guarantee is not made for.
+    """
+    asked = {parse_probability(prior, "prior") for prior in priors}
+    asked |= set() if asked else {plan.promise.prior, plan.promise.posterior, *_usual_priors()}
+    count = plan.reports_per_person if reports_per_person is None else reports_per_person
+    if not 1 <= count <= MOST_REPORTS_PER_PERSON:
+        raise PlanError(f"reports per person must lie in 1..{MOST_REPORTS_PER_PERSON}, got {count}")
+    one, several = (
+        Together(number, gamma, breach_curve(gamma, sorted(asked)))
+        for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
+    )
+    largest = min(plan.transaction_size, plan.n_items)
+    sizes = range(1 if plan.sizes == IN_CLEAR else largest, largest + 1)
+    return Privacy(
+        plan=plan,
+        one=one,
+        together=several,
+        information=tuple(plan_information(plan, size) for size in sizes),
+        mutual_limit=min(max(mutual_limit(operator) for operator in plan.operators), one.information_limit),
+        people=shuffled,
+        central=None if shuffled is None else _shuffled(plan, count, shuffled, delta),
+    )
+
+
+def _usual_priors() -> list[Fraction]:
+    return [parse_probability(prior, "prior") for prior in DEFAULT_PRIORS]
+
+
+def composed_amplification_up(plan: Plan) -> Fraction:
+    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    together = plan.composed_amplification
+    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
+
+
+def _power_up(amplification: Fraction, count: int) -> Fraction:
+    """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
+    if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
+        amplification = Fraction(math.ceil(amplification * (1 << 128)), 1 << 128)
+    return amplification**count
+
+
+def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
+    """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
+    from assocpriv.planning.shuffling import blanket_mass, central_guarantee
+
+    if plan.sizes == IN_CLEAR:
+        raise PlanError(
+            "reports of this plan tell their sizes, which no channel hides, so its people are no single crowd; "
+            "leave --shuffled away"
+        )
+    share = delta if count == 1 else math.nextafter(delta / count, 0)
+    each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
+    total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
+    return replace(each, epsilon=total, delta=delta)

@@ -1,0 +1,113 @@
+"""The door of trials: both sides on data at hand, with the truth that only a trial knows.
+
+Nothing of it belongs on a server or a device: it sees raw baskets and their reports. It loads what a step needs when
+the step is taken.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.core.loading import on_first_use
+
+if TYPE_CHECKING:
+    from assocpriv.lab.demo import DemoSettings, start_demo
+    from assocpriv.lab.sample_plans import plan_for_sample
+    from assocpriv.lab.simulate import Simulation
+    from assocpriv.lab.simulate import simulate as simulate_transactions
+    from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
+    from assocpriv.planning.sampling_loss import SamplingLoss
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.records.basket_files import ReadCounts
+    from assocpriv.records.baskets import Baskets
+    from assocpriv.server.itemsets.requests import check_max_itemset
+
+__all__ = [
+    "FILE_FORMATS", "DemoSettings", "QuestSettings", "ReadTransactions", "check_max_itemset", "generate_file",
+    "plan_for_sample", "read_transactions", "simulate", "simulate_transactions", "start_demo",
+]  # fmt: skip
+_HOMES = {
+    "assocpriv.lab.demo": ("DemoSettings", "start_demo"),
+    "assocpriv.lab.synthetic": ("FILE_FORMATS", "QuestSettings", "generate_file"),
+    "assocpriv.server.itemsets.requests": ("check_max_itemset",),
+    "assocpriv.lab.sample_plans": ("plan_for_sample",),
+    "assocpriv.lab.simulate": ("simulate as simulate_transactions",),
+}  # fmt: skip
+
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def simulate(
+    baskets: Any,
+    plan: "Plan",
+    min_support: float | str,
+    *,
+    max_itemset: int | None = None,
+    seed: int | None = None,
+    unknown: str = "error",
+    repeats: str = "error",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Simulation":
+    """Randomize baskets, mine the reports and compare with the truth: what would this plan find on data like mine?
+
+    Args:
+        baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
+        plan: the plan to try.
+        min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
+        max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
+        seed: makes the run repeatable; the operating system's entropy by default.
+        unknown: as for :func:`randomize_baskets`.
+        repeats: as for :func:`randomize_baskets`.
+        progress: called with (stage, done, total).
+
+    Returns:
+        ``itemsets`` with their ``true_support`` (within at most M sampled items) and ``raw_support``, ``missed``
+        ones, counts of found, missed and false ones, and the time of each stage. The truth is that of what the plan's
+        view makes of the baskets.
+
+    Raises:
+        BasketError: an item outside the plan's catalogue that its view does not drop.
+        EstimateError: no baskets, or sizes that the plan cannot answer.
+    """
+    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.lab.simulate import simulate as run
+
+    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTransactions:
+    """Baskets of a file as a plan's transactions.
+
+    Attributes:
+        transactions: what the plan's view makes of the baskets.
+        counts: what was dropped, merged and kept on the way.
+        empty: transactions that came out empty.
+        loss: what sampling long ones loses.
+    """
+
+    transactions: "Baskets"
+    counts: "ReadCounts"
+    empty: int
+    loss: "SamplingLoss"
+
+
+def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> ReadTransactions:
+    """Read a file of baskets whole as a plan's transactions, and what is lost of them.
+
+    Args:
+        baskets: the file.
+        plan: the plan.
+        reading: ``format``, ``unknown``, ``repeats``, ``empty`` and ``progress``, as for :func:`randomize_file`.
+    """
+    from assocpriv.client.baskets.transactions import read_transactions as read
+    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.records.basket_files import ReadOptions
+    from assocpriv.records.basket_sizes import count_sizes
+
+    transactions, counts = read(baskets, plan, ReadOptions(**reading))
+    sizes = count_sizes(transactions)
+    return ReadTransactions(transactions, counts, sizes[0], sampling_loss(sizes, plan))

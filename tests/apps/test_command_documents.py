@@ -1,0 +1,131 @@
+"""Tests that help and docs/cli tell all of the command line."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from command_line import (
+    DOCS,
+    PLAN_ARGUMENTS,
+    documents,
+    parses,
+    run,
+    run_json,
+    section,
+)
+
+from assocpriv.apps.cli import main
+
+
+def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    """Yield every command, groups too, with its name as it is typed."""
+    yield " ".join(("assocpriv", *path)), command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from commands(below, (*path, name))
+
+
+ALL = dict(commands())
+LEAVES = [name for name, command in ALL.items() if not isinstance(command, click.Group)]
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_help_shows_an_example(name: str) -> None:
+    """Every command's help shows an example that can be typed: it begins with the program and parses."""
+    said = run(*name.split()[1:], "--help").stdout
+    examples = [line.strip().split() for line in said.splitlines() if line.strip().startswith("assocpriv ")]
+    assert examples
+    for example in examples:
+        name = next(each for each in sorted(LEAVES, reverse=True) if " ".join(example).startswith(each))
+        assert parses(ALL[name], example[len(name.split()) :])
+
+
+def test_docs_have_a_section_for_each_command() -> None:
+    """docs/cli has one section for every command and none for others."""
+    headings = re.findall(r"^## `(assocpriv .+)`$", documents(), flags=re.MULTILINE)
+    assert sorted(headings) == sorted(LEAVES)
+
+
+def test_docs_have_an_index() -> None:
+    """docs/cli.md lists the pages, and of each the commands that it describes."""
+    index = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(cli/(\w+)\.md\)", index)) == {page.stem for page in DOCS.glob("cli/*.md")}
+    for row in re.findall(r"^\| \[.*\|$", index, flags=re.MULTILINE):
+        page = (DOCS / re.findall(r"\((cli/\w+\.md)\)", row)[0]).read_text(encoding="utf-8")
+        listed = {f"assocpriv {name}" for name in re.findall(r"`([^`]+)`", row)}
+        assert listed == set(re.findall(r"^## `(assocpriv .+)`$", page, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_docs_name_all_options(name: str) -> None:
+    """A command's section names all its options, arguments and choices, and no option it does not have."""
+    text, parameters = section(name), ALL[name].params
+    cells = re.findall(r"^\| (`-[^|]+) \|", text, flags=re.MULTILINE)
+    told = {word for cell in cells for word in re.findall(r"`(-[^ `]+)", cell)}
+    has = {option for parameter in parameters for option in parameter.opts if option.startswith("-")}
+    assert told == has | {"-h", "--help"}
+    for parameter in parameters:
+        if isinstance(parameter, click.Argument):
+            assert f"`{parameter.name.upper()}" in text
+        if isinstance(parameter.type, click.Choice):
+            assert all(f"`{choice}`" in text for choice in parameter.type.choices)
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_docs_have_examples_that_parse(name: str) -> None:
+    """A command's section shows an example of it, and every example can be typed."""
+    blocks = re.findall(r"```\n(.*?)```", section(name), flags=re.DOTALL)
+    examples = [line for block in blocks for line in block.splitlines() if line.startswith("assocpriv ")]
+    assert any(line.startswith(f"{name} ") or line == name for line in examples)
+    for line in examples:
+        if line.startswith(name):
+            assert parses(ALL[name], line.removeprefix(name).split())
+
+
+JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
+    "assocpriv warm-up": lambda home, out: ["warm-up"],
+    "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
+    "assocpriv randomize": lambda home, out: [
+        "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"
+    ],
+    "assocpriv report": lambda home, out: [
+        "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--basket", "1,2",
+        "-o", out / "r.bin",
+    ],
+    "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
+    "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
+    "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],
+    "assocpriv refine": lambda home, out: [
+        "refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3, "-o", out / "p.json"
+    ],
+    "assocpriv combine": lambda home, out: ["combine", home / "i.parquet", home / "other.csv"],
+    "assocpriv privacy": lambda home, out: ["privacy", home / "plan.json", "--shuffled", 1000],
+    "assocpriv inspect": lambda home, out: ["inspect", home / "r.parquet"],
+    "assocpriv simulate": lambda home, out: [
+        "simulate", home / "b.dat", "--plan", home / "plan.json", "--min-support", "20%"
+    ],
+    "assocpriv audit": lambda home, out: [
+        "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
+    ],
+    "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
+    "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JSON_COMMANDS)
+def test_docs_name_all_json_keys(home: Path, tmp_path: Path, name: str) -> None:
+    """A command's section names every key that its --json prints."""
+    record = run_json(*JSON_COMMANDS[name](home, tmp_path))
+    assert [key for key in record if f"`{key}`" not in section(name)] == []
+
+
+def test_every_json_command_is_tried() -> None:
+    """The list above holds every command that has --json."""
+    with_json = [name for name in LEAVES if any("--json" in parameter.opts for parameter in ALL[name].params)]
+    assert sorted(JSON_COMMANDS) == sorted(with_json)

@@ -1,0 +1,283 @@
+"""Tests of all commands together: the whole way, what is printed where, usage, and files that are written."""
+
+import csv
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from command_line import (
+    N_BASKETS,
+    PLAN_ARGUMENTS,
+    PROMISE,
+    TREE,
+    make_baskets,
+    python,
+    refused,
+    refused_without_output,
+    run,
+    run_json,
+)
+
+from assocpriv.apps import progress
+from assocpriv.files import atomic
+
+
+def test_the_whole_way(home: Path, tmp_path: Path) -> None:
+    """Baskets become reports, itemsets and rules; the plan's id goes along, and the planted rule comes out."""
+    plan_id = run_json("inspect", home / "plan.json")["plan_id"]
+    reports = tmp_path / "r.parquet"
+    sent = run_json("randomize", home / "b.dat", "--plan", home / "plan.json", "-o", reports)
+    assert (sent["plan_id"], sent["reports"], sent["sampled_baskets"]) == (plan_id, N_BASKETS, 0)
+    mined = run_json("mine", reports, "--min-support", "20%", "-o", tmp_path / "i.parquet")
+    assert (mined["plan_id"], mined["reports"], mined["min_support"]) == (plan_id, N_BASKETS, 0.2)
+    for row in mined["itemsets"]:
+        assert {"itemset", "support", "std_error", "ci_low", "ci_high"} <= set(row)
+        assert row["ci_low"] < row["support"] < row["ci_high"]
+        assert row["std_error"] > 0
+        assert row["itemset"] == sorted(row["itemset"])
+    found = {tuple(row["itemset"]): row for row in mined["itemsets"]}
+    # z = 4.9 standard errors: false alarm 1e-6; the truth is 60% up to the draw of 3000 baskets, here known
+    truth = sum({1, 2} <= set(basket) for basket in make_baskets()) / N_BASKETS
+    assert abs(found["1", "2"]["support"] - truth) < 4.9 * found["1", "2"]["std_error"]
+    rules = run_json("rules", tmp_path / "i.parquet", "--min-confidence", "50%")["rules"]
+    fields = {"antecedents", "consequents"}
+    fields |= {name + end for name in ("support", "confidence", "lift") for end in ("", "_std_error")}
+    assert all(fields <= set(rule) for rule in rules)
+    assert (["1"], ["2"]) in [(rule["antecedents"], rule["consequents"]) for rule in rules]
+    assert [rule["confidence"] for rule in rules] == sorted((rule["confidence"] for rule in rules), reverse=True)
+
+
+def test_catalogue_of_names(home: Path, tmp_path: Path) -> None:
+    """Names with commas, quotes and letters of any script go the whole way, through every kind of output."""
+    plan = tmp_path / "p.json"
+    assert (
+        run_json("plan", "--catalogue", home / "names.txt", "--transaction-size", 2, *PROMISE, "-o", plan)["items"] == 5
+    )
+    with (tmp_path / "b.csv").open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([TREE[:2], TREE[2:4], TREE[4:], TREE[:1]] * 2000)
+    run("randomize", tmp_path / "b.csv", "--plan", plan, "-o", tmp_path / "r.parquet")
+    kept = []
+    for ending in ("parquet", "csv", "json"):
+        mined = run_json("mine", tmp_path / "r.parquet", "--min-support", "5%", "-o", tmp_path / f"i.{ending}")
+        kept.append(run_json("rules", tmp_path / f"i.{ending}", "--min-confidence", "30%")["rules"])
+    assert {name for row in mined["itemsets"] for name in row["itemset"]} == set(TREE)
+    assert [(rule["antecedents"], rule["consequents"]) for rule in kept[0]]
+    for other in kept[1:]:
+        assert [rule["antecedents"] for rule in other] == [rule["antecedents"] for rule in kept[0]]
+        assert [rule["lift"] for rule in other] == pytest.approx([rule["lift"] for rule in kept[0]], rel=1e-9)
+    assert "crème" in run("mine", tmp_path / "r.parquet", "--min-support", "5%").stdout
+
+
+def test_progress_never_goes_to_stdout(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal progress is drawn on standard error, and standard output still holds the record alone."""
+
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            return sys.stderr.write(text)
+
+        def flush(self) -> None:
+            sys.stderr.flush()
+
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=Terminal()))
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(progress, "_BETWEEN_SECONDS", 0.0)
+    result = run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json", "--json")
+    assert "planning [" in result.stderr
+    assert json.loads(result.stdout)["plan_id"]
+    assert "\r" not in result.stdout
+
+
+def test_progress_is_silent_without_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where standard error is no terminal, a plan says nothing on it."""
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.0)
+    assert run(*PLAN_ARGUMENTS, "-o", tmp_path / "p.json").stderr == ""
+
+
+def test_module_runs_as_a_program(home: Path, tmp_path: Path) -> None:
+    """``python -m assocpriv`` works as the command: results, talk and exit statuses 0, 1 and 2."""
+    good = python("mine", home / "r.parquet", "--min-support", "20%", "--json")
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["reports"] == N_BASKETS
+    bad = python("mine", tmp_path / "none.parquet", "--min-support", "20%")
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert bad.stderr.startswith("Error: ")
+    assert bad.stderr.count("\n") == 1
+    wrong = python("mine", home / "r.parquet")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--min-support" in wrong.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plan", "--help"], ["inspect", "plan.json"]], ids=str)
+def test_narrow_encodings_do_not_break_text(home: Path, arguments: list[str]) -> None:
+    """Where output cannot say γ, as in a pipe on Windows, a question mark stands for it."""
+    done = python(*arguments, cwd=home, encoding="cp1252", env=os.environ | {"PYTHONIOENCODING": "cp1252"})
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_json_is_ascii(home: Path, tmp_path: Path) -> None:
+    """JSON escapes what is not ASCII, so that no encoding of the output can damage a name."""
+    run("plan", "--catalogue", home / "names.txt", "--transaction-size", 1, *PROMISE, "-o", tmp_path / "p.json")
+    (tmp_path / "b.csv").write_text("crème\n" * 2000, encoding="utf-8")
+    question = ["simulate", tmp_path / "b.csv", "--plan", tmp_path / "p.json", "--min-support", "50%", "--json"]
+    result = run(*question)
+    assert result.stdout.isascii()
+    assert json.loads(result.stdout)["itemsets"][0]["itemset"] == ["crème"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_standard_output(home: Path) -> None:
+    """A result that cannot be printed is an error, not a traceback."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "assocpriv", "inspect", str(home / "plan.json")]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == f"Error: {os.strerror(errno.ENOSPC)}\n"
+
+
+@pytest.mark.parametrize("name", ["plan", "randomize", "mine", "rules", "inspect", "simulate", "generate quest"])
+def test_missing_options_are_named(name: str) -> None:
+    """A command without what it requires ends with status 2 and names what is missing."""
+    assert refused(*name.split(), status=2).startswith("Missing ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        (["mine", "r.parquet"], "--min-support"),
+        (["simulate", "b.dat", "--plan", "plan.json"], "--min-support"),
+        (["simulate", "b.dat", "--min-support", "2%"], "--plan"),
+        (["rules", "i.parquet"], "--min-confidence"),
+        (["refine", "i.parquet", "-o", "p.json"], "--plan"),
+        (["refine", "i.parquet", "--plan", "plan.json"], "--output"),
+        (["simulate", "b.dat", "--rounds", "1", "--prior", "5%"], "--posterior"),
+        (["simulate", "b.dat", "--rounds", "1", "--posterior", "5%"], "--prior"),
+        (["plan", "--histogram", "--prior", "5%", "-o", "p.json"], "--posterior"),
+        (["randomize", "b.dat", "--plan", "plan.json"], "--output"),
+        (["plan", "--items", "5", *PROMISE, "-o", "p.json"], "--transaction-size"),
+    ],
+    ids=str,
+)
+def test_each_required_option_is_required(arguments: list[str], missing: str) -> None:
+    """Leaving one required option out is wrong usage."""
+    assert missing in refused(*arguments, status=2)
+
+
+def writing_commands(home: Path) -> dict[str, tuple[list[Any], str]]:
+    """Return every command that writes one file, without its -o, and the extension of what it writes."""
+    return {
+        "plan": (PLAN_ARGUMENTS, ".json"),
+        "randomize": (["randomize", home / "b.dat", "--plan", home / "plan.json"], ".parquet"),
+        "mine to parquet": (["mine", home / "r.parquet", "--min-support", "20%"], ".parquet"),
+        "mine to csv": (["mine", home / "r.parquet", "--min-support", "20%"], ".csv"),
+        "mine to json": (["mine", home / "r.parquet", "--min-support", "20%"], ".json"),
+        "rules to parquet": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".parquet"),
+        "rules to csv": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".csv"),
+        "rules to json": (["rules", home / "i.parquet", "--min-confidence", "20%"], ".json"),
+        "generate": (["generate", "quest", "--baskets", 100], ".dat"),
+        "refine": (["refine", home / "i.parquet", "--plan", home / "plan.json", "--top", 3], ".json"),
+        "histogram": (["plan", "--histogram", *PROMISE], ".json"),
+        "combine to csv": (["combine", home / "i.parquet", home / "other.csv"], ".csv"),
+        "combine to parquet": (["combine", home / "i.parquet", home / "other.csv"], ".parquet"),
+        "combine to json": (["combine", home / "i.parquet", home / "other.csv"], ".json"),
+    }
+
+
+WRITING = [
+    "plan", "randomize", "mine to parquet", "mine to csv", "mine to json", "rules to parquet", "rules to csv",
+    "rules to json", "generate", "refine", "histogram", "combine to csv", "combine to parquet", "combine to json",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_existing_outputs(home: Path, tmp_path: Path, command: str) -> None:
+    """An existing file is left alone without --force and replaced with it."""
+    arguments, ending = writing_commands(home)[command]
+    output = tmp_path / f"out{ending}"
+    output.write_text("keep me")
+    assert "--force" in refused_without_output(tmp_path, *arguments, "-o", output)
+    run(*arguments, "-o", output, "--force")
+    assert output.read_bytes()[:7] != b"keep me"
+    assert [path.name for path in tmp_path.iterdir()] == [output.name]
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_outputs_without_a_folder(home: Path, tmp_path: Path, command: str) -> None:
+    """A missing folder is not made, and a folder is no file."""
+    arguments, ending = writing_commands(home)[command]
+    assert "does not exist" in refused_without_output(tmp_path, *arguments, "-o", tmp_path / "none" / f"out{ending}")
+    (tmp_path / f"folder{ending}").mkdir()
+    assert "is a folder" in refused_without_output(tmp_path, *arguments, "-o", tmp_path / f"folder{ending}", "--force")
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_full_disk(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """When the disk is full the final name stays free, or keeps what it had."""
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(atomic.os, "fsync", full)
+    arguments, ending = writing_commands(home)[command]
+    output = tmp_path / f"out{ending}"
+    message = refused_without_output(tmp_path, *arguments, "-o", output)
+    assert os.strerror(errno.ENOSPC) in message
+    assert not any(tmp_path.iterdir())
+    output.write_text("keep me")
+    refused_without_output(tmp_path, *arguments, "-o", output, "--force")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+@pytest.mark.parametrize("command", WRITING)
+def test_unwritable_folder(home: Path, tmp_path: Path, command: str) -> None:
+    """A folder that may not be written to is an error in one line."""
+    arguments, ending = writing_commands(home)[command]
+    tmp_path.chmod(0o500)
+    try:
+        refused_without_output(tmp_path, *arguments, "-o", tmp_path / f"out{ending}")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("name", ["out.txt", "out", "out.parquet.gz", ".csv"])
+@pytest.mark.parametrize("command", ["mine to csv", "rules to csv", "combine to csv"])
+def test_unknown_extensions(home: Path, tmp_path: Path, command: str, name: str) -> None:
+    """Tables are written as .parquet, .csv or .json only."""
+    arguments, _ = writing_commands(home)[command]
+    assert "must end in" in refused_without_output(tmp_path, *arguments, "-o", tmp_path / name)
+
+
+def test_a_name_too_long_for_the_system(home: Path, tmp_path: Path) -> None:
+    """A path that the system refuses is an error in one line, for input and output."""
+    long = tmp_path / ("x" * 300 + ".json")
+    refused_without_output(tmp_path, *PLAN_ARGUMENTS, "-o", long)
+    for command in (
+        ["mine", long, "--min-support", "20%"],
+        ["inspect", long],
+        ["rules", long, "--min-confidence", "1"],
+    ):
+        refused(*command)
+
+
+def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
+    """Even with --force the output may not be a file that is read: baskets, plan, reports or itemsets."""
+    for name in ("b.dat", "plan.json", "r.parquet", "i.json"):
+        (tmp_path / name).write_bytes((home / name).read_bytes())
+    baskets, plan, reports, itemsets = (tmp_path / name for name in ("b.dat", "plan.json", "r.parquet", "i.json"))
+    for commands in (
+        ["randomize", baskets, "--plan", plan, "-o", baskets],
+        ["randomize", baskets, "--plan", plan, "-o", plan],
+        ["mine", reports, "--min-support", "10%", "-o", reports],
+        ["rules", itemsets, "--min-confidence", "10%", "-o", itemsets],
+        ["refine", itemsets, "--plan", plan, "-o", plan],
+        ["combine", itemsets, home / "other.csv", "-o", itemsets],
+    ):
+        assert "is an input" in refused_without_output(tmp_path, *commands, "--force")

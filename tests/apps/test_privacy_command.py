@@ -1,0 +1,188 @@
+"""Tests of the command privacy, and of what a plan proves."""
+
+import json
+import math
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import naive
+import pytest
+from click.testing import CliRunner
+
+from assocpriv.apps.cli import main
+from assocpriv.apps.render.figures import written
+from assocpriv.apps.render.privacy import privacy_lines, privacy_record
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import (
+    epsilon,
+    highest_posterior,
+    largest_rise,
+    lowest_posterior,
+    parse_probability,
+)
+from assocpriv.files.plans import write_plan
+from assocpriv.planning.privacy_facts import _power_up, describe_privacy
+from assocpriv.planning.shuffling import blanket_mass, central_guarantee
+from assocpriv.plans.baskets.operator import Operator
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+
+SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
+TWICE = replace(SMALL, reports_per_person=2)
+SEEDED = naive.small_plan("bch", 300, 3, 2)
+IN_SIZES = Plan(
+    catalogue=SMALL.catalogue,
+    transaction_size=2,
+    itemset_size=1,
+    operators=(Operator(1, 1, 1, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19))),
+    generator=SMALL.generator,
+    promise=naive.NO_PROMISE,
+    sizes=IN_CLEAR,
+)
+
+
+def text_of(plan: Plan, **options: Any) -> str:
+    """Return all that is said about a plan."""
+    return "\n".join(privacy_lines(describe_privacy(plan, **options)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 1000])
+def test_beliefs_are_rounded_against_us(count: int) -> None:
+    """Highest posteriors are the least floats above the exact ones of γ^R, lowest ones the largest below."""
+    priors = ["1%", "1/3", "0.5", "99.9%"]
+    record = privacy_record(describe_privacy(SMALL, priors, reports_per_person=count))
+    gamma = SMALL.amplification**count
+    for part, power in ((record["one_report"], SMALL.amplification), (record["together"], gamma)):
+        assert [Fraction(row["prior"]) for row in part["beliefs"]] == sorted(parse_probability(p, "p") for p in priors)
+        for row in part["beliefs"]:
+            prior = Fraction(row["prior"])
+            high, low = highest_posterior(prior, power), lowest_posterior(prior, power)
+            assert Fraction(math.nextafter(row["highest_posterior"], 0)) < high <= Fraction(row["highest_posterior"])
+            assert Fraction(row["lowest_posterior"]) <= low < Fraction(math.nextafter(row["lowest_posterior"], 1))
+        assert part["epsilon"] == epsilon(power)
+        assert part["largest_rise"] == largest_rise(power)
+        with localcontext(prec=60):
+            bits = (Decimal(power.numerator).ln() - Decimal(power.denominator).ln()) / Decimal(2).ln()
+            assert bits <= Decimal(part["log_amplification_bits"]) < bits * Decimal("1.00000000000001")
+    assert record["together"]["reports"] == count
+
+
+def test_a_long_product_is_rounded_up() -> None:
+    """Where γ^R has too many bits it is replaced by a number above it, nearer than any digit shown."""
+    gamma = Fraction(3**600, 2**900)
+    above = _power_up(gamma, 100)
+    assert gamma**100 < above < gamma**100 * (1 + Fraction(1, 10**30))
+    assert above.numerator.bit_length() < 30_000
+    assert _power_up(gamma, 2) == gamma**2
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "up", "text"),
+    [
+        (Fraction(1, 3), 4, True, "0.3334"), (Fraction(1, 3), 4, False, "0.3333"), (Fraction(19), 6, True, "19"),
+        (Fraction(19 * 10**9 - 1, 10**9), 6, True, "19"), (Fraction(19 * 10**9 - 1, 10**9), 6, False, "18.9999"),
+        (Fraction(10**12 + 1), 4, True, "1001000000000"), (Fraction(19) ** 1000, 6, True, "5.67024e+1278"),
+        (Fraction(1, 10**9), 4, True, "1e-9"), (Fraction(0), 4, False, "0"), (Fraction(99999, 100000), 4, True, "1"),
+    ],
+)  # fmt: skip
+def test_figures_are_written_with_one_rounding(value: Fraction, digits: int, up: bool, text: str) -> None:
+    """A figure has so many digits, rounded the way that was asked, also where it is nearly another."""
+    assert written(value, digits, up=up) == text
+
+
+def test_the_promise_covers_the_plans_reports() -> None:
+    """The plan's own number of reports is the default; more of them are said to lie outside the promise."""
+    own, more = describe_privacy(TWICE), describe_privacy(TWICE, reports_per_person=3)
+    assert (own.together.reports, own.together.amplification) == (2, TWICE.composed_amplification)
+    assert "within the 2 that the promise covers" in text_of(TWICE)
+    assert "2 reports of a person together do not lift" in text_of(TWICE)
+    assert more.together.amplification == TWICE.amplification**3
+    assert "MORE THAN the 2 that the promise covers" in text_of(TWICE, reports_per_person=3)
+    assert "two reports have γ² and 2ε" in text_of(SMALL)
+
+
+def test_sizes_in_clear_are_told_apart() -> None:
+    """With sizes in clear the text and the record say that γ holds within a size, and each size has its figures."""
+    record, text = privacy_record(describe_privacy(IN_SIZES)), text_of(IN_SIZES)
+    assert record["covers"] == "baskets of one size"
+    assert privacy_record(describe_privacy(SMALL))["covers"] == "all baskets"
+    assert "NOTHING is promised about it, γ holds within a size only" in text
+    assert "NOTHING" not in text_of(SMALL)
+    assert [part["basket_size"] for part in record["information"]["equally_likely"]] == [1, 2]
+    assert "(if their sizes are equal, report by report)" in text_of(IN_SIZES, reports_per_person=2)
+    with pytest.raises(PlanError, match="tell their sizes"):
+        describe_privacy(IN_SIZES, shuffled=1000)
+
+
+def test_bounds_are_called_bounds() -> None:
+    """Figures of a code with too many seeds are written as bounds; exact ones are not."""
+    assert "(bounds: the code has too many seeds to go through)" in text_of(SEEDED)
+    assert "bounds" not in text_of(SMALL)
+    (part,) = privacy_record(describe_privacy(SEEDED))["information"]["equally_likely"]
+    assert (part["exact"], part["basket_size"]) == (False, 3)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_shuffled_reports_are_an_addition(count: int) -> None:
+    """R reports of each of N people have R times the ε of one shuffle at δ/R, and are called no part of the promise."""
+    proved = describe_privacy(SMALL, reports_per_person=count, shuffled=100_000, delta=1e-6)
+    share = {1: 1e-6, 3: math.nextafter(1e-6 / 3, 0)}[count]
+    assert count * Fraction(share) <= Fraction(1e-6)
+    each = central_guarantee(SMALL.amplification, 100_000, share, blanket=blanket_mass(SMALL.operator))
+    record = privacy_record(proved)["shuffled"]
+    assert record["epsilon"] == pytest.approx(count * each.epsilon, rel=1e-15)
+    assert record["epsilon"] >= count * Fraction(each.epsilon)
+    assert (record["delta"], record["people"], record["part_of_the_promise"]) == (1e-6, 100_000, False)
+    assert "NOT part of the promise, and only if a channel that you trust" in "\n".join(privacy_lines(proved))
+    assert privacy_record(describe_privacy(SMALL))["shuffled"] is None
+    assert "shuffled" not in text_of(SMALL)
+
+
+@pytest.fixture(scope="module")
+def plan_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a plan file."""
+    path = tmp_path_factory.mktemp("privacy") / "plan.json"
+    write_plan(SMALL, path)
+    return path
+
+
+def test_the_command_prints_what_python_says(plan_path: Path) -> None:
+    """The command's text and JSON are those of the functions, with the options passed on."""
+    options = ["--prior", "1%", "--prior", "25%", "--reports-per-person", "2", "--shuffled", "5000", "--delta", "1e-7"]
+    proved = describe_privacy(SMALL, ["1%", "25%"], reports_per_person=2, shuffled=5000, delta=1e-7)
+    text = CliRunner().invoke(main, ["privacy", str(plan_path), *options])
+    assert text.stdout.splitlines() == privacy_lines(proved)
+    record = CliRunner().invoke(main, ["privacy", str(plan_path), *options, "--json"])
+    assert json.loads(record.stdout) == privacy_record(proved)
+    plain = CliRunner().invoke(main, ["privacy", str(plan_path)])
+    assert plain.stdout.splitlines() == privacy_lines(describe_privacy(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--prior=abc", "prior must be a probability"),
+        ("--reports-per-person=0", "reports per person must lie in 1..1000, got 0"),
+        ("--reports-per-person=1001", "reports per person must lie in 1..1000, got 1001"),
+        ("--shuffled=10 --delta=nan", "delta must be"),
+    ],
+)
+def test_the_command_refuses(plan_path: Path, options: str, message: str) -> None:
+    """Numbers out of range are one line of error and status 1."""
+    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert message in result.stderr
+    assert not result.stdout
+
+
+@pytest.mark.parametrize(
+    "options", ["--shuffled=0", "--shuffled=10 --delta=2", "--shuffled=9 --delta=0", "--delta=1e-6"]
+)
+def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
+    """A crowd of nobody, a δ that is no chance, and a δ of nothing are wrong use: status 2."""
+    result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
+    assert result.exit_code == 2
+    assert options.rpartition("--")[2].partition("=")[0] in result.stderr
