@@ -19,7 +19,7 @@ from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.prospects import Prospects, foresee
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
+from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes
 from assocpriv.records.baskets import Baskets

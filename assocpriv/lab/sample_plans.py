@@ -10,8 +10,13 @@ from assocpriv.client.baskets.transactions import read_transactions
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
-from assocpriv.planning.transaction_size import SizeRow, default_itemset_size, propose_transaction_size
+from assocpriv.planning.transaction_size import (
+    SamplingLoss,
+    SizeRow,
+    default_itemset_size,
+    propose_transaction_size,
+    sampling_loss,
+)
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan

@@ -2,15 +2,12 @@
 
 A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
 j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
-all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is looked for, the
-least of the worst lowest discoverable support (LDS) here or of the mean squared error in planning/focus.py, is a
-function of the moments E[Z² | l of k items held] (plans/baskets/transition.py). Everything in them is linear in the
-weights, so that all patterns of a family cost a small matrix product.
+all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is made least is a
+function of the moments E[Z² | l of k items held] (plans/baskets/transition.py), linear in the weights but for their
+sum, so that all patterns of a family cost a small matrix product.
 
 With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
 paper's choice. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
-
-The design chosen is rounded to integers that stay strictly below the limit; what is reported is computed from those.
 
 Source: EGS03, section 5; patterns other than thresholds are ours.
 """
@@ -35,7 +32,7 @@ from assocpriv.plans.baskets.codes import (
     reed_solomon_seed_bits,
 )
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
+from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, Operator
 from assocpriv.plans.baskets.transition import lowest_support
 
 LARGEST_INSERT_BITS = 8
@@ -50,28 +47,7 @@ Moments = Mapping[tuple[int, int], Floats]
 MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
 
 
-class Design(Protocol):
-    """One pattern of one family, and what the search made least."""
-
-    @property
-    def pattern(self) -> str:
-        """``1`` for the likelier j = 0..m, ``0`` for the others and for a j that cannot occur."""
-
-    @property
-    def error(self) -> float:
-        """What the search made least; infinite if nothing can be estimated."""
-
-    def operator(self, limit: Fraction) -> AnyOperator:
-        """Return integer weights whose amplification is strictly below the limit."""
-
-    def report_bits(self, code: str, n_items: int, independent: int) -> int:
-        """Return the length of a report, as :func:`report_bits`."""
-
-    def generator(self, code: str, n_items: int, independent: int) -> Generator:
-        """Return what makes its reports, as :func:`choose_generator`."""
-
-
-D_co = TypeVar("D_co", bound=Design, covariant=True)
+D_co = TypeVar("D_co", covariant=True)
 
 
 class Objective(Protocol):
@@ -99,8 +75,7 @@ class Family(Protocol[D_co]):
     def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
         """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
 
-        It returns the moments wanted under each pattern, and for which patterns P is singular for some size up to the
-        largest; of those the moments mean nothing.
+        It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
         """
 
     def design(self, pattern: Floats, error: float) -> D_co:
@@ -109,7 +84,7 @@ class Family(Protocol[D_co]):
 
 @dataclass(frozen=True, slots=True)
 class WorstSupport:
-    """The largest LDS over some itemset sizes, with N reports.
+    """The largest lowest discoverable support (LDS) over some itemset sizes, with N reports.
 
     ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
     """
@@ -180,7 +155,10 @@ def best_designs(
 
 @dataclass(frozen=True, slots=True)
 class InsertionDesign:
-    """A design with ρ = insert_num / 2^insert_bits."""
+    """A design with ρ = insert_num / 2^insert_bits.
+
+    ``pattern``: ``1`` for the likelier j = 0..m; ``error``: what the search made least, infinite if P is singular.
+    """
 
     insert_num: int
     insert_bits: int
@@ -190,8 +168,7 @@ class InsertionDesign:
     def operator(self, limit: Fraction) -> Operator:
         """Return integer weights whose amplification is strictly below the limit.
 
-        The weights aim a 2^-20 part below the limit, so that rounding cannot reach it; b grows until every weight
-        is at least 2^16 and the exact amplification keeps the limit.
+        The weights aim a 2^-20 part below it; b grows until each is at least 2^16 and the exact amplification fits.
         """
         m, rest = len(self.pattern) - 1, (1 << self.insert_bits) - self.insert_num
         levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in self.pattern]

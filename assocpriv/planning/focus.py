@@ -1,7 +1,7 @@
 """Expected squared error: the operator that errs least on itemsets like those that are expected.
 
-The lowest discoverable support looks at the smallest supports; rounds know more. A focus says which itemset sizes
-matter how much, and which shares s_0 … s_k of the transactions hold 0 … k items of a typical itemset. Then
+A focus says which itemset sizes matter how much, and which shares s_0 … s_k of the transactions hold 0 … k items of a
+typical itemset. Then
 
     N · (mean squared error) = Σ_k weight_k · (Σ_l s_l E[Z²|l] − s_k).
 
@@ -16,8 +16,8 @@ from functools import lru_cache
 import numpy as np
 
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.designs import Design, Family, Floats, Moments, insertion_families, pattern_errors
-from assocpriv.planning.fixed_size_designs import fixed_size_families
+from assocpriv.planning.designs import Family, Floats, Moments, insertion_families, pattern_errors
+from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.transition import SupportModel
 
@@ -64,13 +64,9 @@ def single_focus(support: float) -> Focus:
 
 
 @lru_cache(maxsize=512)
-def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> Design:
-    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included.
-
-    Raises:
-        PlanError: no operator fits.
-    """
-    families: list[Family[Design]] = [*insertion_families(m, _INSERT_BITS)]
+def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> AnyDesign:
+    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included."""
+    families: list[Family[AnyDesign]] = [*insertion_families(m, _INSERT_BITS)]
     if m + focus.largest <= items <= _MOST_FIXED_ITEMS:
         families += fixed_size_families(m, items, _report_sizes(items, focus.largest))
     least, best = math.inf, None

@@ -52,12 +52,9 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What a plan proves.
+    """What one report and several of one person prove under a plan.
 
     Attributes:
-        plan: the plan.
-        one: what one report can do to a property's probability.
-        together: the same of several reports of one person.
         information: by size of the transactions, all of one size being equally likely; with hidden sizes of one size.
         mutual_limit: what one report tells at most on average, in bits, under any prior.
         people: how many people's reports are shuffled; None if no channel is spoken of.
@@ -95,7 +92,9 @@ def describe_privacy(
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
     asked = {parse_probability(prior, "prior") for prior in priors}
-    asked |= set() if asked else {plan.promise.prior, plan.promise.posterior, *_usual_priors()}
+    if not asked:
+        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        asked |= {plan.promise.prior, plan.promise.posterior}
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     if not 1 <= count <= MOST_REPORTS_PER_PERSON:
         raise PlanError(f"reports per person must lie in 1..{MOST_REPORTS_PER_PERSON}, got {count}")
@@ -114,10 +113,6 @@ def describe_privacy(
         people=shuffled,
         central=None if shuffled is None else _shuffled(plan, count, shuffled, delta),
     )
-
-
-def _usual_priors() -> list[Fraction]:
-    return [parse_probability(prior, "prior") for prior in DEFAULT_PRIORS]
 
 
 def composed_amplification_up(plan: Plan) -> Fraction:

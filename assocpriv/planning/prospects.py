@@ -16,14 +16,9 @@ from assocpriv.server.itemsets.apriori import UNDECIDABLE_BELOW
 
 @dataclass(frozen=True, slots=True)
 class Prospects:
-    """What N reports of a plan can show.
+    """What N reports of a plan can show; γ composed is rounded up, ``liars`` as of :func:`liars_among`.
 
     Attributes:
-        plan: the plan.
-        reports: N.
-        composed_amplification: γ of all that one person sends, rounded up.
-        discoverable: supports from which on itemsets can be discovered, of all reports together.
-        liars: by itemset size, how far crafted reports move estimates; None where nothing is estimated.
         most_targets: how many items one crafted report can show at once.
         least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
         groups: with sizes in clear, the same of each size, were all N reports of it.
@@ -54,6 +49,7 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
     """
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
+    groups, mined = [Group(reports, SupportModel.of(plan.operator))], 1 if plan.view.itemsets else plan.itemset_size
     return Prospects(
         plan=plan,
         reports=reports,
@@ -61,13 +57,7 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
         discoverable=discoverable_supports(plan, reports, group_reports),
         liars=liars_among(plan, reports),
         most_targets=most_targets(plan),
-        least_min_supports=_least_min_supports(plan, reports),
+        least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in range(1, mined + 1)},
         groups=tuple(foresee(group, reports) for group in plan.groups) if plan.sizes == IN_CLEAR else (),
         group_reports=None if group_reports is None else tuple(group_reports),
     )
-
-
-def _least_min_supports(plan: Plan, reports: int) -> dict[int, float]:
-    groups = [Group(reports, SupportModel.of(plan.operator))]
-    sizes = [1] if plan.view.kind == "itemsets" else range(1, plan.itemset_size + 1)
-    return {k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in sizes}

@@ -10,7 +10,7 @@ Every person answers once, in one of up to four groups, and γ covers each answe
     itemsets   the wanted itemsets themselves are the entries of a catalogue, each as sharp as a single item
 
 M is chosen for the least mean squared error: variance / (share left)² and the bias that undoing the sampling may leave.
-Raw baskets are seen only where a simulation randomizes them; every decision uses reports alone.
+Every decision uses reports alone.
 """
 
 import math
@@ -45,15 +45,12 @@ _SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8)
 
 @dataclass(frozen=True, slots=True)
 class PeopleSplit:
-    """How people are split over rounds.
+    """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
     Attributes:
-        rounds: 1 (items alone), 2 (and a shortlist) or 3 (and itemsets).
         sizes: share of the people who report sizes.
-        items: share of the people who are asked about all items; by default what their answers suggest
-            (:func:`items_share`). With one round all that are left.
-        itemsets: with three rounds, share of those left then who are asked about itemsets; the others answer for the
-            shortlist.
+        items: share who are asked about all items, with one round all that are left; by default :func:`items_share`.
+        itemsets: with three rounds, share of those left then who are asked about itemsets, not for the shortlist.
     """
 
     rounds: int = 3
@@ -71,7 +68,7 @@ class PeopleSplit:
 
 @dataclass(frozen=True, slots=True)
 class EntryRule:
-    """How many entries the catalogues of later rounds have, as multiples of the itemsets wanted.
+    """How many entries later catalogues have, as multiples of the itemsets wanted.
 
     A shortlist has at least ``shortlist`` and at most ``most`` times as many, as far as items lie ``within`` so many
     standard errors of the wanted ones; a catalogue of itemsets has ``candidates`` times as many.
@@ -133,11 +130,10 @@ class People:
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:
-    """Return which share of the people to ask about all items: more, the larger the noise is beside what is looked for.
+    """Return which share of the people, those of all rounds, to ask about all items: more, the larger the noise.
 
     Looked for are items as frequent as the last of those wanted, were supports to follow Zipf's law and add up to the
-    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles. ``people`` are
-    those of all rounds together.
+    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
     """
     focus = single_focus(_TYPICAL)
     m = replace(people, count=max(people.count // 2, 1)).best_size(n_items, focus, _TRANSACTION_SIZES)
@@ -155,10 +151,7 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
 def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequence[str] = ()) -> Plan:
     """Return the plan for people who answer only which bucket their basket's size lies in.
 
-    Args:
-        promise: the breach that no report may cause.
-        bounds: the least size of each bucket, from 0.
-        counted: names that count; all by default.
+    ``bounds`` are the least sizes of the buckets, from 0; ``counted`` the names that count, all by default.
     """
     ends = [*(str(high - 1) for high in bounds[1:]), ""]
     names = [low if low == high else f"{low}-{high}" for low, high in zip(map(str, bounds), ends, strict=True)]
@@ -225,13 +218,8 @@ def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
     below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
     scale = (1 - support) / sum(below)
-    return _rounded([share * scale for share in below], support)
-
-
-def _rounded(below: list[float], support: float) -> tuple[float, ...]:
-    """Round shares, so that nearly equal ones are planned alike; the first takes the rest."""
-    rest = [round(share, 3) for share in below[1:]]
-    last = round(support, 3)
+    # rounded, so that nearly equal ones are planned alike; the first takes the rest
+    rest, last = [round(share * scale, 3) for share in below[1:]], round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
 
 
@@ -252,5 +240,6 @@ def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None
         return plan_sizes(promise)
     if isinstance(names, int):
         check_range("items", names, 1, MAX_ITEMS)
-    plan = plan_sizes(promise, counted=sorted(map(str, range(names)) if isinstance(names, int) else names))
+        names = Catalogue.numbered(names)
+    plan = plan_sizes(promise, counted=sorted(names))
     return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

@@ -31,7 +31,6 @@ from assocpriv.planning.designs import WorstSupport, best_designs, patterns_of, 
 from assocpriv.planning.fixed_size_designs import (
     FixedSizeDesign,
     FixedSizeFamily,
-    fixed_size_families,
     search_fixed_designs,
 )
 from assocpriv.planning.focus import Focus
@@ -554,7 +553,7 @@ def test_known_optima(m, gamma, n, sizes, expected):
 def test_a_long_catalogue_gains_nothing():
     """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
     sizes, limit = WorstSupport((1, 2, 3), N), Fraction(19)
-    designs = best_designs(fixed_size_families(5, 1000, range(1, 501), most_bits=1000), limit, sizes)
+    designs = best_designs([FixedSizeFamily(5, 1000, size) for size in range(1, 501)], limit, sizes)
     best = min(designs, key=lambda d: d.error)
     assert f"{100 * best.error:.3f}" == "0.493"
     assert best.report_bits() == 995

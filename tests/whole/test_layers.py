@@ -110,7 +110,6 @@ ORDER = [
     "planning.planner",
     "planning.rounds",
     "planning.refine",
-    "planning.sampling_loss",
     "planning.shuffling",
     "planning.transaction_size",
     "planning.privacy_facts",
