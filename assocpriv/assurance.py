@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from assocpriv.audit.all_depths import AuditRequest, audit
     from assocpriv.core.privacy import Breach
-    from assocpriv.planning.privacy_facts import DEFAULT_DELTA, describe_privacy
+    from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
@@ -27,7 +27,7 @@ __all__ = [
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.audit.all_depths": ("AuditRequest", "audit"),
-    "assocpriv.planning.privacy_facts": ("DEFAULT_DELTA", "describe_privacy"),
+    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 

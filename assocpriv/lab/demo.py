@@ -17,8 +17,8 @@ from assocpriv.files.plans import write_plan
 from assocpriv.lab.rounds_trial import of_used_items
 from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.planning.plan_facts import Prospects, foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.prospects import Prospects, foresee
 from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
 from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.basket_sizes import count_sizes

@@ -13,7 +13,7 @@ Source: EGS03, section 5; patterns other than thresholds are ours.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -32,8 +32,8 @@ from assocpriv.plans.baskets.codes import (
     reed_solomon_seed_bits,
 )
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, Operator
-from assocpriv.plans.baskets.transition import lowest_support
+from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
+from assocpriv.plans.baskets.transition import SupportModel, lowest_support
 
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
@@ -48,38 +48,6 @@ MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
 
 
 D_co = TypeVar("D_co", covariant=True)
-
-
-class Objective(Protocol):
-    """What a search makes least."""
-
-    @property
-    def largest(self) -> int:
-        """Itemset size up to which all itemsets must be estimable."""
-
-    @property
-    def wanted(self) -> Collection[tuple[int, int]]:
-        """The (k, l) whose moments E[Z² | l of k items held] it is made of."""
-
-    def errors(self, moments: Moments) -> Floats:
-        """Return it for every pattern, from moments of shape (patterns,) each."""
-
-
-class Family(Protocol[D_co]):
-    """Designs that differ in their pattern alone."""
-
-    @property
-    def numbers(self) -> range:
-        """The numbers j of kept items that can occur."""
-
-    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
-        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
-
-        It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
-        """
-
-    def design(self, pattern: Floats, error: float) -> D_co:
-        """Return the design of one pattern over ``numbers``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +68,7 @@ class WorstSupport:
 
     @property
     def wanted(self) -> list[tuple[int, int]]:
-        """For each size, none and all of the items held."""
+        """The (k, l) whose moments it is made of: for each size, none and all of the items held."""
         return [(k, held) for k in self.sizes for held in (0, k)]
 
     def errors(self, moments: Moments) -> Floats:
@@ -108,6 +76,61 @@ class WorstSupport:
         supports = [lowest_support(moments[k, 0], moments[k, k] - 1, self.reports) for k in self.sizes]
         worst: Floats = np.max(supports, axis=0)
         return worst
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The expected squared error of itemsets like those that are expected, N times.
+
+    ``sizes``: for each itemset size k = 1, 2, … its weight and the shares s_0 … s_k of the transactions, which sum to
+    1, that hold 0 … k items of a typical itemset. N · (mean squared error) = Σ_k weight_k · (Σ_l s_l E[Z²|l] − s_k):
+    of popular items the error of who holds them counts as much as the noise of who does not.
+    """
+
+    sizes: tuple[tuple[int, float, tuple[float, ...]], ...]
+
+    @property
+    def largest(self) -> int:
+        """The largest itemset size."""
+        return max(k for k, _, _ in self.sizes)
+
+    @property
+    def wanted(self) -> list[tuple[int, int]]:
+        """All numbers of items held, of every size."""
+        return [(k, held) for k, _, _ in self.sizes for held in range(k + 1)]
+
+    def errors(self, moments: Moments) -> Floats:
+        """Return N times the mean squared error for every pattern, float64 (patterns,)."""
+        total = np.zeros(len(next(iter(moments.values()))))
+        for k, weight, shares in self.sizes:
+            by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
+            total += weight * (by_held @ np.array(shares) - shares[-1])
+        return total
+
+    def error(self, operator: AnyOperator) -> float:
+        """Return N times the mean squared error of estimates from reports of an operator."""
+        model = SupportModel.of(operator)
+        return float(self.errors({key: np.array([float(model.second_moment(*key))]) for key in self.wanted})[0])
+
+
+Objective = WorstSupport | Focus
+
+
+class Family(Protocol[D_co]):
+    """Designs that differ in their pattern alone."""
+
+    @property
+    def numbers(self) -> range:
+        """The numbers j of kept items that can occur."""
+
+    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
+
+        It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
+        """
+
+    def design(self, pattern: Floats, error: float) -> D_co:
+        """Return the design of one pattern over ``numbers``."""
 
 
 def pattern_errors(

@@ -16,14 +16,18 @@ Every decision uses reports alone.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.focus import Focus, focused_design, focused_operator, single_focus
+from assocpriv.planning.designs import Family, Focus, insertion_families, pattern_errors
+from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.planning.request import check_range
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.operator import AnyOperator
@@ -35,6 +39,8 @@ from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
 _PLAIN = View()
+_INSERT_BITS = 7
+_MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
@@ -143,6 +149,47 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     looked_for = max(people.sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
     share = 0.45 + 0.12 * math.log2(max(noise / looked_for / 0.3, 1e-9))  # no noise at all under very weak promises
     return min(max(share, _LEAST_ITEMS), _MOST_ITEMS)
+
+
+# ---- the least squared error
+
+
+def single_focus(support: float) -> Focus:
+    """Return the focus on single items of one support."""
+    return Focus(((1, 1.0, (1 - support, support)),))
+
+
+@lru_cache(maxsize=512)
+def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> AnyDesign:
+    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included."""
+    families: list[Family[AnyDesign]] = [*insertion_families(m, _INSERT_BITS)]
+    if m + focus.largest <= items <= _MOST_FIXED_ITEMS:
+        families += fixed_size_families(m, items, _report_sizes(items, focus.largest))
+    least, best = math.inf, None
+    for family in families:
+        patterns, errors = pattern_errors(family, limit, focus)
+        place = int(errors.argmin())
+        if errors[place] < least:
+            least = float(errors[place])
+            best = family.design(patterns[place], least)
+    if best is None:
+        raise PlanError("no operator within this promise lets supports be estimated")
+    return best
+
+
+@lru_cache(maxsize=512)
+def focused_operator(m: int, items: int, limit: Fraction, focus: Focus) -> AnyOperator:
+    """Return the operator of the design with the least error in a focus (:func:`focused_design`)."""
+    return focused_design(m, items, limit, focus).operator(limit)
+
+
+def _report_sizes(items: int, smallest: int) -> list[int]:
+    """Return the report sizes tried: all small ones, then every second, …: the error changes slowly with large ℓ."""
+    sizes, size = [], smallest
+    while size <= items // 2:
+        sizes.append(size)
+        size += max(1, size // 8)
+    return sizes
 
 
 # ---- plans

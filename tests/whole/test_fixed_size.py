@@ -27,15 +27,14 @@ from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.designs import WorstSupport, best_designs, patterns_of, search_designs
+from assocpriv.planning.designs import Focus, WorstSupport, best_designs, patterns_of, search_designs
 from assocpriv.planning.fixed_size_designs import (
     FixedSizeDesign,
     FixedSizeFamily,
     search_fixed_designs,
 )
-from assocpriv.planning.focus import Focus
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
