@@ -41,8 +41,7 @@ class DemoSettings:
 
     Attributes:
         baskets: a file of baskets and its format, None to tell by its extension; generated ones by default.
-        size: number of baskets to generate.
-        items: number of items to generate.
+        size: number of baskets to generate, of so many ``items``.
         min_support: as for mining; by default 2%, or what reports can be believed from if that is higher.
     """
 
@@ -87,18 +86,15 @@ class DemoStart:
         clock = [perf_counter()]
         rules = association_rules(simulation.itemsets, settings.min_confidence)
         clock.append(perf_counter())
-        self._write(simulation, rules)
+        # what a server would have: no column of truths
+        mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])
+        write_plan(plan, self.paths[0], force=True)
+        simulation.reports.write(self.paths[1], force=True)
+        write_itemsets(mined, self.paths[2], force=True)
+        write_rules(rules, self.paths[3], force=True)
         clock.append(perf_counter())
         seconds = self.seconds | simulation.seconds | {"rules": clock[1] - clock[0], "write": clock[2] - clock[1]}
         return Demo(self, simulation, _with_truth(rules, simulation), seconds)
-
-    def _write(self, simulation: Simulation, rules: "pd.DataFrame") -> None:
-        write_plan(self.prospects.plan, self.paths[0], force=True)
-        simulation.reports.write(self.paths[1], force=True)
-        # what a server would have: no column of truths
-        mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])
-        write_itemsets(mined, self.paths[2], force=True)
-        write_rules(rules, self.paths[3], force=True)
 
 
 @dataclass(frozen=True, slots=True)

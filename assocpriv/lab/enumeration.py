@@ -61,14 +61,8 @@ def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]
         entropy = _ScriptedEntropy(script)
         outcome = run(entropy)
         outcomes[outcome] = outcomes.get(outcome, Fraction(0)) + entropy.probability
-        script = _next_script(entropy)
+        # the last draw that has another answer is advanced; where none has, all sequences have been walked
+        answers = entropy.answers
+        open_places = [place for place, answer in enumerate(answers) if answer + 1 < entropy.counts[place]]
+        script = [*answers[: open_places[-1]], answers[open_places[-1]] + 1] if open_places else None
     return outcomes
-
-
-def _next_script(entropy: _ScriptedEntropy) -> list[int] | None:
-    """Advance the last draw that has another answer; None when all sequences have been walked."""
-    answers = entropy.answers
-    for place in range(len(answers) - 1, -1, -1):
-        if answers[place] + 1 < entropy.counts[place]:
-            return [*answers[:place], answers[place] + 1]
-    return None

@@ -69,12 +69,7 @@ class RoundResult:
 
 
 def run_rounds(
-    baskets: Baskets,
-    promise: Breach,
-    wanted: int,
-    split: PeopleSplit | None = None,
-    *,
-    seed: int | None = None,
+    baskets: Baskets, promise: Breach, wanted: int, split: PeopleSplit | None = None, *, seed: int | None = None
 ) -> list[RoundResult]:
     """Ask all people once, round after round, for so many itemsets wanted; three rounds by default."""
     split = split or PeopleSplit()

@@ -175,9 +175,6 @@ def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) ->
 
     They are {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
     lexicographically first.
-
-    Raises:
-        EstimateError: more itemsets near that support than can be counted.
     """
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
     counts = np.bincount(items, minlength=len(baskets.catalogue))
@@ -223,10 +220,7 @@ def of_used_items(baskets: Baskets) -> Baskets:
 
 
 def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
-    """Return which share of each itemset's support is left within the at most M sampled entries of a plan.
-
-    Itemsets are ids of the baskets' catalogue; of one that the plan's transactions cannot hold nothing is left.
-    """
+    """Return which share of the support of itemsets, of the baskets' catalogue, is left within M sampled entries."""
     transactions, _ = apply_view(baskets, plan)
     m, index = plan.transaction_size, plan.catalogue.index_of
     if plan.view.itemsets:

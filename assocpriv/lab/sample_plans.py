@@ -91,7 +91,6 @@ def plan_for_sample(
 
 
 def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: Progress | None) -> list[SizeRow]:
-    """Return what each transaction size would mean for baskets like a sample's."""
     sizes, largest = count_sizes(baskets), choices.get("itemset_size")
     holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
     shared = ("itemset_size", "reports", "pattern", "target", "sizes", "reports_per_person")

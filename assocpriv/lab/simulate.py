@@ -147,10 +147,7 @@ def simulate(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Randomize baskets, mine the reports and compare with the truth, as :func:`assocpriv.simulate`.
-
-    The baskets are transactions over the plan's catalogue, as its view makes them of raw ones.
-    """
+    """Randomize a plan's transactions, mine the reports and compare with the truth, as :func:`assocpriv.simulate`."""
     request = MiningRequest(min_support, max_itemset=max_itemset)
     largest = request.largest(plan)
     entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)

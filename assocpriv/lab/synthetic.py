@@ -1,8 +1,8 @@
 """Retail-like baskets with known structure, for demos, benches and simulations.
 
-The generator follows the IBM Quest one: every basket is filled with instances of a fixed list of overlapping
-patterns, each instance losing some of its items. Nobody's purchases are in here, so numpy's seeded generator
-is the right source of randomness. Numbered comments say where we differ from the source.
+As by the IBM Quest generator every basket is filled with instances of a fixed list of overlapping patterns, each losing
+some of its items. Nobody's purchases are in here, so numpy's seeded generator is the right source of randomness.
+Numbered comments say where we differ from the source.
 
 Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
 """
@@ -263,7 +263,7 @@ def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "ba
     if format == "dat":
         names, separator = [str(item) for item in range(len(baskets.catalogue))], b" "
     elif format == "basket":
-        names, separator = _csv_fields(baskets.catalogue), b","
+        names, separator = list(map(_csv_field, baskets.catalogue)), b","
     else:
         raise BasketError("format must be 'dat' or 'basket'")
     encoded = [name.encode() for name in names]
@@ -291,13 +291,10 @@ def generate_file(
     return baskets
 
 
-def _csv_fields(catalogue: Catalogue) -> list[str]:
-    fields = []
-    for name in catalogue:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="").writerow([name])
-        fields.append(text.getvalue())
-    return fields
+def _csv_field(name: str) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([name])
+    return text.getvalue()
 
 
 def _token_codes(baskets: Baskets) -> Iterator[NDArray[np.int64]]:

@@ -56,7 +56,7 @@ class FixedSizeDesign:
 
     def report_bits(self, _code: str = "none", _n_items: int = 0, _independent: int = 0) -> int:
         """Return the length of a report: no code makes it shorter."""
-        return _bits(self.items, self.report_size)
+        return (comb(self.items, self.report_size) - 1).bit_length()
 
     def generator(self, _code: str, _n_items: int, _independent: int) -> Generator:
         """Return that of reports without a code."""
@@ -159,13 +159,9 @@ def _estimates(k: int, d: Sequence[Floats], pivots: Sequence[Floats]) -> Floats:
 AnyDesign = InsertionDesign | FixedSizeDesign
 
 
-def _bits(items: int, report_size: int) -> int:
-    return (comb(items, report_size) - 1).bit_length()
-
-
 def fixed_size_families(m: int, items: int, report_sizes: Iterable[int]) -> list[FixedSizeFamily]:
     """Return the families of those report sizes whose reports are not too long for a plan."""
-    return [FixedSizeFamily(m, items, size) for size in report_sizes if _bits(items, size) <= MAX_FIXED_BITS]
+    return [FixedSizeFamily(m, items, size) for size in report_sizes if comb(items, size) <= 1 << MAX_FIXED_BITS]
 
 
 def search_fixed_designs(

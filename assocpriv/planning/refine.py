@@ -190,11 +190,7 @@ def _shortlist(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None,
     """Make the items that may belong to the wanted itemsets the entries."""
     any_item = any(len(itemset) == 1 for itemset in known)
     items = EntryRule().shortlisted(known, max(top, _LEAST_ENTRIES)) if any_item else []
-    if len(items) < _LEAST_ENTRIES:
-        raise EstimateError(
-            f"a shortlist needs {_LEAST_ENTRIES} single items, the table has {len(items)}; mine with a lower minimum "
-            "support"
-        )
+    _check_enough(len(items), f"a shortlist needs {_LEAST_ENTRIES} single items")
     supports = np.array([known[item,].support for item in items])
     people = People(plan.promise, count, whole or poisson(float(np.clip(supports, 0.0, 1.0).sum())))
     return plan_shortlist([plan.catalogue[item] for item in items], supports, people, top)
@@ -204,11 +200,7 @@ def _itemsets(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None, 
     """Make the best itemsets the entries."""
     most = round(EntryRule().candidates * max(top, _LEAST_ENTRIES))
     entries = sorted(_best_closed(known, most), key=lambda a: (len(a), a))
-    if len(entries) < _LEAST_ENTRIES:
-        raise EstimateError(
-            f"a round of itemsets needs {_LEAST_ENTRIES} of them, the table has {len(entries)}; mine with a lower "
-            "minimum support"
-        )
+    _check_enough(len(entries), f"a round of itemsets needs {_LEAST_ENTRIES} of them")
     supports = np.array([known[entry].support for entry in entries])
     items = sorted({item for entry in entries for item in entry})
     mean = float(np.clip([known[item,].support for item in items], 0.0, 1.0).sum())
@@ -216,6 +208,11 @@ def _itemsets(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None, 
     people = People(plan.promise, count, SyntheticHoldings.of(entries, known, sizes).sizes)
     names = [[plan.catalogue[item] for item in entry] for entry in entries]
     return plan_itemsets(names, supports, people), people.sizes
+
+
+def _check_enough(count: int, need: str) -> None:
+    if count < _LEAST_ENTRIES:
+        raise EstimateError(f"{need}, the table has {count}; mine with a lower minimum support")
 
 
 def _best_closed(known: Knowledge, most: int) -> list[tuple[int, ...]]:

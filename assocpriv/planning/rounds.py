@@ -208,19 +208,16 @@ def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequenc
 
 
 def plan_items(catalogue: Catalogue, people: People, *, pairs: bool = False) -> Plan:
-    """Return the plan for a whole catalogue, M chosen for baskets of these people.
-
-    With ``pairs`` there will be no other round, so that pairs and triples count, too.
-    """
+    """Return the plan for a whole catalogue; with ``pairs``, these and triples count, for no other round comes."""
     focus = Focus((*single_focus(_TYPICAL).sizes, *_WITH_PAIRS)) if pairs else single_focus(_TYPICAL)
     most = max(len(catalogue), focus.largest)
     return people.plan(catalogue, focus, View(), [m for m in _TRANSACTION_SIZES if focus.largest <= m <= most])
 
 
 def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wanted: int) -> tuple[Plan, SizeShares]:
-    """Return the plan for a shortlist of items, and what is expected of the sizes of what baskets hold of it.
+    """Return the plan for a shortlist of items of these estimated supports, and the sizes of what baskets hold of it.
 
-    ``supports`` are estimates of the items', float64 (items,); the people's sizes are those of whole baskets.
+    The people's sizes are those of whole baskets.
     """
     left = people.sizes.thinned(float(np.clip(supports, 0, 1).sum()))
     focus = expected_focus(supports, wanted)
@@ -229,10 +226,7 @@ def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wante
 
 
 def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: People) -> Plan:
-    """Return the plan whose catalogue's entries are itemsets.
-
-    ``supports`` are estimates of theirs, float64 (itemsets,); the people's sizes are how many of them they hold.
-    """
+    """Return the plan whose entries are itemsets of these estimated supports; people's sizes are how many they hold."""
     entries = tuple(tuple(sorted(names)) for names in itemsets)
     focus = single_focus(float(np.clip(supports, 0.001, 0.5).mean()))
     view = View(kind="itemsets", others="drop", itemsets=entries)
@@ -241,10 +235,7 @@ def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: P
 
 
 def expected_focus(supports: Floats, wanted: int) -> Focus:
-    """Return what to plan for: which sizes the wanted itemsets have, were items held together a little too often.
-
-    ``supports`` are estimates of the items', float64 (items,).
-    """
+    """Return which sizes the wanted itemsets have, were items of these supports held together a little too often."""
     items = np.sort(np.clip(supports, 1e-4, 0.95))[::-1]
     few = items[:40]
     left, right = np.triu_indices(len(items), 1)

@@ -1,9 +1,8 @@
 """What an anonymous channel adds: the central guarantee of shuffled reports. An addition, not part of a plan's promise.
 
-This module assumes what no other does: **a shuffler that is trusted** to take one report of each of N people, to strip
-whatever tells the sender (address, time, order, length), and to hand on the multiset at once. Exchanging one person's
-basket then changes the law of that multiset by an (ε', δ) with ε' far below ε = ln γ. If the channel leaks, ln γ is all
-that is left. People who work with the reader hide nobody: they do not count among the N.
+This module assumes what no other does: **a shuffler that is trusted** (docs/privacy.md) to hand on one report of each of
+N people as a multiset that tells no sender. Exchanging one person's basket then changes its law by an (ε', δ) with ε'
+far below ε = ln γ. People who work with the reader hide nobody: they do not count among the N.
 
 The bound. Write R_x(y) for the chance of report y under basket x, and μ(y) = min_x R_x(y), a measure of mass λ, the
 blanket. Each of the other people sends a draw from μ/λ with probability λ, whatever the basket. Telling the reader who
@@ -156,7 +155,6 @@ def shuffled_delta(epsilon: float, amplification: Fraction, reports: int, mass: 
     Cutting off the counts that are unlikely under R_0 costs their probability, ``lost`` for each of three tails at
     most. Within a stratum of C, a − C/2 is a martingale and grows more convex, what is subtracted grows with C: so
     the expectation is largest with the clones of its upper end and the drift of its lower one.
-
     """
     corner = (1 - mass) / (amplification - 1)
     growth, excess = math.expm1(epsilon), float(amplification - 1)

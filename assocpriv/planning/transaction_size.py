@@ -98,15 +98,10 @@ def propose_transaction_size(
 ) -> list[SizeRow]:
     """Return a row for each transaction size from K up to the longest basket (15 at most), one of them proposed.
 
-    Proposed is the largest M whose worst lowest raw support is within 5% of the least.
-
-    Args:
-        sizes: number of baskets of each size.
-        wishes: what is wished of the plan; K is 3 by default, or the longest basket if that is less. With sizes in
-            clear errors are those of the sample's mixture of sizes.
-        holders: by k = 1..K at least, the sizes of the baskets that hold the k-itemsets that matter; by default all
-            count, of which most are those of the longest baskets: what survives of frequent ones is more.
-        progress: called with (done, total) steps.
+    Proposed is the largest M whose worst lowest raw support is within 5% of the least. ``holders`` are, by k = 1..K at
+    least, the sizes of the baskets that hold the k-itemsets that matter; by default all count, of which most are those
+    of the longest baskets: what survives of frequent ones is more. With sizes in clear errors are those of the sample's
+    mixture of sizes.
 
     Raises:
         PlanError: no baskets, or arguments out of range.

@@ -15,9 +15,9 @@ transactions reports are independent. So for every data set:
 P-values are upper bounds for any N, without approximations (of 1 and 3 by Bernstein's inequality). A test flags below
 its share of one false-alarm rate for all tests together.
 
-**What no test sees.** False baskets that are honestly randomized: they are data. Nor crafted reports that, mixed with
-the honest ones, look like the reports of some baskets: at ρ = 1/2 with the likelier reports keeping all M items,
-reports that always show A look like baskets holding A, of max q times as many people. A clean check proves nothing.
+**What no test sees.** False baskets that are honestly randomized, and crafted reports that, mixed with the honest ones,
+look like those of some baskets: at ρ = 1/2 with the likelier reports keeping all M items, reports that always show A
+look like baskets holding A, of max q times as many people. A clean check proves nothing.
 
 Source: Boucheron, Lugosi, Massart, Concentration Inequalities, 2013, chapter 2 (Bernstein); the rest is ours.
 """
@@ -67,20 +67,16 @@ def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
     """
     model = SupportModel.of(operator)
     rows = [(Fraction(1),), *(model.row(b) for b in range(1, k + 1))]
-    subsets = [
-        [
-            sum((comb(shown, x) * comb(k - shown, b - x) * rows[b][x] for x in range(b + 1)), Fraction(0))
-            for shown in range(k + 1)
-        ]
-        for b in range(k + 1)
-    ]
-    return [
-        [
-            sum(((-1) ** (b - held) * comb(b, held) * subsets[b][shown] for b in range(held, k + 1)), Fraction(0))
-            for shown in range(k + 1)
-        ]
-        for held in range(k + 1)
-    ]
+    numbers = range(k + 1)
+
+    def of_subsets(b: int, shown: int) -> Fraction:
+        return sum((comb(shown, x) * comb(k - shown, b - x) * q for x, q in enumerate(rows[b])), Fraction(0))
+
+    def added(held: int, subsets: list[Fraction]) -> Fraction:
+        return sum(((-1) ** (b - held) * comb(b, held) * subsets[b] for b in range(held, k + 1)), Fraction(0))
+
+    by_shown = [[of_subsets(b, shown) for b in numbers] for shown in numbers]
+    return [[added(held, subsets) for subsets in by_shown] for held in numbers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +127,7 @@ def check_reports(
 
     Args:
         reports: the collection.
-        itemsets: further itemsets by item id, int64 (itemsets, k) each, every row increasing, k ≤ the plan's
-            ``itemset_size``.
+        itemsets: further itemsets by item id, int64 (itemsets, k) each, every row increasing, k ≤ the plan's K.
         level: the false-alarm rate of all tests together, in (0, 1).
         memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
         progress: called with (what is done, reports done, reports).

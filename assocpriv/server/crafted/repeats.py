@@ -88,10 +88,9 @@ def _keys(reports: Packed) -> Iterator[NDArray[np.void] | NDArray[np.uint64]]:
     for packed in reports.batches(_ROWS_AT_ONCE):
         if width > 8:
             yield np.ascontiguousarray(packed).view(np.dtype((np.void, width)))[:, 0]
-            continue
-        octets = np.zeros((len(packed), 8), dtype=np.uint8)
-        octets[:, :width] = packed
-        yield octets.view("<u8")[:, 0].astype(np.uint64, copy=False)
+        else:
+            octets = np.pad(packed, ((0, 0), (0, 8 - width)))
+            yield octets.view("<u8")[:, 0].astype(np.uint64, copy=False)
 
 
 def _hash(keys: NDArray[np.void] | NDArray[np.uint64]) -> NDArray[np.int64]:

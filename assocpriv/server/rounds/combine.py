@@ -79,7 +79,7 @@ def _are_bounds(bounds: list[Any]) -> bool:
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
     """Return the distribution of the sizes of a table's transactions, before they were sampled, from whole baskets'.
 
-    Where the plan drops other names they are thinned so that the share of single items sampled is the table's.
+    Where the plan drops other names they are thinned until the mean of min(size, M) is the table's.
     """
     facts = mining_facts(frame)
     if facts.others != "drop":
@@ -137,8 +137,7 @@ def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = 
 class _Columns:
     """What each table says of each itemset, float64 (itemsets, tables), NaN where it does not have it.
 
-    ``support`` and ``errors`` are as mined; ``values`` before sampling, with the variance ``noise`` for the population;
-    ``lost`` is the share of these that sampling lost.
+    ``values`` are before sampling, with the variance ``noise`` for the population; ``lost`` is the share lost.
     """
 
     names: list[frozenset[str]]

@@ -93,6 +93,7 @@ def surviving_entries(
 def _tree_baskets(items: list[int], known: Knowledge, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
+    from scipy.special import entr
 
     n = len(items)
     single = np.clip([known[item,].expected for item in items], 1e-5, 0.99)
@@ -103,11 +104,11 @@ def _tree_baskets(items: list[int], known: Knowledge, count: int, rng: np.random
     lowest = np.maximum(single[:, None] + single[None, :] - 1, 0)
     joint = np.clip(joint, lowest, np.minimum(single[:, None], single[None, :]))
     left, right = single[:, None], single[None, :]
-    information = (
-        _xlogx(joint) + _xlogx(left - joint) + _xlogx(right - joint) + _xlogx(1 - left - right + joint)
-        - _xlogx(left) - _xlogx(1 - left) - _xlogx(right) - _xlogx(1 - right)
-    )  # fmt: skip
-    distance = 1.0 - np.clip(information, 0.0, 0.999)
+    cells, sides = (joint, left - joint, right - joint, 1 - left - right + joint), (left, 1 - left, right, 1 - right)
+    uncertainty = sum(entr(cell.clip(1e-15)) for cell in cells)
+    for side in sides:
+        uncertainty = uncertainty - entr(side.clip(1e-15))
+    distance = 1.0 - np.clip(-uncertainty, 0.0, 0.999)
     np.fill_diagonal(distance, 0.0)
     root = int(single.argmax())
     order, before = breadth_first_order(minimum_spanning_tree(csr_array(distance)), root, directed=False)
@@ -121,11 +122,3 @@ def _tree_baskets(items: list[int], known: Knowledge, count: int, rng: np.random
         without = np.clip((single[item] - joint[parent, item]) / (1 - single[parent]), 0.0, 1.0)
         baskets[:, item] = rng.random(count) < np.where(baskets[:, parent], with_it, without)
     return baskets
-
-
-def _xlogx(values: Floats) -> Floats:
-    from scipy.special import xlogy
-
-    clipped = values.clip(1e-15)
-    result: Floats = xlogy(clipped, clipped)
-    return result

@@ -143,8 +143,7 @@ def _density(values: Floats) -> Floats:
 class Prior:
     """How supports of items are distributed: ``weights`` over ``grid``, both float64 (points,).
 
-    Of thousands of items a few are frequent. Which ones is what reports tell; how many, they tell more sharply, and it
-    says how much of a large estimate is noise.
+    How many items are frequent reports tell more sharply than which; it says how much of a large estimate is noise.
     """
 
     grid: Floats
@@ -152,10 +151,7 @@ class Prior:
 
     @classmethod
     def of(cls, supports: Floats, variances: Floats) -> "Prior":
-        """Return the distribution that makes the estimates of all items likeliest (Kiefer and Wolfowitz 1956, by EM).
-
-        Estimates of all items, not only of chosen ones, float64 (items,).
-        """
+        """Return the distribution under which estimates of *all* items are likeliest (Kiefer and Wolfowitz 1956)."""
         # beyond some standard errors an estimate speaks for itself; all such supports count as one
         grid = np.linspace(0.0, _CLEAR * float(np.sqrt(variances.max(initial=_LEAST))), _POINTS)
         # estimates half a step of the grid apart are taken together: tens of thousands become some hundreds
