@@ -123,21 +123,18 @@ def try_rounds(
     if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
         raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
     counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]
-
-    def report(done: int) -> None:
-        if progress is not None:
-            progress("trying rounds", done, len(counts) + 1)
-
-    report(0)
+    stage, steps = "trying rounds", len(counts) + 1
+    report: Progress = progress or (lambda _stage, _done, _steps: None)
+    report(stage, 0, steps)
     supports = true_itemsets(baskets, top)
     if not supports:
         raise EstimateError("no basket holds any item; there is nothing to find")
     trial = RoundsTrial(baskets, promise, top, dict(list(supports.items())[:top]), supports)
     tried = []
     for done, count in enumerate(counts, 1):
-        report(done)
+        report(stage, done, steps)
         tried.append(_try_schedule(trial, PeopleSplit(rounds=count), seed))
-    report(len(counts) + 1)
+    report(stage, steps, steps)
     return replace(trial, schedules=tuple(tried))
 
 

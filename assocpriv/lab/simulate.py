@@ -108,6 +108,8 @@ class Simulation:
         missed: truly frequent itemsets that were not found, with both true supports.
         sampled_baskets: baskets longer than M.
         seconds: time of each stage.
+        found_count: truly frequent itemsets that were found.
+        false_count: itemsets reported as frequent whose true support is below the minimum.
     """
 
     itemsets: "pd.DataFrame"
@@ -116,26 +118,13 @@ class Simulation:
     truth: Truth
     sampled_baskets: int
     seconds: dict[str, float]
-
-    @property
-    def found_count(self) -> int:
-        """Truly frequent itemsets that were found."""
-        return int((self.itemsets["frequent"] & self._truly).sum())
-
-    @property
-    def false_count(self) -> int:
-        """Itemsets reported as frequent whose true support is below the minimum."""
-        return int((self.itemsets["frequent"] & ~self._truly).sum())
+    found_count: int
+    false_count: int
 
     @property
     def missed_count(self) -> int:
         """Truly frequent itemsets that were not found."""
         return len(self.missed)
-
-    @property
-    def _truly(self) -> "pd.Series[bool]":
-        least = mining_facts(self.itemsets).min_support
-        return self.itemsets["true_support"] >= least
 
 
 def simulate(
@@ -162,11 +151,14 @@ def simulate(
     offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
     sampled = PlainCounter(offsets, fitted.ravel(), plan.padded_items)
     truth = Truth(plan.catalogue, sampled, PlainCounter(baskets.offsets, baskets.items, plan.n_items), plan.view)
-    itemsets, missed = _compare(itemsets, truth, mining_facts(itemsets).min_support, largest)
+    least = mining_facts(itemsets).min_support
+    itemsets, missed = _compare(itemsets, truth, least, largest)
+    frequent, truly = itemsets["frequent"].to_numpy(np.bool_), itemsets["true_support"].to_numpy() >= least
+    found, false = int((frequent & truly).sum()), int((frequent & ~truly).sum())
     clock.append(perf_counter())
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
     longer = int((baskets.sizes > plan.transaction_size).sum())
-    return Simulation(itemsets, missed, reports, truth, longer, seconds)
+    return Simulation(itemsets, missed, reports, truth, longer, seconds, found, false)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:

@@ -53,9 +53,8 @@ def cut_and_paste_amplification(m: int, cutoff: int, rho: Fraction) -> Fraction:
 def cut_and_paste(m: int, cutoff: int, rho: Fraction, weight_bits: int = 64) -> Operator:
     """Return cut-and-paste as an operator with integer weights, ready for a plan.
 
-    The weight of keeping j given items is p[j]/C(m,j)·2^weight_bits rounded down; the weight of keeping none takes what
-    is missing to the total. That moves no p[j] by more than 2^(m − weight_bits). For K ≥ 1 keeping none is the least
-    likely, so that unless the bits are very few γ does not rise.
+    The weight of keeping j given items is p[j]/C(m,j)·2^weight_bits rounded down; that of keeping none, for K ≥ 1 the
+    least likely, takes what is missing to the total. That moves no p[j] by more than 2^(m − weight_bits).
 
     Args:
         m: items of a transaction, 1..15.

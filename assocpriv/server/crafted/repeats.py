@@ -89,7 +89,8 @@ def _keys(reports: Packed) -> Iterator[NDArray[np.void] | NDArray[np.uint64]]:
         if width > 8:
             yield np.ascontiguousarray(packed).view(np.dtype((np.void, width)))[:, 0]
         else:
-            octets = np.pad(packed, ((0, 0), (0, 8 - width)))
+            octets = np.zeros((len(packed), 8), dtype=np.uint8)
+            octets[:, :width] = packed
             yield octets.view("<u8")[:, 0].astype(np.uint64, copy=False)
 
 
