@@ -1,14 +1,31 @@
-"""Clients with one fault each, to plant under an audit, and generators of poor random words."""
+"""Plans of every form to audit, clients with one fault each, and generators of poor random words."""
 
+import naive
 import numpy as np
 
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.wire import report_items
 from assocpriv.records.baskets import Baskets
+
+PROMISE = Breach("5%", "50%")
+SHARES = [1, 1, 1, 19]
+PLANS = {
+    "none": naive.small_plan("none", 40, 3, 2, shares=SHARES),
+    "none, rare": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
+    "bch": naive.small_plan("bch", 40, 3, 2, shares=SHARES),
+    "reed-solomon": naive.small_plan("reed-solomon", 40, 3, 2, insert=(3, 3), shares=SHARES),
+    "fixed-size": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
+    "in clear": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear"),
+    "in clear, plain": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear", code="none"),
+    "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
+    "one item": naive.small_plan("none", 1, 1, 1),
+}
 
 
 class Faulty:

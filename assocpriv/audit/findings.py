@@ -1,12 +1,13 @@
 """What an audit found, one line a check."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import FileError, WireError
 
 CONSISTENT, BROKEN, UNDECIDED = "consistent", "broken", "not decided"
 
@@ -20,23 +21,14 @@ CANNOT_SEE = (
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check of an audit.
+    """One check of an audit."""
 
-    Attributes:
-        depth: ``exact``, ``empirical`` or ``conformance``.
-        name: of the check, a few words.
-        verdict: ``consistent``, ``broken``, or ``not decided`` where the check could not be made; ``said`` tells why.
-        said: one sentence for a privacy officer; never an item of anybody.
-        figures: the numbers behind it, JSON content.
-        client: which client it is about, where several were audited.
-    """
-
-    depth: str
-    name: str
-    verdict: str
-    said: str
-    figures: dict[str, Any] = field(default_factory=dict)
-    client: str = ""
+    depth: str  # exact, empirical or conformance
+    name: str  # of the check, a few words
+    verdict: str  # consistent, broken, or not decided where the check could not be made; ``said`` tells why
+    said: str  # one sentence for a privacy officer; never an item of anybody
+    figures: dict[str, Any] = field(default_factory=dict)  # the numbers behind it, JSON content
+    client: str = ""  # which it is about, where several were audited
 
 
 def verdict(findings: Iterable[Finding]) -> str:
@@ -57,17 +49,40 @@ def count_undecided(findings: Iterable[Finding]) -> int:
     return sum(finding.verdict == UNDECIDED for finding in findings)
 
 
-def failure(depth: str, name: str, error: Exception) -> Finding:
-    """Return the finding that a client failed; of what it raised the kind and the place are said, never the text.
+class Fault(Exception):  # noqa: N818 - found, not raised by a user's mistake
+    """What a check found broken, as a sentence without any item."""
 
-    A :class:`WireError` is the audit's own, of answers that are none; its text names no item.
+
+class ClientFailure(Exception):  # noqa: N818 - likewise
+    """What a client raised, its argument; whatever else is raised in an audit is the audit's own."""
+
+
+@contextmanager
+def client_at_work() -> Iterator[None]:
+    """Turn what a client raises here into a :class:`ClientFailure`; what the audit raises through it stays itself."""
+    try:
+        yield
+    except (Fault, ClientFailure, WireError, FileError, MemoryError):
+        raise
+    except Exception as error:
+        raise ClientFailure(error) from error
+
+
+def failure(depth: str, name: str, error: Exception) -> Finding:
+    """Return the finding that a check failed; of what was raised the kind and the place are said, never the text.
+
+    A :class:`WireError` is the audit's own, of answers that are none; its text names no item. An audit that fails
+    by itself vouches for nothing: that is broken too.
 
     >>> failure("empirical", "answers", WireError("the program ended with status 3; it must be 0")).said
     'The client does not answer as it must: the program ended with status 3; it must be 0.'
     """
     if isinstance(error, WireError):
         return Finding(depth, name, BROKEN, f"The client does not answer as it must: {error}.")
-    said = f"The client, or code that it shares with this audit, failed with {type(error).__name__}"
+    who = "This audit itself, not the client,"
+    if isinstance(error, ClientFailure):
+        who, error = "The client", error.args[0]
+    said = f"{who} failed with {type(error).__name__}"
     frames = extract_tb(error.__traceback__)
     if frames:
         said += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"

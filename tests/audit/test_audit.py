@@ -18,18 +18,16 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.audit import audit_lines, audit_record
-from assocpriv.audit.all_depths import Audit, AuditRequest
-from assocpriv.audit.black_box import empirical, pipe
-from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.audit.all_depths import Audit
+from assocpriv.audit.black_box import empirical, families, pipe
+from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
 from assocpriv.audit.black_box.conformance import audit_conformance
 from assocpriv.audit.black_box.laws import (
     Events,
-    collision_moments,
     complexity_p_value,
     joint_p_value,
     linear_complexity,
     repeats_p_value,
-    shown_probability,
 )
 from assocpriv.audit.black_box.lower_bounds import (
     Event,
@@ -39,37 +37,25 @@ from assocpriv.audit.black_box.lower_bounds import (
     lower_bounds,
     smallest_chance,
 )
-from assocpriv.audit.black_box.neighbours import equal_batches, mixed_batches, transaction_of, worst_neighbours
+from assocpriv.audit.black_box.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
 from assocpriv.audit.black_box.other_sizes import OtherTallies, other_transactions
 from assocpriv.audit.black_box.pipe import Program, _decoded
 from assocpriv.audit.black_box.shown import coin_bits, free_sums
-from assocpriv.audit.black_box.tallies import Tallies, answered, compare_starts, split_trials
+from assocpriv.audit.black_box.tallies import Tallies, compare_starts
 from assocpriv.audit.enumerate import exact
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
+from assocpriv.audit.request import AuditRequest
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import FileError, PlanError, WireError
-from assocpriv.core.privacy import Breach, epsilon
+from assocpriv.core.privacy import epsilon
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.plans.baskets.wire import decode_report, report_items
 
-PROMISE = Breach("5%", "50%")
 audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
-SHARES = [1, 1, 1, 19]
-PLANS = {
-    "none": naive.small_plan("none", 40, 3, 2, shares=SHARES),
-    "none, rare": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
-    "bch": naive.small_plan("bch", 40, 3, 2, shares=SHARES),
-    "reed-solomon": naive.small_plan("reed-solomon", 40, 3, 2, insert=(3, 3), shares=SHARES),
-    "fixed-size": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
-    "in clear": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear"),
-    "in clear, plain": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear", code="none"),
-    "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
-    "one item": naive.small_plan("none", 1, 1, 1),
-}
+PLANS = faults.PLANS
 # of each kind, small enough to enumerate
 SMALL = {
     "none": naive.small_plan("none", 3, 2, 2, insert=(1, 2), weight_bits=6),
@@ -106,7 +92,7 @@ def test_shown_probability_is_the_clients(kind):
         for chosen in combinations(range(plan.padded_items), size):
             inside = len(set(chosen) & set(items))
             wanted = sum((chance for shown, chance in law.items() if shown >= set(chosen)), Fraction(0))
-            assert shown_probability(plan.operator, inside, size - inside) == wanted
+            assert form_of(plan).shown_probability(inside, size - inside) == wanted
 
 
 @pytest.mark.parametrize("kind", SMALL)
@@ -114,7 +100,8 @@ def test_collision_moments_are_the_clients(kind):
     """Σ P² and Σ P³ over the enumerated reports are those that the plan gives."""
     plan = SMALL[kind]
     chances = law_of(plan, range(plan.transaction_size)).values()
-    assert collision_moments(plan) == (sum(chance**2 for chance in chances), sum(chance**3 for chance in chances))
+    for power in (2, 3):
+        assert form_of(plan).collision_moment(power) == sum(chance**power for chance in chances)
 
 
 @pytest.mark.parametrize("kind", ["bch", "reed-solomon"])
@@ -253,7 +240,7 @@ def test_batches_ask_as_many_as_wanted():
     """All transactions take turns, two at a time, for at least the wanted number of reports, and little more."""
     plan, chosen = PLANS["bch"], worst_neighbours(PLANS["bch"])
     for total in (1, 14, 1000, 100_000):
-        turns, batches = mixed_batches(chosen, plan, total)
+        turns, batches = mixed_batches(chosen.transactions, plan, total)
         lengths = [len(batch) for batch in batches]
         assert set(lengths) == {len(turns)}
         assert total <= sum(lengths) < total + 2 * len(chosen.transactions) * len(lengths)
@@ -311,7 +298,7 @@ def test_others_are_counted_as_they_are(kind):
 @pytest.mark.parametrize("trials", [1000, 1007, 50_000, 10**6])
 def test_trials_are_shared_out(trials):
     """All reports are asked for, at least two in five of them to test on."""
-    split = split_trials(trials)
+    split = empirical.split_trials(trials)
     parts = (split.learn, split.score, split.follow, split.items, split.others, 2 * split.start, split.test)
     assert sum(parts) == trials
     assert 5 * split.test >= 2 * trials
@@ -364,19 +351,19 @@ def test_false_alarms_keep_their_rate(monkeypatch):
     It would, in every family, if its tests did not share their alarms, or if each report were counted twice.
     """
     plan, level, audits = naive.small_plan("bch", 5, 2, 2, shares=[1, 1, 9]), 0.1, 40
-    families, alone, law_of_family = {}, Counter(), empirical._law_of
+    samples_of, alone, law_of_family = {}, Counter(), families.law_of
 
     def noted(name, what, parts, *figures):
-        families.setdefault(name, []).append(Events.joined(parts))
+        samples_of.setdefault(name, []).append(Events.joined(parts))
         return law_of_family(name, what, parts, *figures)
 
-    monkeypatch.setattr(empirical, "_law_of", noted)
+    monkeypatch.setattr(families, "law_of", noted)
     for seed in range(audits):
         bounds, *laws = audit_client(plan, faults.Faulty(plan, seed), trials=4000, confidence="50%")
         alone.update(law.name for law in laws if law.figures.get("p_value", 1) <= level)
         alone["amplification"] += bounds.verdict == BROKEN
-    assert len(families) == 9
-    for name, samples in families.items():
+    assert len(samples_of) == 9
+    for name, samples in samples_of.items():
         allowed = allowed_alarms(samples[0], level)
         assert allowed <= level
         limit = binom(audits, allowed).isf(1e-6)
@@ -622,7 +609,7 @@ def test_a_program_is_started_twice(plan_path):
     for seed, least, most in (("1", 200, 200), ("", 0, 9)):  # more than 9 by chance once in 10^20
         code = f"import random\n{READ_ALL}chance = random.Random({seed})\nfor line in lines: print({drawn})"
         starts = compare_starts(worst_neighbours(plan).transactions[0], plan, program(code, plan_path), 200, 6)
-        assert (starts.total, starts.length, starts.malformed) == (200, 6, 0)
+        assert (starts.long, starts.length, starts.malformed) == (200, 6, 0)
         assert least <= starts.equal <= most
         assert starts.short >= 2
         assert starts.equal_pairs == (math.comb(starts.short, 2) if least else 0)

@@ -16,13 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.audit.enumerate import bulk_equal, exact, parts
+from assocpriv.audit.enumerate import bulk_equal, exact, small_plans, small_walks, words_and_columns
 from assocpriv.audit.enumerate.exact import audit_exact as audit
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.audit.recompute import integers, numbers, plan_text
-from assocpriv.audit.recompute.integers import check_integers, largest_ratio, stated_ratio
-from assocpriv.audit.recompute.numbers import masks, value
+from assocpriv.audit.recompute import arithmetic, codes, plan_text, promise, report_forms
+from assocpriv.audit.recompute.codes import Bch, ReedSolomon, masks
 from assocpriv.audit.recompute.plan_text import read_numbers
+from assocpriv.audit.recompute.promise import check_integers, largest_ratio, stated_ratio
+from assocpriv.audit.recompute.report_forms import Sets
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
 from assocpriv.core import entropy
@@ -241,16 +242,16 @@ def test_masks_are_the_columns(code, r):
 
 def test_values_of_a_polynomial():
     """A Reed–Solomon value is that of the seed's polynomial at the item, as worked out by hand in docs/formats.md."""
-    group = numbers.Group("reed-solomon", 1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
-    assert value(group, 3, 0b1001) == 0
-    assert value(group, 2, 0b1001) == 0
+    group = ReedSolomon(1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
+    assert group.value(3, 0b1001) == 0
+    assert group.value(2, 0b1001) == 0
 
 
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 6, 7])
 def test_walked_fields_are_the_primitive_ones(width):
     """x walks through all elements just for the polynomials that powers of x find to be primitive."""
     for polynomial in range((1 << width) + 1, 2 << width, 2):
-        walked = numbers.order_of_x(width, polynomial) == (1 << width) - 1
+        walked = arithmetic.order_of_x(width, polynomial) == (1 << width) - 1
         assert walked == is_primitive(polynomial, width)
 
 
@@ -258,19 +259,19 @@ def test_walked_fields_are_the_primitive_ones(width):
 def test_sets_are_those_of_their_ranks(n_items, size):
     """Two programs give the same set of a rank."""
     for rank in range(comb(n_items, size)):
-        assert sorted(numbers.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
+        assert sorted(arithmetic.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
 
 
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
     modules = set()
-    for module in (numbers, plan_text, integers):
+    for module in (arithmetic, codes, report_forms, plan_text, promise):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputing = {f"assocpriv.audit.{name}" for name in ("findings", "numbers", "plan_text")}
-    assert own == {"assocpriv.core.errors", *recomputing}
+    recomputing = {f"assocpriv.audit.recompute.{name}" for name in ("arithmetic", "codes", "report_forms", "plan_text")}
+    assert own == {"assocpriv.core.errors", "assocpriv.audit.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
 
@@ -326,8 +327,8 @@ def test_broken_integers_are_found(text, name):
     assert named(findings, "client").verdict == UNDECIDED
 
 
-BCH_31 = numbers.Group("bch", 2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
-RS_32 = numbers.Group("reed-solomon", 2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, blocks=3)
+BCH_31 = Bch(2, 15, (1, 1, 1), 1, 2, 2, field_bits=5, polynomial=37, blocks=3)
+RS_32 = ReedSolomon(2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, polynomial=37, blocks=3)
 
 
 @pytest.mark.parametrize(
@@ -347,14 +348,14 @@ RS_32 = numbers.Group("reed-solomon", 2, 32, (1, 1, 1), 1, 5, 2, field_bits=5, p
 )
 def test_conditions_of_the_generators(group, needed, reason):
     """Each condition of the theorem holds at its bound, and is broken one step beyond."""
-    said = integers._unfit(group, needed)
+    said = promise._unfit(group, needed)
     assert reason in said
     assert bool(said) == bool(reason)
 
 
 def test_a_primitive_polynomial_is_asked_for():
     """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
-    assert numbers.order_of_x(4, 0b11111) == 5
+    assert arithmetic.order_of_x(4, 0b11111) == 5
     group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
     assert masks(group, 0) == masks(group, 5)
 
@@ -377,7 +378,7 @@ def test_promises_are_read_as_clients_read_them(prior):
 @pytest.mark.parametrize("name", ["bch", "reed-solomon"])
 def test_dependent_columns_are_found_by_elimination(monkeypatch, name):
     """Masks that meet every condition on paper, but of which two are equal, are found among the sets tried."""
-    monkeypatch.setattr(integers, "masks", lambda group, item: masks(group, max(item, 1)))
+    monkeypatch.setattr(promise, "masks", lambda group, item: masks(group, max(item, 1)))
     finding = named(check_integers(PLANS[name]().canonical_json)[1], "independence")
     assert finding.verdict == BROKEN
     assert "depend on each other" in finding.said
@@ -434,9 +435,9 @@ def test_few_items_do_not_excuse_the_operator():
 def test_decimals_never_err_in_our_favour():
     """γ is rounded up, with as many digits as show that it is below the limit."""
     limit = Fraction(19)
-    assert integers._decimal(Fraction(1, 3), limit) == "0.333334"
-    assert integers._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
-    assert integers._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
+    assert promise._decimal(Fraction(1, 3), limit) == "0.333334"
+    assert promise._decimal(1 + Fraction(1, 7**900), limit) == "1.00001"
+    assert promise._decimal(limit - Fraction(1, 10**9), limit) == "18.999999999"
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3), st.data())
@@ -791,7 +792,7 @@ def test_what_is_too_much_is_not_decided():
 
 def test_a_ratio_above_the_stated_one_is_caught(monkeypatch):
     """If the walk's largest ratio were above γ, that alone would be a fault."""
-    monkeypatch.setattr(exact, "stated_ratio", lambda group: Fraction(6))
+    monkeypatch.setattr(small_walks, "stated_ratio", lambda group: Fraction(6))
     finding = named(audit(PLANS["none"]()), DRAWS)
     assert finding.verdict == BROKEN
     assert "above γ" in finding.said
@@ -814,7 +815,7 @@ def test_columns_that_differ_from_their_definition_are_caught(monkeypatch):
         columns[-1, 0, 0] ^= np.uint64(1)
         return columns
 
-    monkeypatch.setattr(parts, "item_columns", flipped)
+    monkeypatch.setattr(words_and_columns, "item_columns", flipped)
     assert broken(audit(PLANS["bch"](), work=3)) == {"generator's columns"}
 
 
@@ -858,7 +859,7 @@ def test_wrong_draws_are_caught(monkeypatch, name, place, attribute, fault):
 def test_words_are_the_least_accepted_ones(n):
     """The words made of a number are the first that give it and are not rejected; those of 0 come before, and are."""
     for number in (0, 1, n // 2, n - 1):
-        words = parts.words_of(number, n)
+        words = words_and_columns.words_of(number, n)
         half = len(words) // 2
         rejected, taken = (sum(word << 64 * i for i, word in enumerate(part)) for part in (words[:half], words[half:]))
         span = 1 << 64 * half
@@ -892,7 +893,8 @@ def test_small_fixed_operators_keep_what_can_be_kept(fewer):
     """A smaller universe of sets keeps the same weights, and the same numbers of items can be kept."""
     n_items, report_size = fewer
     operator = fixed(9, 3, 3, (1, 2, 3, 9)).fixed if report_size == 3 else fixed(9, 3, 11, (1, 1, 3, 8)).fixed
-    small = exact._small_fixed(operator, n_items)
+    group = Sets(operator.size, operator.items, operator.keep_weights, operator.report_size).shrunk(n_items)
+    small = FixedSizeOperator(group.size, group.items, group.report_size, group.weights)
     assert small.keep_weights == operator.keep_weights
     assert small.items == n_items + 3
     assert [bool(small.sets_keeping(j)) for j in range(4)] == [bool(operator.sets_keeping(j)) for j in range(4)]
@@ -901,4 +903,4 @@ def test_small_fixed_operators_keep_what_can_be_kept(fewer):
 @pytest.mark.parametrize("width", range(2, 9))
 def test_small_fields_are_primitive(width):
     """The field of a small generator is one that a Generator accepts."""
-    assert Generator("bch", width, exact._primitive(width), 1, False).field_bits == width
+    assert Generator("bch", width, small_plans._primitive(width), 1, False).field_bits == width

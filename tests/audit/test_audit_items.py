@@ -9,31 +9,29 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.audit.black_box import empirical
+from assocpriv.audit.black_box import empirical, families
 from assocpriv.audit.black_box import every_item as items
 from assocpriv.audit.black_box import tallies as tallies_module
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient
 from assocpriv.audit.black_box.conformance import audit_conformance
 from assocpriv.audit.black_box.every_item import ItemTallies, deals, reports_needed
-from assocpriv.audit.black_box.laws import Events, joint_p_value, shown_probability
+from assocpriv.audit.black_box.laws import Events, joint_p_value
+from assocpriv.audit.black_box.neighbours import form_of
 from assocpriv.audit.black_box.shown import is_spanned, span_of
 from assocpriv.audit.enumerate import bulk_equal
-from assocpriv.audit.enumerate.draws import Fault
 from assocpriv.audit.enumerate.exact import audit_exact
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED
+from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
 from assocpriv.audit.recompute.plan_text import read_numbers
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets import randomizer as itemset
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.plans.baskets.wire import decode_report, report_items
 
-PROMISE = Breach("5%", "50%")
-SHARES = [1, 1, 1, 19]
+PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6
 ALARM_OF_A_LAW = 1.5e-5  # in an audit of both clients by default: of 0.1%, for 14 laws in each
 # as many items as people have; the one-report client takes a millisecond for a seed of a Reed–Solomon code
@@ -43,16 +41,7 @@ LARGE = {
     "reed-solomon": make_plan(150, 3, PROMISE, code="reed-solomon"),
     "in clear": make_plan(150, 3, PROMISE, sizes="in clear"),
 }
-SMALL = {
-    "none": naive.small_plan("none", 40, 3, 2, shares=SHARES),
-    "none, rare": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
-    "bch": naive.small_plan("bch", 40, 3, 2, shares=SHARES),
-    "reed-solomon": naive.small_plan("reed-solomon", 40, 3, 2, insert=(3, 3), shares=SHARES),
-    "fixed-size": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
-    "in clear": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear"),
-    "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
-    "one item": naive.small_plan("none", 1, 1, 1),
-}
+SMALL = faults.PLANS
 
 
 def rng(seed=1):
@@ -77,7 +66,7 @@ def tallied(plan, box, total, seed=1):
 
 def p_values(plan, box, total, seed=1):
     """Return the p-values of the two laws about items."""
-    return [law.p_value for law in empirical._every_item(tallied(plan, box, total, seed))]
+    return [law.p_value for law in families.every_item(tallied(plan, box, total, seed))]
 
 
 # ---- the deal
@@ -131,7 +120,7 @@ def test_as_many_items_as_the_trials_allow(kind):
 def test_needed_reports_find_what_is_always_or_never_shown(kind):
     """After so many reports an item always shown, or never, has a chance of at most 1e-10; one fewer would be more."""
     plan = LARGE[kind]
-    inside = float(shown_probability(plan.operator, 1, 0))
+    inside = float(form_of(plan).shown_probability(1, 0))
     needed = reports_needed(plan)
     assert max(inside, 1 - inside) ** needed <= 1e-10 < max(inside, 1 - inside) ** (needed - 1)
 
@@ -190,7 +179,7 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
             other[each.items, i] for each, places in zip(dealt.transactions, outside, strict=True) for i in places
         ]
         assert elsewhere.count.tolist() == wanted
-        assert set(elsewhere.probability) == {float(shown_probability(group.operator, 0, 1))}
+        assert set(elsewhere.probability) == {float(form_of(group).shown_probability(0, 1))}
         return
     wanted = []
     for each in dealt.transactions:
@@ -205,7 +194,7 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
 
 def test_bits_that_items_fix_are_no_coins():
     """In a Reed–Solomon code item 0 fixes the first bits: a basket with it is not blamed for them, and would be."""
-    plan = naive.small_plan("reed-solomon", 3, 3, 2, insert=(1, 3), shares=SHARES)
+    plan = naive.small_plan("reed-solomon", 3, 3, 2, insert=(1, 3), shares=faults.SHARES)
     tallies = tallied(plan, BulkClient(plan, SeededEntropy(3)), 4000)[0]
     joined = Events.joined(tallies.elsewhere)
     assert len(joined.count) < plan.report_bits
@@ -225,7 +214,7 @@ def test_no_item_is_treated_otherwise(client, kind):
     total = (8 if client is BulkClient else 1) * -(-plan.n_items // plan.transaction_size) * reports_needed(plan)
     tallies = tallied(plan, client(plan), total, None)
     assert tallies[0].deal.items == plan.n_items
-    assert min(law.p_value for law in empirical._every_item(tallies)) > FALSE_ALARM
+    assert min(law.p_value for law in families.every_item(tallies)) > FALSE_ALARM
 
 
 # ---- faults with one item of a thousand

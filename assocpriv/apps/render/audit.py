@@ -5,8 +5,9 @@ from textwrap import wrap
 from typing import Any
 
 from assocpriv.apps.render.figures import figure_up, percent_as_given
-from assocpriv.audit.all_depths import ALL, Audit
+from assocpriv.audit.all_depths import Audit
 from assocpriv.audit.findings import CANNOT_SEE, count_undecided
+from assocpriv.audit.request import ALL
 from assocpriv.core.privacy import epsilon
 
 _WIDTH = 100
@@ -26,7 +27,7 @@ def audit_record(audit: Audit) -> dict[str, Any]:
         "verdict": audit.verdict,
         "not_decided": count_undecided(findings),
         "cannot_see": list(CANNOT_SEE),
-        "epsilon": epsilon(plan.amplification) if plan else None,
+        "epsilon": epsilon(plan.amplification) if plan and plan.amplification else None,
         **audit.request.to_json(),
         "findings": [
             {
@@ -61,6 +62,8 @@ def _plan_of(audit: Audit) -> str:
     """Name the plan by its whole id: an officer compares it with another."""
     if audit.plan is None:
         return "no usable plan"
+    if audit.plan.amplification is None:
+        return f"plan {audit.plan.plan_id}, no γ stated"
     return f"plan {audit.plan.plan_id}, ε ≤ {figure_up(epsilon(audit.plan.amplification))} for one report"
 
 

@@ -4,16 +4,18 @@ Nothing here looks at how a client works. Two clients are our own; assocpriv/aud
 program. The transactions are chosen by the audit, nobody's baskets.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.audit.findings import client_at_work
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy
+from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 
@@ -22,18 +24,15 @@ LARGEST_BATCH = 1 << 16
 _BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
 _LOOKED_AT = 256
 
+Told = Callable[[int, int], None]
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Reports of a batch of transactions, of whatever length they came.
+    """Reports of a batch of transactions, of whatever length they came."""
 
-    Attributes:
-        octets: uint8 (n, width), width at least the plan's report_bytes; zeros after the end of a report.
-        lengths: of the reports in bytes, int64 (n,).
-    """
-
-    octets: NDArray[np.uint8]
-    lengths: NDArray[np.int64]
+    octets: NDArray[np.uint8]  # (n, width), width at least the plan's report_bytes; zeros after the end of a report
+    lengths: NDArray[np.int64]  # of the reports in bytes, (n,)
 
     @classmethod
     def of_packed(cls, packed: NDArray[np.uint8]) -> "Answers":
@@ -57,13 +56,9 @@ class Answers:
 
 
 class BlackBox(Protocol):
-    """A client under audit.
+    """A client under audit."""
 
-    Attributes:
-        starts_anew: whether each call of :meth:`reports` starts the client anew, as a program of its own.
-    """
-
-    starts_anew: bool
+    starts_anew: bool  # whether each call of reports starts the client anew, as a program of its own
 
     def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
         """Yield one :class:`Answers` for each batch of transactions, in order; one client serves all of them.
@@ -100,6 +95,31 @@ class SingleClient:
         for batch in batches:
             made = [self._randomizer.randomize(basket, entropy=self._entropy) for basket in batch]
             yield Answers.of_reports(made, self._randomizer.plan.report_bytes)
+
+
+def answered(box: BlackBox, batches: Iterator[Baskets], told: Told | None = None, total: int = 0) -> Iterator[Answers]:
+    """Yield a client's answers, tell how many of a total there are, and check that each transaction has one."""
+    asked: list[int] = []
+
+    def noted() -> Iterator[Baskets]:
+        for batch in batches:
+            asked.append(len(batch))
+            yield batch
+
+    stream, given, done = box.reports(noted()), 0, 0
+    while True:
+        with client_at_work():
+            answers = next(stream, None)
+        if answers is None:
+            break
+        if given >= len(asked) or len(answers) != asked[given]:
+            raise WireError("the client did not answer with one report for each transaction")
+        given, done = given + 1, done + len(answers)
+        yield answers
+        if told:
+            told(min(done, total), total)
+    if given != len(asked) or next(batches, None) is not None:
+        raise WireError("the client stopped before it had answered for all transactions")
 
 
 def batch_length(plan: Plan) -> int:

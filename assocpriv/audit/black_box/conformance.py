@@ -3,39 +3,31 @@
 The length of a report must not depend on the basket: it would tell its size to everybody on the way.
 """
 
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import Answers, BlackBox, BulkClient, batch_of
-from assocpriv.audit.black_box.neighbours import stated_size
-from assocpriv.audit.black_box.shown import is_whole
-from assocpriv.audit.black_box.tallies import answered
+from assocpriv.audit.black_box.clients import Answers, BlackBox, BulkClient, answered, batch_of
+from assocpriv.audit.black_box.neighbours import size_bytes, stated_size
+from assocpriv.audit.black_box.shown import is_whole, judge_format
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
+from assocpriv.audit.request import Progress
 from assocpriv.core.errors import FileError
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 
 DEPTH = "conformance"
 _ROUNDS = 16
 _LONGEST_BASKET = 64
 
 
-def audit_conformance(
-    plan: Plan, box: BlackBox | None = None, *, progress: Callable[[str, int, int], None] | None = None
-) -> list[Finding]:
+def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
     """Check that a client's reports are reports of the plan, for baskets of every size from none to 64 items.
 
-    Args:
-        plan: the plan that it says it follows.
-        box: the client; our own for many transactions, with the operating system's entropy, by default.
-        progress: called with (stage, reports done, reports in all).
-
-    Returns:
-        Findings of the depth ``conformance``.
+    The arguments are those of :func:`assocpriv.audit.black_box.empirical.audit_client`.
 
     Raises:
         FileError: a program that cannot be started.
@@ -48,25 +40,22 @@ def audit_conformance(
         return [failure(DEPTH, "answers", error)]
 
 
-def _audit_form(plan: Plan, box: BlackBox, progress: Callable[[str, int, int], None] | None) -> list[Finding]:
+def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Finding]:
     baskets = _baskets(plan)
     sizes = np.array([len(items) for items in baskets], dtype=np.int64)
     batch = batch_of(baskets, plan)
-    pieces, length, done = [], max(1, len(batch) // 16), 0
+    length = max(1, len(batch) // 16)
     parts = iter([batch[start : start + length] for start in range(0, len(batch), length)])
-    for answers in answered(box, parts):
-        pieces.append(answers)
-        done += len(answers)
-        if progress:
-            progress("form", done, len(batch))
+    pieces = list(answered(box, parts, partial(progress, "form") if progress else None, len(batch)))
     answered_all = Finding(
         DEPTH, "answers", CONSISTENT, "Every basket is answered with one report.", {"reports": len(batch)}
     )
     joined = _joined(pieces)
-    found = [answered_all, _length(joined, sizes, plan), _format(joined, plan)]
-    if plan.sizes == IN_CLEAR:
+    is_report = is_whole(joined.octets, joined.lengths, plan)
+    found = [answered_all, _length(joined, sizes, plan), judge_format(DEPTH, int((~is_report).sum()), len(joined))]
+    if size_bytes(plan):
         found.append(_size_in_clear(joined, sizes, plan))
-    return [*found, _report_file(joined, plan)]
+    return [*found, _report_file(joined, plan, bool(is_report.all()))]
 
 
 def _baskets(plan: Plan) -> list[range]:
@@ -104,18 +93,6 @@ def _bytes(count: int) -> str:
     return f"{count} byte" if count == 1 else f"{count} bytes"
 
 
-def _format(answers: Answers, plan: Plan) -> Finding:
-    malformed = int((~is_whole(answers.octets, answers.lengths, plan)).sum())
-    figures = {"malformed": malformed, "reports": len(answers)}
-    if malformed:
-        said = (
-            f"{malformed:,} of {len(answers):,} are no reports of the plan: of another length, with an unused bit "
-            "set, or of a set or size that the plan does not have."
-        )
-        return Finding(DEPTH, "format", BROKEN, said, figures)
-    return Finding(DEPTH, "format", CONSISTENT, "All reports can be read by the plan.", figures)
-
-
 def _size_in_clear(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:
     stated = np.array([stated_size(size, plan) for size in sizes.tolist()])
     wrong = int((answers.octets[:, 0] != stated).sum())
@@ -125,9 +102,9 @@ def _size_in_clear(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Fi
     return Finding(DEPTH, "size in clear", CONSISTENT, "Every report states its basket's size, 1 … M.", figures)
 
 
-def _report_file(answers: Answers, plan: Plan) -> Finding:
+def _report_file(answers: Answers, plan: Plan, are_reports: bool) -> Finding:
     """Write the reports to a file and read it as a server does."""
-    if not is_whole(answers.octets, answers.lengths, plan).all():
+    if not are_reports:
         return Finding(DEPTH, "report file", UNDECIDED, "What are no reports of the plan cannot be kept in a file.")
     packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
     with TemporaryDirectory() as folder:

@@ -1,10 +1,8 @@
 """Every item, dealt into baskets of at most M items: no item may be treated otherwise than the plan says.
 
-A client can leak one rare item and follow the plan with all others. So the shuffled catalogue is dealt into baskets of
-M items, anew in every audit, and each basket is asked about often enough that an item which is always shown when it is
-held, or never, is found. Where the reports asked for do not suffice for all items, as many as they suffice for are
-dealt. Where half of them suffice, the catalogue is dealt again into baskets of 1 item, of 2, and so on. Two laws are
-tested, of each basket by itself:
+A client can leak one rare item and follow the plan with all others. So the shuffled catalogue is dealt into baskets,
+anew in every audit, and each is asked about often enough that an item which is always shown when it is held, or never,
+is found. Two laws are tested, of each basket by itself:
 
 * how often each of its items is shown, and how many of them are kept;
 * what else its reports show: each bit of a seed that its items leave free is a fair coin; without a seed, each item
@@ -18,11 +16,10 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import LARGEST_BATCH, BlackBox, batch_length, batch_of
-from assocpriv.audit.black_box.laws import Events, shown_probability
-from assocpriv.audit.black_box.neighbours import Transaction, transaction_of
+from assocpriv.audit.black_box.clients import LARGEST_BATCH, BlackBox, Told, answered, batch_length, batch_of
+from assocpriv.audit.black_box.laws import Events
+from assocpriv.audit.black_box.neighbours import Transaction, form_of, transaction_of
 from assocpriv.audit.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
-from assocpriv.audit.black_box.tallies import Told, answered
 from assocpriv.plans.baskets.codes import Field
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
@@ -37,22 +34,17 @@ _LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may b
 
 @dataclass(frozen=True, slots=True)
 class Deal:
-    """Baskets of one size that the catalogue is dealt into.
-
-    Attributes:
-        transactions: the baskets.
-        items: how many items they hold together.
-        each: reports of each of them, no more than a batch holds.
-    """
+    """Baskets of one size that the catalogue is dealt into."""
 
     transactions: tuple[Transaction, ...]
-    items: int
-    each: int
+    basket_size: int  # how many items each of them holds
+    items: int  # how many they hold together
+    each: int  # reports of each basket, no more than a batch holds
 
 
 def reports_needed(plan: Plan) -> int:
     """Return after how many reports an item that is always, or never, shown when it is held cannot be a chance."""
-    inside = float(shown_probability(plan.operator, 1, 0))
+    inside = float(form_of(plan).shown_probability(1, 0))
     return max(8, ceil(log(_ALARM) / log(max(inside, 1 - inside))))
 
 
@@ -84,47 +76,36 @@ def _deal(plan: Plan, m: int, baskets: int, each: int, chance: np.random.Generat
     others = np.setdiff1d(np.arange(plan.n_items), dealt[len(dealt) - (m - missing) :])
     rows = np.concatenate([dealt, chance.choice(others, missing, replace=False)]).reshape(baskets, m)
     made = tuple(transaction_of(tuple(sorted(row)), plan) for row in rows.tolist())
-    return Deal(made, len(dealt), max(1, min(each, LARGEST_BATCH)))
+    return Deal(made, m, len(dealt), max(1, min(each, LARGEST_BATCH)))
 
 
 class ItemTallies:
-    """What reports of the baskets of one deal show of them.
-
-    Attributes:
-        plan: the plan.
-        deal: the baskets.
-        malformed: how many reports are none of the plan.
-        own: beside its law, how often each item is shown by reports of its basket, and how many items they keep.
-        elsewhere: beside its law, what else they show.
-    """
+    """What reports of the baskets of one deal show of them."""
 
     def __init__(self, plan: Plan, dealt: Deal, chance: np.random.Generator) -> None:
-        self.deal, self.malformed = dealt, 0
-        self.own: list[Events] = []
-        self.elsewhere: list[Events] = []
+        self.deal, self.total, self.malformed = dealt, len(dealt.transactions) * dealt.each, 0
+        self.own: list[Events] = []  # how often each item is shown by reports of its basket, and how many they keep
+        self.elsewhere: list[Events] = []  # what else they show
         self.plan, self._group = plan, dealt.transactions[0].group
         group = self._group
         self._references = np.array([each.reference for each in dealt.transactions], dtype=np.int64)
         self._items = np.unique(self._references)
         self._tables = ItemTables(group, self._items)
         most = max(_LEAST_ELSE, _MOST_EVENTS // len(self._references))
-        places = group.padded_items if group.generator.kind == "none" else group.report_bits
-        self._else = np.sort(chance.permutation(places)[:most])
-        is_seeded = group.generator.kind != "none"
-        self._field = Field(group.generator.field_bits, group.generator.field_polynomial) if is_seeded else None
-        self._else_tables = None if is_seeded else ItemTables(group, self._else)
+        self._form = form_of(group)
+        seed_bits, code = self._form.seed_bits, group.generator
+        self._else = np.sort(chance.permutation(seed_bits or group.padded_items)[:most])
+        self._field = Field(code.field_bits, code.field_polynomial) if seed_bits else None
+        self._else_tables = None if seed_bits else ItemTables(group, self._else)
 
     def collect(self, box: BlackBox, told: Told | None = None) -> None:
         """Ask a client for the reports of all baskets, and count what they show."""
-        done, total = 0, len(self._references) * self.deal.each
         parts = list(self._parts())
-        for part, answers in zip(parts, answered(box, iter([self._batch(part) for part in parts])), strict=True):
+        batches = iter([self._batch(part) for part in parts])
+        for part, answers in zip(parts, answered(box, batches, told, self.total), strict=True):
             sample = sample_of(answers, slice(None), self.deal.transactions[0], self.plan)
             self.malformed += sample.malformed
             self._add(part, sample)
-            done += len(answers)
-            if told:
-                told(done, total)
 
     def _parts(self) -> Iterator[NDArray[np.int64]]:
         """Yield the baskets of each batch: all reports of a basket are in one."""
@@ -137,11 +118,10 @@ class ItemTallies:
 
     def _add(self, part: NDArray[np.int64], sample: Sample) -> None:
         each, references = self.deal.each, self._references[part]
-        group, m = self._group, references.shape[1]
+        m, p = references.shape[1], self._form.size_distribution
         shown = self._shown(sample.packed, np.tile(np.searchsorted(self._items, references), (each, 1)))
         turns = shown.reshape(each, len(part), m)
-        self.own.append(Events.of(turns.sum(axis=0), each, float(shown_probability(group.operator, 1, 0))))
-        p = group.operator.size_distribution
+        self.own.append(Events.of(turns.sum(axis=0), each, float(self._form.shown_probability(1, 0))))
         kept = turns.sum(axis=2)[:, :, None] == np.arange(m + 1)
         self.own.append(Events.of(kept.sum(axis=0), each, np.tile([float(chance) for chance in p], len(part))))
         seen = self._else_tables
@@ -167,8 +147,7 @@ class ItemTallies:
         shape = (self.deal.each, len(part))
         counts = np.stack([bits_of(line[None], n).reshape(shape).sum(axis=0, dtype=np.int64) for line in lines], axis=1)
         outside = ~np.stack([np.isin(self._else, reference) for reference in self._references[part]])
-        chance = float(shown_probability(self._group.operator, 0, 1))
-        return Events.of(counts[outside], self.deal.each, chance)
+        return Events.of(counts[outside], self.deal.each, float(self._form.shown_probability(0, 1)))
 
     def _coins_elsewhere(self, part: NDArray[np.int64], sample: Sample) -> Events:
         """Count how often each basket's reports have each seed bit set that its items leave free.

@@ -1,4 +1,4 @@
-"""What a plan says of a client's reports, as exact chances of events, and how far counts are from them.
+"""How far counts of a client's reports are from exact chances of events.
 
 Every test here is of one shape: among independent reports an event with a known probability happened so many times. The
 p-value is that of the binomial law, so no test relies on large numbers. Tests of many events share their false alarms
@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
-from assocpriv.plans.baskets.plan import Plan
 
 _LARGEST_LOG = 1000.0
 
@@ -61,42 +58,6 @@ def joint_p_value(p_values: NDArray[np.float64]) -> float:
     (0.02, 1.0)
     """
     return float(min(1.0, len(p_values) * p_values.min())) if len(p_values) else 1.0
-
-
-def shown_probability(operator: AnyOperator, inside: int, outside: int) -> Fraction:
-    """Return the chance that a report shows ``inside`` given items of the transaction and ``outside`` given others.
-
-    P = Σ_j p[j] · C(m−a, j−a)/C(m, j) · P(b given others shown | j), with a inside and b outside.
-    """
-    m, p = operator.size, operator.size_distribution
-    return sum(
-        (
-            p[j] * Fraction(comb(m - inside, j - inside), comb(m, j)) * operator.insertion(j, outside, outside)
-            for j in range(inside, m + 1)
-        ),
-        Fraction(0),
-    )
-
-
-def collision_moments(plan: Plan) -> tuple[Fraction, Fraction]:
-    """Return Σ P² and Σ P³ over all reports of one transaction of M items: chances that 2 and 3 reports are equal."""
-    operator = plan.operator
-    second = sum((_level(plan, j, 2) for j in range(operator.size + 1)), Fraction(0))
-    return second, sum((_level(plan, j, 3) for j in range(operator.size + 1)), Fraction(0))
-
-
-def _level(plan: Plan, j: int, power: int) -> Fraction:
-    """Return Σ P^power over the reports that keep j items."""
-    operator = plan.operator
-    m, p = operator.size, operator.size_distribution[j]
-    if isinstance(operator, FixedSizeOperator):
-        return p * (p / operator.sets_keeping(j)) ** (power - 1) if p else Fraction(0)
-    rho = operator.default_probability
-    if plan.generator.kind == "none":
-        others = (rho**power + (1 - rho) ** power) ** (plan.padded_items - m)
-        return p * (p / comb(m, j)) ** (power - 1) * others
-    seeds = comb(m, j) * (1 << plan.generator.seed_bits) * rho**j * (1 - rho) ** (m - j)
-    return p * (p / seeds) ** (power - 1)
 
 
 def repeats_p_value(equal_pairs: int, n_reports: int, second: Fraction, third: Fraction) -> float:

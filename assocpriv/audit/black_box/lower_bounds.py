@@ -32,36 +32,22 @@ Table = tuple[
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of reports, chosen to tell the first of a pair's transactions from the second.
+    """A set of reports, chosen to tell the first of a pair's transactions from the second."""
 
-    Attributes:
-        pair: which pair of the neighbours.
-        is_reversed: whether it is the second that is likelier to show it.
-        feature: which kind of feature.
-        number: which of its features.
-        values: which of its values are in the set, bool (values,).
-    """
-
-    pair: int
-    is_reversed: bool
-    feature: str
-    number: int
-    values: NDArray[np.bool_]
+    pair: int  # of the neighbours
+    is_reversed: bool  # whether it is the second that is likelier to show it
+    feature: str  # the kind of feature
+    number: int  # which of its features
+    values: NDArray[np.bool_]  # which of its values are in the set, (values,)
 
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """What an event shows.
-
-    Attributes:
-        event: the event.
-        likelier: lower confidence bound of its chance under the transaction that makes it likelier.
-        rarer: upper confidence bound of its chance under the other.
-    """
+    """What an event shows."""
 
     event: Event
-    likelier: float
-    rarer: float
+    likelier: float  # lower confidence bound of its chance under the transaction that makes it likelier
+    rarer: float  # upper confidence bound of its chance under the other
 
     @property
     def epsilon(self) -> float:

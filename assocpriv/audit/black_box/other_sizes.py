@@ -6,16 +6,15 @@ laws tested are how many items are kept, how often a basket's own items are show
 """
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import BlackBox
-from assocpriv.audit.black_box.laws import Events, shown_probability
-from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, mixed_batches, transaction_of
-from assocpriv.audit.black_box.shown import Sample, bits_of, lines_of, sample_of
-from assocpriv.audit.black_box.tallies import Told, answered
+from assocpriv.audit.black_box.clients import BlackBox, Told
+from assocpriv.audit.black_box.laws import Events
+from assocpriv.audit.black_box.neighbours import Transaction, form_of, transaction_of
+from assocpriv.audit.black_box.shown import Sample, bits_of, lines_of
+from assocpriv.audit.black_box.tallies import samples_in_turn
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.bitmaps import ItemTables, planes_of
 
@@ -35,45 +34,31 @@ def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transac
 
 
 class OtherTallies:
-    """What the reports of many transactions show of them.
-
-    Attributes:
-        transactions: which they are, K of them.
-        totals: reports of each, int64 (K,).
-        malformed: of all of them, not reports of the plan.
-        kept: how many show so many of the reference, int64 (K, M + 1); of a sampled transaction nothing.
-        own: of each transaction how many show each item of its reference, int64 (its length,).
-        others: for each group, by its M, how many show each item that they do not hold, and out of how many, int64
-            (2, padded items).
-    """
+    """What the reports of K transactions show of them."""
 
     def __init__(self, plan: Plan, chance: np.random.Generator) -> None:
         self._plan, self.transactions = plan, other_transactions(plan, chance)
         self.groups = {each.group.transaction_size: each.group for each in self.transactions}
-        self.totals, self.malformed = np.zeros(len(self.transactions), dtype=np.int64), 0
+        self.totals = np.zeros(len(self.transactions), dtype=np.int64)
+        self.total = self.malformed = 0  # of all
+        # how many show so many of the reference; of a sampled transaction nothing
         self.kept = np.zeros((len(self.transactions), plan.transaction_size + 1), dtype=np.int64)
+        # of each transaction how many show each item of its reference
         self.own = [np.zeros(len(each.reference), dtype=np.int64) for each in self.transactions]
+        # for each group, by its M, how many show each item that they do not hold, and out of how many
         self.others = {m: np.zeros((2, group.padded_items), dtype=np.int64) for m, group in self.groups.items()}
         self._own = [ItemTables(each.group, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
         self._all = {m: ItemTables(group, np.arange(group.padded_items)) for m, group in self.groups.items()}
 
     def collect(self, box: BlackBox, total: int, told: Told | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
-        turns, batches = mixed_batches(Neighbours(self.transactions, ()), self._plan, total)
-        rows = [np.flatnonzero(turns == place) for place in range(len(self.transactions))]
-        done = 0
-        for answers in answered(box, batches):
+        for samples in samples_in_turn(box, self.transactions, self._plan, total, told):
             packed: dict[int, list[NDArray[np.uint8]]] = {m: [] for m in self.groups}
-            for place, own in enumerate(rows):
-                transaction = self.transactions[place]
-                sample = sample_of(answers, own, transaction, self._plan)
+            for place, sample in enumerate(samples):
                 self._add(place, sample)
-                packed[transaction.group.transaction_size].append(sample.packed)
+                packed[self.transactions[place].group.transaction_size].append(sample.packed)
             for m, parts in packed.items():
                 self._count_all(m, np.concatenate(parts))
-            done += len(answers)
-            if told:
-                told(min(done, total), total)
 
     def _add(self, place: int, sample: Sample) -> None:
         transaction, n = self.transactions[place], len(sample.packed)
@@ -81,6 +66,7 @@ class OtherTallies:
         shown = bits_of(lines_of(self._own[place].rows(planes, n)), n)
         own = shown.sum(axis=1, dtype=np.int64)
         self.totals[place] += n
+        self.total += n
         self.malformed += sample.malformed
         self.own[place] += own
         if not transaction.is_sampled:
@@ -97,20 +83,15 @@ class OtherTallies:
     def events(self) -> Iterator[Events]:
         """Yield what was counted beside its law, of each transaction and of all together that share an operator."""
         for place, transaction in enumerate(self.transactions):
-            operator = transaction.group.operator
-            inside, outside = shown_probability(operator, 1, 0), shown_probability(operator, 0, 1)
-            share = Fraction(operator.size, len(transaction.reference))  # of a longer one's items that are not cut off
-            total = int(self.totals[place])
-            yield Events.of(self.own[place], total, float(share * inside + (1 - share) * outside))
+            yield Events.of(self.own[place], int(self.totals[place]), float(transaction.own_shown))
             if not transaction.is_sampled:
                 yield self._number_kept([place], transaction.group)
         for m, group in self.groups.items():
             whole = [p for p, each in enumerate(self.transactions) if each.group == group and not each.is_sampled]
             yield self._number_kept(whole, group)
             counts, trials = self.others[m]
-            chance = float(shown_probability(group.operator, 0, 1))
-            yield Events(counts, trials, np.full(len(counts), chance))
+            yield Events(counts, trials, np.full(len(counts), float(form_of(group).shown_probability(0, 1))))
 
     def _number_kept(self, places: list[int], group: Plan) -> Events:
-        counts, p = self.kept[places].sum(axis=0), group.operator.size_distribution
+        counts, p = self.kept[places].sum(axis=0), form_of(group).size_distribution
         return Events.of(counts[: len(p)], int(self.totals[places].sum()), [float(chance) for chance in p])

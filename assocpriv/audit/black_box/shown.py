@@ -1,15 +1,18 @@
 """What an audit looks at in reports: items, bits and lengths, a batch at a time."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.black_box.clients import Answers
-from assocpriv.audit.black_box.neighbours import Neighbours, Transaction
+from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, form_of, size_bytes
+from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.wire import decode_report
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
@@ -46,30 +49,34 @@ def _decodes(report: bytes, plan: Plan) -> bool:
     return True
 
 
+def judge_format(depth: str, malformed: int, reports: int) -> Finding:
+    """Judge the answers' form: a single one that is no report is a fault, and hides what the laws would find."""
+    figures = {"malformed": malformed, "reports": reports}
+    if malformed:
+        said = (
+            f"{malformed:,} of {reports:,} are no reports of the plan: of another length, with an unused bit "
+            "set, or of a set or size that the plan does not have."
+        )
+        return Finding(depth, "format", BROKEN, said, figures)
+    return Finding(depth, "format", CONSISTENT, "All reports can be read by the plan.", figures)
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Reports of one transaction, in the order in which they came.
+    """Reports of one transaction, in the order in which they came."""
 
-    Attributes:
-        raw: as they came, uint8 (n, report_bytes), cut to that length or filled up with zeros.
-        lengths: in bytes, int64 (n,).
-        packed: as reports of the transaction's group, uint8 (n, its report_bytes); zeros where they are none.
-        malformed: how many are none.
-    """
-
-    raw: NDArray[np.uint8]
-    lengths: NDArray[np.int64]
-    packed: NDArray[np.uint8]
-    malformed: int
+    raw: NDArray[np.uint8]  # as they came, (n, report_bytes), cut to that length or filled up with zeros
+    lengths: NDArray[np.int64]  # in bytes, (n,)
+    packed: NDArray[np.uint8]  # as reports of the transaction's group, (n, its report_bytes); zeros where they are none
+    malformed: int  # how many are none
 
 
 def sample_of(answers: Answers, rows: NDArray[np.int64] | slice, transaction: Transaction, plan: Plan) -> Sample:
     """Take the reports of one transaction out of a batch."""
     raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
-    whole, group, first = is_whole(raw, lengths, plan), transaction.group, 0
-    if plan.sizes == IN_CLEAR:
+    whole, group, first = is_whole(raw, lengths, plan), transaction.group, size_bytes(plan)
+    if first:
         whole &= raw[:, 0] == group.transaction_size
-        first = 1
     packed = raw[:, first : first + group.report_bytes] * whole[:, None].astype(np.uint8)
     return Sample(raw, lengths, np.ascontiguousarray(packed), int(len(whole) - whole.sum()))
 
@@ -85,7 +92,10 @@ class Viewer:
         self.group = group
         self.watched = np.array(sorted({*inside, *picked.tolist()}), dtype=np.int64)
         self._tables = ItemTables(group, self.watched)
-        self._all = ItemTables(group, np.arange(group.padded_items, dtype=np.int64))
+
+    @cached_property
+    def _all(self) -> ItemTables:
+        return ItemTables(self.group, np.arange(self.group.padded_items, dtype=np.int64))
 
     def places(self, items: tuple[int, ...]) -> NDArray[np.int64]:
         """Return where items stand among the watched ones; those that the group does not have are left out."""
@@ -147,8 +157,8 @@ def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
     columns. A sum outside the span of these columns is a fair coin on each such set. Single bits come first.
     """
     group = transaction.group
-    n_bits, n_octets = group.generator.seed_bits, group.report_bytes
-    if group.generator.kind == "none" or transaction.is_sampled:
+    n_bits, n_octets = form_of(group).seed_bits, group.report_bytes
+    if transaction.is_sampled or not n_bits:
         return []
     span = span_of(transaction.reference, group)
     singles = [1 << int(bit) for bit in np.unique(np.linspace(0, n_bits - 1, _MOST_BITS).astype(int))]
@@ -161,14 +171,12 @@ def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
 
 def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
     """Return which report bits are fair coins by themselves, at most 256 of them: seed bits, or items at ρ = 1/2."""
-    group = transaction.group
-    if group.kind == "fixed-size":
-        return np.zeros(0, dtype=np.int64)
-    if group.generator.kind != "none":
-        singles = [int(places[0]) for places in free_sums(transaction, group) if len(places) == 1]
+    form = form_of(transaction.group)
+    if form.seed_bits:
+        singles = [int(places[0]) for places in free_sums(transaction, transaction.group) if len(places) == 1]
         return np.array(singles, dtype=np.int64)
-    others = np.setdiff1d(np.arange(group.padded_items), transaction.reference)
-    return others[:_MOST_BITS] if group.independent.insert_bits == 1 else others[:0]
+    others = np.setdiff1d(np.arange(form.items), transaction.reference)
+    return others[: _MOST_BITS * (form.has_coins and form.others_shown(0, 1) == Fraction(1, 2))]
 
 
 def span_of(items: tuple[int, ...], group: Plan, field: Field | None = None) -> list[int]:

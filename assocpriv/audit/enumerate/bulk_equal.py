@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assocpriv.audit.enumerate.draws import Device, Fault
-from assocpriv.audit.enumerate.parts import Replayed, picked_weights, words_of
-from assocpriv.audit.recompute.numbers import Group, Numbers
+from assocpriv.audit.enumerate.draws_by_form import Device
+from assocpriv.audit.enumerate.steered import Recorded, Replayed
+from assocpriv.audit.enumerate.words_and_columns import words_of
+from assocpriv.audit.findings import Fault, client_at_work
+from assocpriv.audit.recompute.plan_text import Numbers
+from assocpriv.audit.recompute.report_forms import Group
 from assocpriv.client.baskets.bulk import BulkRandomizer, GroupedRandomizer
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -46,35 +48,11 @@ class _Case:
     first: list[int]
 
 
-class _Recorded(WordEntropy):
-    """Hands out the first words of a case, then a source's, and keeps them all."""
-
-    __slots__ = ("_first", "_source", "given")
-
-    def __init__(self, source: WordEntropy) -> None:
-        self._source, self._first = source, np.empty(0, dtype=np.uint64)
-        self.given: list[NDArray[np.uint64]] = []
-
-    def lead(self, first: list[int]) -> None:
-        """Hand out these words next."""
-        self._first = np.array(first, dtype=np.uint64)
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next words."""
-        led, self._first = self._first[:count], self._first[count:]
-        self.given.append(np.concatenate([led, self._source.words(count - len(led))]))
-        return self.given[-1]
-
-
 def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None) -> Compared:
     """Compare the bulk client's reports with those of one transaction at a time, for equal words.
 
-    Args:
-        device: the client for one transaction.
-        plan: the plan.
-        numbers: its integers.
-        most: how often the device may run, at least; where the catalogue needs more, a part of it is dealt.
-        seed: of the deal and the words; fresh by default.
+    The device answers for one transaction, and may run ``most`` times, at least; where the catalogue needs more, a part
+    of it is dealt. The seed is of the deal and the words; fresh by default.
 
     Raises:
         Fault: a report differs, or the number of words used.
@@ -108,7 +86,7 @@ def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator
 
 def _ends(group: Group) -> list[int]:
     """Return the numbers on both sides of every bound of a pick."""
-    bounds = [0, *accumulate(picked_weights(group))]
+    bounds = [0, *accumulate(group.picked_weights)]
     return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
 
 
@@ -117,20 +95,22 @@ def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Ge
 
     A transaction that is not sampled draws its pick first.
     """
-    total = sum(picked_weights(group))
+    total = sum(group.picked_weights)
     for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
         items = chance.choice(numbers.n_items, min(group.size, numbers.n_items), replace=False)
         yield _Case(sorted(items.tolist()), words_of(ends[place], total))
 
 
 def _compare(device: Device, plan: Plan, numbers: Numbers, cases: list[_Case], source: WordEntropy) -> None:
-    entropy, wanted = _Recorded(source), []
+    entropy, wanted = Recorded(source), []
     for case in cases:
         entropy.lead(case.first)
         wanted.append(device.randomize(case.items, entropy=entropy))
     offsets = np.append(0, np.cumsum([len(case.items) for case in cases]))
     items = np.array(list(chain.from_iterable(case.items for case in cases)), dtype=np.int64)
-    bulk = GroupedRandomizer(plan) if numbers.in_clear else BulkRandomizer(plan)
-    chunk = bulk.randomize(Baskets(plan.catalogue, offsets, items), np.concatenate(entropy.given), Replayed([]))
+    baskets, words = Baskets(plan.catalogue, offsets, items), np.concatenate(entropy.given)
+    with client_at_work():
+        bulk = GroupedRandomizer(plan) if numbers.in_clear else BulkRandomizer(plan)
+        chunk = bulk.randomize(baskets, words, Replayed([]))
     if [row.tobytes() for row in chunk.packed] != wanted:
         raise Fault("The bulk client's reports differ from those of one transaction at a time.")

@@ -2,16 +2,49 @@
 
 import json
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from assocpriv.audit.recompute.numbers import BCH, FIXED, NONE, REED_SOLOMON, Group, Numbers
+from assocpriv.audit.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.audit.recompute.report_forms import Bits, Group, SelectASize, Sets
 from assocpriv.core.errors import PlanError
 
+NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
+_FORMS: dict[str, type[SelectASize]] = {NONE: Bits, BCH: Bch, REED_SOLOMON: ReedSolomon}  # by the generator
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _LARGEST_DENOMINATOR = 10**24
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """A plan's integers."""
+
+    n_items: int  # without dummies
+    transaction_size: int
+    itemset_size: int
+    in_clear: bool  # whether reports tell their transaction's size
+    groups: tuple[Group, ...]  # one for each operator
+    prior: Fraction
+    posterior: Fraction
+    reports_per_person: int  # that the promise covers together
+
+    @property
+    def coded(self) -> list[Seed]:
+        """The groups whose reports are seeds of a code: all of them, or none."""
+        return [group for group in self.groups if isinstance(group, Seed)]
+
+    @property
+    def report_bytes(self) -> int:
+        """Length of every report in bytes, that of a size in clear among them."""
+        return -(-self.groups[-1].report_bits // 8) + self.in_clear
+
+    @property
+    def limit(self) -> Fraction:
+        """What γ must stay below: the posterior's odds over the prior's."""
+        return (self.posterior / (1 - self.posterior)) / (self.prior / (1 - self.prior))
 
 
 def read_numbers(text: str) -> Numbers:
@@ -119,14 +152,15 @@ def _group(content: object, kind: str, size: int, n_items: int, generator: dict[
     items = n_items + size
     if kind == FIXED:
         _whole(content, "items", items, min(items, 4096))
-        return Group(FIXED, size, items, values, report_size=_whole(content, "report_size", 1, items - 1))
+        return Sets(size, items, values, _whole(content, "report_size", 1, items - 1))
     r = _whole(content, "insert_bits", 1, 16)
-    return Group(
+    code = {name: number for name, number in generator.items() if name != "kind"}
+    return _FORMS[generator["kind"]](
         size=size,
         items=items,
         weights=values,
         insert_num=_whole(content, "insert_num", 1, (1 << r) - 1),
         insert_bits=r,
         weight_bits=_whole(content, "weight_bits", 1, 1024),
-        **generator,
+        **code,
     )

@@ -3,16 +3,10 @@
 An audit that asks the plan what it promises repeats the plan's mistakes. So nothing of the package computes here: not
 the checks of a plan, not its operators, not the generators' matrices. The text becomes integers, and these become
 
-* the chance of a report given a transaction, from its definition, and the largest ratio between two transactions over
-  all numbers of items that they can share and that a report can show of each;
+* the largest ratio of the chances of a report (audit/recompute/report_forms.py) between two transactions, over all
+  numbers of items that they can share and that a report can show of each;
 * the posteriors that such a ratio can lead to, by Bayes' rule;
 * the generator's field, walked through element by element, and its masks, which Gaussian elimination tries.
-
-With m the items of a (padded) transaction t, N those of the catalogue with its dummies, j = |t ∩ y| and q = 2^r:
-
-    select-a-size   P[t → y] = v_j / 2^b · a^(|y|−j) (q−a)^(N−m−|y|+j) / q^(N−m)
-    seeds           P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), over how many seeds agree on t's items
-    fixed size      P[t → y] = v_j / T,  T = Σ_j C(m,j) C(N−m, ℓ−j) v_j
 
 A transaction longer than m counts as a uniform one of its parts of m items. Its law is an average of theirs, so no
 ratio goes beyond those of the parts.
@@ -23,22 +17,14 @@ Source: EGS03, sections 3 (statement 1), 5 and 6.
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, islice
+from itertools import combinations, count, islice
 from math import comb, nextafter
 
 from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.audit.recompute.numbers import (
-    BCH,
-    FIXED,
-    NONE,
-    Group,
-    Numbers,
-    added_weights,
-    masks,
-    order_of_x,
-    rank_over_gf2,
-)
-from assocpriv.audit.recompute.plan_text import read_numbers
+from assocpriv.audit.recompute.arithmetic import order_of_x, rank_over_gf2
+from assocpriv.audit.recompute.codes import Seed, masks
+from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
+from assocpriv.audit.recompute.report_forms import Group, added_weights
 from assocpriv.core.errors import PlanError
 
 DEPTH = "exact"
@@ -92,8 +78,7 @@ def _both_shown(group: Group, shared: int, first: int, second: int) -> int | Non
     own = group.size - shared
     neither = group.items - 2 * group.size + shared
     for both in range(max(0, first - own, second - own), min(first, second, shared) + 1):
-        rest = group.report_size - first - second + both  # what a report of a fixed size shows of the others
-        if group.kind != FIXED or 0 <= rest <= neither:
+        if group.can_show(first + second - both, neither):
             return both
     return None
 
@@ -101,11 +86,7 @@ def _both_shown(group: Group, shared: int, first: int, second: int) -> int | Non
 def stated_ratio(group: Group) -> Fraction:
     """Return the γ of docs/formats.md, whether or not transactions are many enough to reach it."""
     outside = group.size  # as for two transactions that share nothing
-    chances = [
-        group.chance(j, outside - j, outside) if group.kind == NONE else group.chance(j, 0, 0)
-        for j in range(group.size + 1)
-        if group.choices(j)
-    ]
+    chances = [group.chance(j, outside - j, outside) for j in group.possible]
     return max(chances) / min(chances)
 
 
@@ -135,10 +116,7 @@ def _check_weights(numbers: Numbers) -> Finding:
         if added != group.total:
             said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, group.total))}, not to 1"
             return Finding(DEPTH, name, BROKEN, f"{said} (operator of size {group.size}).")
-    shares = [
-        [str(Fraction(group.choices(j) * weight, group.total)) for j, weight in enumerate(group.weights)]
-        for group in numbers.groups
-    ]
+    shares = [list(map(str, group.size_distribution)) for group in numbers.groups]
     said = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
     return Finding(DEPTH, name, CONSISTENT, said, {"size_distributions": shares})
 
@@ -183,35 +161,24 @@ def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
 
 
 def _check_generator(numbers: Numbers) -> list[Finding]:
-    group = numbers.groups[-1]
-    if group.kind in (NONE, FIXED):
+    groups = numbers.coded
+    if not groups:
         return []
-    least = max(_least_width(each) for each in numbers.groups)
-    if group.field_bits > least:
-        said = f"The field has 2^{group.field_bits} elements where 2^{least} suffice; clients refuse the plan."
+    width, polynomial = groups[-1].field_bits, groups[-1].polynomial
+    least = next(w for w in count(2) if all(group.fits_field(w) for group in groups))
+    if width > least:
+        said = f"The field has 2^{width} elements where 2^{least} suffice; clients refuse the plan."
         return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
-    order, full = order_of_x(group.field_bits, group.polynomial), (1 << group.field_bits) - 1
+    order, full = order_of_x(width, polynomial), (1 << width) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
     field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
-    return [field, _check_independence(numbers)]
+    return [field, _check_independence(groups, numbers.itemset_size)]
 
 
-def _least_width(group: Group) -> int:
-    """Return how narrow a field has room for the items of a group: BCH a nonzero element for each bit of an item."""
-    width = 2
-    if group.kind == BCH:
-        while group.items * group.insert_bits > (1 << width) - 1:
-            width += 1
-        return width
-    while group.items > 1 << width or group.insert_bits > width:
-        width += 1
-    return width
-
-
-def _check_independence(numbers: Numbers) -> Finding:
+def _check_independence(groups: list[Seed], itemset_size: int) -> Finding:
     name, tried = "independence", 0
-    for group in numbers.groups:
-        needed = min(group.size + min(numbers.itemset_size, group.size), group.items)
+    for group in groups:
+        needed = min(group.size + min(itemset_size, group.size), group.items)
         reason = _unfit(group, needed)
         if reason:
             return Finding(DEPTH, name, BROKEN, f"The generator {reason} (operator of size {group.size}).")
@@ -225,27 +192,16 @@ def _check_independence(numbers: Numbers) -> Finding:
     return Finding(DEPTH, name, CONSISTENT, said, {"sets_tried": tried})
 
 
-def _unfit(group: Group, needed: int) -> str:
-    """Return which condition of the theorem on its generator a group breaks, if any.
-
-    BCH: a code of length up to 2^w − 1 and designed distance 2τ + 1 (one more with the row of ones) has any 2τ (+ 1)
-    columns independent. Reed–Solomon: τ values at distinct elements fix a polynomial of τ coefficients.
-    """
-    w, r = group.field_bits, group.insert_bits
-    if group.kind == BCH:
-        long_enough = group.items * r <= (1 << w) - 1
-        independent = (2 * group.blocks + group.ones_row) // r
-    else:
-        long_enough = r <= w and group.items <= 1 << w
-        independent = group.blocks
-    if not long_enough:
-        return f"is too short for {group.items} items of {r} bits"
-    if independent < needed:
-        return f"makes any {independent} items independent, and {needed} are needed"
+def _unfit(group: Seed, needed: int) -> str:
+    """Return which condition of the theorem on its code a group breaks, if any."""
+    if not group.fits_field(group.field_bits):
+        return f"is too short for {group.items} items of {group.insert_bits} bits"
+    if group.independent_items < needed:
+        return f"makes any {group.independent_items} items independent, and {needed} are needed"
     return ""
 
 
-def _sets_to_try(group: Group, needed: int) -> Iterator[list[int]]:
+def _sets_to_try(group: Seed, needed: int) -> Iterator[list[int]]:
     """Yield all sets of so many items where these are few, else regular ones and others."""
     n = group.items
     if comb(n, needed) <= _FEW_SETS:

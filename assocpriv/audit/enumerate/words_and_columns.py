@@ -8,38 +8,19 @@ words:
     pick(c)             numbers on both sides of every bound
 """
 
-from collections.abc import Iterable
 from itertools import accumulate, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assocpriv.audit.enumerate.draws import Fault, set_choices, value_choices
-from assocpriv.audit.recompute.numbers import FIXED, NONE, Group, Numbers, masks
-from assocpriv.core.entropy import WordEntropy
+from assocpriv.audit.enumerate.steered import Replayed
+from assocpriv.audit.findings import Fault, client_at_work
+from assocpriv.audit.recompute.codes import masks
+from assocpriv.audit.recompute.plan_text import Numbers
+from assocpriv.audit.recompute.report_forms import Bits, Group
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.plan import Plan
 
 _MOST_COLUMNS = 2000  # items whose columns are compared
-
-
-class Replayed(WordEntropy):
-    """Hands out given words, and no more."""
-
-    __slots__ = ("_left",)
-
-    def __init__(self, given: Iterable[int]) -> None:
-        self._left = list(given)
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """Return the next words."""
-        if count > len(self._left):
-            raise Fault("A client or a draw takes more random words than docs/formats.md says.")
-        handed, self._left = self._left[:count], self._left[count:]
-        return np.array(handed, dtype=np.uint64)
-
-
-# ---- draws from words
 
 
 def check_words(numbers: Numbers) -> int:
@@ -48,12 +29,11 @@ def check_words(numbers: Numbers) -> int:
     Raises:
         Fault: a draw is another than the definition's.
     """
-    return sum(_check_coins(group) + _check_below(group) + _check_pick(group) for group in numbers.groups)
+    coins = sum(_check_coins(group) for group in numbers.groups if isinstance(group, Bits))
+    return coins + sum(_check_below(group) + _check_pick(group) for group in numbers.groups)
 
 
-def _check_coins(group: Group) -> int:
-    if group.kind != NONE:
-        return 0
+def _check_coins(group: Bits) -> int:
     a, r = group.insert_num, group.insert_bits
     count = max(64, 1 << r)
     spelt = [
@@ -68,15 +48,7 @@ def _check_coins(group: Group) -> int:
 
 
 def _check_below(group: Group) -> int:
-    m = group.size
-    if group.kind == FIXED:
-        kept = [j for j in range(m + 1) if group.choices(j)]
-        bounds = {n for j in kept for n in set_choices(group, j)}
-    elif group.kind == NONE:
-        bounds = set()
-    else:
-        bounds = {value_choices(group), 1 << group.seed_bits}
-    bounds |= set(range(2, 2 * m + 1))  # what long transactions are sampled with
+    bounds = group.drawn_below | set(range(2, 2 * group.size + 1))  # what long transactions are sampled with
     draws = [(n, number) for n in bounds for number in {0, 1, n // 3, n // 2, n - 2, n - 1} if 0 <= number < n]
     for n, number in draws:
         if Replayed(words_of(number, n)).below(n) != number:
@@ -85,19 +57,12 @@ def _check_below(group: Group) -> int:
 
 
 def _check_pick(group: Group) -> int:
-    cumulative = list(accumulate(picked_weights(group)))
+    cumulative = list(accumulate(group.picked_weights))
     for index, (low, high) in enumerate(pairwise([0, *cumulative])):
         for number in (low, high - 1):
             if Replayed(words_of(number, cumulative[-1])).pick(cumulative) != index:
                 raise Fault("A pick is not that of its weights.")
     return 2 * len(cumulative)
-
-
-def picked_weights(group: Group) -> list[int]:
-    """Return the weights that a pick is made by: of each number of kept items, or of each kept subset."""
-    if group.kind == FIXED:
-        return [group.choices(j) * weight for j, weight in enumerate(group.weights) if weight]
-    return [weight for j, weight in enumerate(group.weights) for _ in range(group.choices(j))]
 
 
 def words_of(number: int, n: int) -> list[int]:
@@ -118,24 +83,23 @@ def _split(number: int, count: int) -> list[int]:
     return [number >> 64 * place & (1 << 64) - 1 for place in range(count)]
 
 
-# ---- columns
-
-
 def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> int:
     """Compare the generator's columns that client and server use with masks made by their definition.
 
-    Returns:
-        How many items were compared: all of them where there are at most 2,000, else so many, others in every audit.
+    How many items were compared is returned: all of at most 2,000, else so many, others in every audit.
 
     Raises:
         Fault: they differ.
     """
     compared = 0
-    for group in {each.insert_bits: each for each in numbers.groups}.values():
+    for group in {each.insert_bits: each for each in numbers.coded}.values():
         items = np.sort(chance.permutation(group.items)[:_MOST_COLUMNS])
-        for item, columns in zip(items.tolist(), item_columns(plan.generator, group.insert_bits, items), strict=True):
-            made = tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in columns)
-            if made != masks(group, item):
+        with client_at_work():
+            made = item_columns(plan.generator, group.insert_bits, items)
+        for item, columns in zip(items.tolist(), made, strict=True):
+            if tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in columns) != masks(
+                group, item
+            ):
                 raise Fault("A column of the generator differs from its definition.")
             compared += 1
     return compared

@@ -1,0 +1,71 @@
+"""The audit of a plan for baskets: its integers and our client walked through, then each client as a black box."""
+
+from dataclasses import replace
+from functools import partial
+from time import perf_counter
+
+from assocpriv.audit.black_box.clients import BlackBox, BulkClient, SingleClient, batch_of
+from assocpriv.audit.black_box.conformance import audit_conformance
+from assocpriv.audit.black_box.empirical import audit_client
+from assocpriv.audit.black_box.pipe import Program
+from assocpriv.audit.enumerate.exact import audit_exact, audit_plan
+from assocpriv.audit.findings import Finding
+from assocpriv.audit.request import LEAST_TRIALS, AuditRequest, Progress
+from assocpriv.plans.baskets.plan import Plan
+
+_SINGLE_SECONDS, _SINGLE_TRIALS = 8.0, 100_000  # of the one-report client, unless it alone is asked for
+_TIMED = 64  # of its reports
+
+
+def audit_baskets(
+    plan: Plan | None, text: str, request: AuditRequest, progress: Progress | None = None
+) -> list[Finding]:
+    """Audit a plan for baskets, and clients of it; see :func:`assocpriv.audit.kinds.audit`."""
+    findings: list[Finding] = []
+    if "exact" in request.depths and request.program:
+        findings += audit_plan(plan, text)[2]  # what our client does says nothing of the program
+    elif "exact" in request.depths:
+        findings += audit_exact(plan, text=text, progress=partial(progress, "exact") if progress else None)
+    if plan is None:
+        return findings
+    boxes = _boxes(plan, request)
+    for depth in request.depths:
+        for client, box in boxes.items():
+            asked = _black_box(plan, depth, client, box, request, progress)
+            findings += [replace(finding, client=client) for finding in asked]
+    return findings
+
+
+def _boxes(plan: Plan, request: AuditRequest) -> dict[str, BlackBox]:
+    if request.program:
+        return {"program": Program(request.program, request.plan_path, plan)}
+    boxes: dict[str, BlackBox] = {"bulk": BulkClient(plan), "single": SingleClient(plan)}
+    return {name: box for name, box in boxes.items() if request.client in (name, "both")}
+
+
+def _black_box(
+    plan: Plan, depth: str, client: str, box: BlackBox, request: AuditRequest, progress: Progress | None
+) -> list[Finding]:
+    """Audit one client; where there are two they share the false alarms, and the slower gets fewer trials."""
+    if depth == "exact":
+        return []
+    if depth == "conformance":
+        return audit_conformance(plan, box, progress=progress)
+    trials, confidence = request.trials, request.level
+    if request.client == "both" and not request.program:
+        confidence = (1 + confidence) / 2
+        trials = min(trials, _trials_in_time(plan, box)) if client == "single" else trials
+    return audit_client(plan, box, trials=trials, confidence=confidence, progress=progress)
+
+
+def _trials_in_time(plan: Plan, box: BlackBox) -> int:
+    """Return how many reports of the one-report client to ask for: some with a code take it a millisecond each."""
+    batch = batch_of([range(min(plan.n_items, plan.transaction_size))] * _TIMED, plan)
+    try:
+        list(box.reports([batch]))  # the first makes tables
+        start = perf_counter()
+        list(box.reports([batch]))
+        each = (perf_counter() - start) / _TIMED
+    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
+        return LEAST_TRIALS
+    return max(LEAST_TRIALS, min(_SINGLE_TRIALS, int(_SINGLE_SECONDS / each)))
