@@ -54,16 +54,21 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     if isinstance(value, int) and 1 < value <= 100:
         raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {value}; is '{value}%' meant?")
     digits = text.removesuffix("%")
-    try:
-        # a long exponent would ask for a number of a billion digits
-        number = Fraction(digits if _PLAIN_NUMBER.fullmatch(digits) else "") / (100 if digits != text else 1)
-    except (ValueError, ZeroDivisionError):
-        raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {text[:40]!r}") from None
+    number = _parse(digits, f"{name} must be a probability such as 5% or 0.05, got {text[:40]!r}")
+    number /= 100 if digits != text else 1
     if number.denominator > _LARGEST_DENOMINATOR:
         raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
     if not 0 <= number <= 1:
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
     return number
+
+
+def _parse(digits: str, refusal: str) -> Fraction:
+    # a long exponent would ask for a number of a billion digits
+    try:
+        return Fraction(digits if _PLAIN_NUMBER.fullmatch(digits) else "")
+    except (ValueError, ZeroDivisionError):
+        raise PlanError(refusal) from None
 
 
 def read_fraction(text: object, name: str) -> Fraction:
@@ -180,10 +185,7 @@ def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     (2.718281828459045, Fraction(1, 1))
     """
     text = str(epsilon_limit).strip()[:80]
-    try:
-        exponent = Fraction(text if _PLAIN_NUMBER.fullmatch(text) else "")
-    except (ValueError, ZeroDivisionError):
-        raise PlanError(f"epsilon must be a number of nats such as 2.9, got {text[:40]!r}") from None
+    exponent = _parse(text, f"epsilon must be a number of nats such as 2.9, got {text[:40]!r}")
     if not 0 <= exponent <= _LARGEST_EPSILON:
         raise PlanError(f"epsilon must lie between 0 and {_LARGEST_EPSILON}, got {text[:40]}")
     with localcontext(prec=2 * _LOG_DIGITS) as context:

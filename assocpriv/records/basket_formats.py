@@ -148,16 +148,12 @@ def _read_dat(opened: _Opener, budget: Budget, work: _Work[_Result]) -> Iterator
 
 
 def _read_long(opened: _Opener, budget: Budget, work: _Work[_Result]) -> Iterator[_Result]:
-    yield work(long_cells(*parse_long(_whole_text(opened, budget))))
-
-
-def _whole_text(opened: _Opener, budget: Budget) -> bytes:
     fitting = budget.units(_LONG_BYTES)
     with opened() as file:
         text = file.read(fitting + 1 if fitting >= 0 else -1).removeprefix(_BOM)
     if len(text) > fitting >= 0:
         budget.refuse(f"the long layout is read as a whole, which takes about {_LONG_BYTES} times the size of the text")
-    return text
+    yield work(long_cells(*parse_long(text)))
 
 
 # ---- parquet: long, or a column of lists

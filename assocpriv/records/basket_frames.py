@@ -100,13 +100,10 @@ def long_columns(columns: Sequence[object], transaction: str | None = None, item
 
 
 def _column(columns: Sequence[object], role: str, asked: str | None) -> int | None:
-    if asked is not None:
-        return _asked_column(columns, role, asked)
+    """Return the place of the column asked for, else of the one named after its role, if there is one."""
     lowered = [str(name).strip().lower() for name in columns]
-    return lowered.index(role) if role in lowered else None
-
-
-def _asked_column(columns: Sequence[object], role: str, asked: str) -> int:
+    if asked is None:
+        return lowered.index(role) if role in lowered else None
     if asked not in columns:
         raise BasketError(f"the column that argument {role} names is not among the {len(columns)} columns")
     return columns.index(asked)
@@ -215,8 +212,8 @@ def _layout_of(columns: list[Any]) -> str:
 
 
 def _list_column(columns: list[Any], asked: str | None) -> int:
-    if asked is not None:
-        return _asked_column([column.name for column in columns], "item", asked)
+    if asked is not None and (place := _column([column.name for column in columns], "item", asked)) is not None:
+        return place
     lists = [position for position, column in enumerate(columns) if _holds_lists(column)]
     if len(lists) != 1:
         raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item=")

@@ -185,17 +185,7 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
 
 
 def named_baskets(data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str) -> Baskets:
-    """Make baskets as :func:`to_baskets` does, of the names that somebody asks for.
-
-    Args:
-        data: as for :func:`to_baskets`.
-        catalogue: the names; None for any, and then also where no basket has an item.
-        unknown: "error" or "drop", as for :meth:`Baskets.from_sets`.
-        repeats: "error" or "merge", as for :meth:`Baskets.from_sets`.
-
-    Raises:
-        TypeError: as for :func:`to_baskets`.
-        BasketError: as the two constructors.
+    """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
 
     >>> named_baskets([[], []], None, unknown="error", repeats="error")
     Baskets(2 baskets over 1 items)
@@ -230,15 +220,12 @@ def assemble(
     """Make baskets of cells in any order.
 
     Args:
-        rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1.
+        rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1; baskets without a cell are empty.
         ids: integers, shape (n_cells,), the item id of each cell.
-        n_rows: number of baskets; those without a cell are empty.
+        n_rows: number of baskets.
         catalogue: what the ids are positions in.
-        repeats: "error", or "merge" to count an item that a basket repeats once.
+        repeats: "error" or "merge".
         origin: how an error names a basket.
-
-    Raises:
-        BasketError: a basket repeats an item and ``repeats`` is "error".
     """
     # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
     keys = rows * np.int64(len(catalogue))
@@ -258,11 +245,7 @@ def assemble(
 
 
 def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
-    """Make baskets of cells whose codes are item ids.
-
-    Raises:
-        BasketError: a basket repeats an item and ``repeats`` is "error".
-    """
+    """Make baskets of cells whose codes are item ids, and refuse or merge what a basket repeats."""
     ids = cells.codes
     offsets = np.zeros(len(cells.sizes) + 1, dtype=np.int64)
     np.cumsum(cells.sizes, out=offsets[1:])

@@ -158,7 +158,8 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     Raises:
         BasketError: a cell without a name, a name that no catalogue can hold, or no names to derive a catalogue from.
     """
-    _check_missing(cells)
+    if cells.codes.min(initial=0) < 0:
+        _refuse(cells, np.flatnonzero(cells.codes < 0), "is missing", "correct the data")
     if cells.names is None:
         return _resolve_numbers(cells.codes, catalogue)
     names = cells.names
@@ -184,34 +185,26 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
     known = ids >= 0
     if unknown == "error":
         strangers = np.flatnonzero(~known)
-        spread = len(np.unique(cells.rows[strangers]))
-        told = cells.origin.tally(f"{len(strangers):,} such items in {spread:,} baskets")
-        raise BasketError(
-            f"{item_place(cells, int(strangers[0]))} is not in the catalogue{told}; every item must be; check the "
-            "format, separator and header, or leave such items out with unknown='drop' (--unknown drop)"
+        remedy = (
+            "every item must be; check the format, separator and header, or leave such items out with unknown='drop' "
+            "(--unknown drop)"
         )
+        _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))
     return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
-
-
-def _check_missing(cells: Cells) -> None:
-    if cells.codes.min(initial=0) >= 0:
-        return
-    missing = np.flatnonzero(cells.codes < 0)
-    told = cells.origin.tally(f"{len(missing):,} such items")
-    raise BasketError(f"{item_place(cells, int(missing[0]))} is missing{told}; correct the data")
 
 
 def _check_names(names: Sequence[str], cells: Cells) -> None:
     bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
-    if not bad.any():
-        return
-    worst = np.flatnonzero(bad[cells.codes])
-    if len(worst):
-        told = cells.origin.tally(f"{len(worst):,} such items")
-        raise BasketError(
-            f"{item_place(cells, int(worst[0]))} is empty or has control characters{told}; names must be plain text; "
-            "correct the data"
-        )
+    if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
+        problem = "is empty or has control characters"
+        _refuse(cells, worst, problem, "names must be plain text; correct the data")
+
+
+def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n_baskets: int = 0) -> None:
+    """Refuse the first of some cells, and tell how many there are, in how many baskets if that is given."""
+    spread = f" in {n_baskets:,} baskets" if n_baskets else ""
+    tally = cells.origin.tally(f"{len(places):,} such items{spread}")
+    raise BasketError(f"{item_place(cells, int(places[0]))} {problem}{tally}; {remedy}")
 
 
 def _decimal(name: str) -> int:

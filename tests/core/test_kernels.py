@@ -130,13 +130,13 @@ def test_count_pairs(rng, n_rows, panel):
 
 def run_kernel(plan, transactions, words):
     """Call the kernel with a plan's tables; return what the twin returns, and the status."""
-    randomizer, n = BulkRandomizer(plan), len(transactions)
+    tables, n = BulkRandomizer(plan)._tables, len(transactions)
     offsets = np.cumsum([0, *map(len, transactions)], dtype=np.int64)
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     fitted = np.zeros((n, plan.transaction_size), dtype=np.int64)
     reports = np.zeros((n, -(-plan.report_bits // 64)), dtype=np.uint64)
     done, used, status = randomize_transactions(
-        offsets, items, words, randomizer._subsets, randomizer._columns, randomizer._shape, fitted, reports
+        offsets, items, words, tables._subsets, tables._columns, tables._shape, fitted, reports
     )
     octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
@@ -194,7 +194,7 @@ def test_randomize_transactions_that_repeat(rng, monkeypatch, slots):
 def test_randomize_transactions_at_the_boundaries_of_weights(rng, weight_bits):
     """Draws just below and at every cumulative weight pick the one-report client's subset."""
     plan = naive.small_plan("none", 6, 3, 1, weight_bits=weight_bits)
-    cumulative, picked = BulkRandomizer(plan)._subsets[0].tolist(), []
+    cumulative, picked = BulkRandomizer(plan)._tables._subsets[0].tolist(), []
     for total in [sum(word << 64 * i for i, word in enumerate(row)) for row in cumulative[:-1]]:
         for drawn in (total - 1, total):
             words = [drawn >> 64 * i & (1 << 64) - 1 for i in range(len(cumulative[0]))] + [0]
@@ -219,16 +219,16 @@ def test_randomize_transactions_stops_before_what_words_do_not_suffice_for(rng):
 def test_randomize_transactions_tells_dependent_columns(rng):
     """Columns that are not independent end in a status, not in a report."""
     plan = naive.small_plan("bch", 6, 2, 1)
-    randomizer = BulkRandomizer(plan)
-    columns = randomizer._columns.copy()
+    tables = BulkRandomizer(plan)._tables
+    columns = tables._columns.copy()
     columns[1] = columns[0]
     _, _, status = randomize_transactions(
         np.array([0, 2], dtype=np.int64),
         np.array([0, 1], dtype=np.int64),
         random_words(rng, 9),
-        randomizer._subsets,
+        tables._subsets,
         columns,
-        randomizer._shape,
+        tables._shape,
         np.zeros((1, 2), dtype=np.int64),
         np.zeros((1, 1), dtype=np.uint64),
     )

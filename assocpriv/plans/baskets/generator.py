@@ -8,33 +8,31 @@ from assocpriv.plans.fields import check_fields, check_integer
 
 MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
+GENERATOR_NAMES = "none, bch or reed-solomon"
 
 
-class _Code:
-    """What a code's parameters allow: columns of BCH are numbered item by item, r a piece."""
+class _Bch:
+    """Bits are columns of a code, numbered item by item; any so many are independent by the BCH bound."""
 
     fields: tuple[str, ...] = ("field_bits", "field_polynomial", "blocks", "ones_row")
 
-    def independent_items(self, generator: "Generator", bits_per_item: int) -> int:
-        """Return how many items' bits are jointly independent (the BCH bound)."""
-        return (2 * generator.blocks + int(generator.ones_row)) // bits_per_item
+    def independent_items(self, columns: int, _blocks: int, bits_per_item: int) -> int:
+        return columns // bits_per_item
 
     def capacity(self, field_bits: int, bits_per_item: int) -> int:
-        """Return how many items there are bits for."""
         return ((1 << field_bits) - 1) // bits_per_item
 
     def least_field_bits(self, n_items: int, bits_per_item: int) -> int:
-        """Return how narrow the field may be for so many items."""
         return max(2, (n_items * bits_per_item).bit_length())
 
 
-class _ReedSolomon(_Code):
-    """Items are elements of the field, and each is a value of a polynomial."""
+class _ReedSolomon(_Bch):
+    """Items are elements of the field, each with the value there of a polynomial of ``blocks`` coefficients."""
 
     fields = ("field_bits", "field_polynomial", "blocks")
 
-    def independent_items(self, generator: "Generator", bits_per_item: int) -> int:  # noqa: ARG002
-        return generator.blocks
+    def independent_items(self, _columns: int, blocks: int, _bits_per_item: int) -> int:
+        return blocks
 
     def capacity(self, field_bits: int, bits_per_item: int) -> int:
         return 1 << field_bits if bits_per_item <= field_bits else 0
@@ -43,18 +41,16 @@ class _ReedSolomon(_Code):
         return max(2, bits_per_item, (n_items - 1).bit_length())
 
 
-class _Seedless(_Code):
-    """No seed: the report is the bits, of any items, independent of each other."""
+class _Seedless(_Bch):
+    """No seed: a report is the bits."""
 
     fields = ()
 
-    def least_field_bits(self, n_items: int, bits_per_item: int) -> int:  # noqa: ARG002
+    def least_field_bits(self, _n_items: int, _bits_per_item: int) -> int:
         return 0
 
 
-_CODES = {"none": _Seedless(), "bch": _Code(), "reed-solomon": _ReedSolomon()}
-GENERATORS = tuple(_CODES)
-GENERATOR_NAMES = "none, bch or reed-solomon"
+_CODES = {"none": _Seedless(), "bch": _Bch(), "reed-solomon": _ReedSolomon()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,7 @@ class Generator:
             raise PlanError("plan field field_polynomial is not a primitive polynomial of degree field_bits")
 
     @property
-    def _code(self) -> _Code:
+    def _code(self) -> _Bch:
         return _CODES[self.kind]
 
     @property
@@ -107,7 +103,7 @@ class Generator:
 
     def independent_items(self, bits_per_item: int) -> int:
         """Return how many items' bits are jointly independent under a uniform seed."""
-        return self._code.independent_items(self, bits_per_item)
+        return self._code.independent_items(2 * self.blocks + int(self.ones_row), self.blocks, bits_per_item)
 
     def capacity(self, bits_per_item: int) -> int:
         """Return how many items the generator has bits for."""

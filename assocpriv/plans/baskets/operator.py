@@ -5,11 +5,12 @@ adds every other item independently; a fixed-size operator adds as many as make 
 """
 
 import re
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
@@ -27,8 +28,59 @@ MAX_RANKING_BITS = 1 << 28  # items · ℓ · bits of a report: the table of bin
 _WEIGHT = re.compile(r"[1-9][0-9]{0,399}|0", re.ASCII)
 
 
+class _KeepsSubsets(ABC):
+    """What both kinds of operator are: weights of keeping j items, j = 0..size."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    size: int
+    keep_weights: tuple[int, ...]
+
+    @abstractmethod
+    def sets_keeping(self, j: int) -> int:
+        """Return how many equally likely draws keep j items, each with the weight of j."""
+
+    @property
+    @abstractmethod
+    def total(self) -> int:
+        """The sum of the weights of all draws."""
+
+    @property
+    @abstractmethod
+    def likelihoods(self) -> tuple[Fraction, ...]:
+        """w_j = p[t → t'] over t's default probability up to a common factor, of each j that can occur."""
+
+    @property
+    def size_distribution(self) -> tuple[Fraction, ...]:
+        """p[j], the probability of keeping j items, j = 0..size."""
+        return tuple(Fraction(self.sets_keeping(j) * v, self.total) for j, v in enumerate(self.keep_weights))
+
+    @property
+    def amplification(self) -> Fraction:
+        """γ = max w_j / min w_j, exactly (EGS03, section 5)."""
+        return max(self.likelihoods) / min(self.likelihoods)
+
+    @property
+    def pattern(self) -> str:
+        """Which kept sizes j are the likelier ones: ``1`` where w_j is nearer the largest w."""
+        middle = max(self.likelihoods) * min(self.likelihoods)
+        return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
+        content = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return content | {"keep_weights": [str(v) for v in self.keep_weights]}
+
+    @classmethod
+    def from_json(cls, content: object) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
+        read = check_fields(content, "operators", names)
+        return cls(**read | {"keep_weights": _read_weights(read["keep_weights"])})
+
+
 @dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(_KeepsSubsets):
     """Select-a-size for transactions of one size, as integers.
 
     ``insert_num / 2^insert_bits`` = ρ is the default probability of an item outside the transaction.
@@ -65,28 +117,20 @@ class Operator:
         """ρ, the probability that an item outside the transaction appears in the report."""
         return Fraction(self.insert_num, 1 << self.insert_bits)
 
+    def sets_keeping(self, j: int) -> int:
+        """Return C(m, j), the number of subsets of j items."""
+        return comb(self.size, j)
+
     @property
-    def size_distribution(self) -> tuple[Fraction, ...]:
-        """p[j], the probability of keeping j items, j = 0..size."""
-        total = 1 << self.weight_bits
-        return tuple(Fraction(comb(self.size, j) * v, total) for j, v in enumerate(self.keep_weights))
+    def total(self) -> int:
+        """2^weight_bits."""
+        return 1 << self.weight_bits
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:
-        """w_j = v_j / (ρ^j (1−ρ)^(m−j)) up to a common factor: p[t → t'] over its default probability."""
+        """w_j = v_j / (ρ^j (1−ρ)^(m−j)) up to a common factor."""
         a, rest = self.insert_num, (1 << self.insert_bits) - self.insert_num
         return tuple(Fraction(v, a**j * rest ** (self.size - j)) for j, v in enumerate(self.keep_weights))
-
-    @property
-    def amplification(self) -> Fraction:
-        """γ = max w_j / min w_j, exactly (EGS03, section 5)."""
-        return max(self.likelihoods) / min(self.likelihoods)
-
-    @property
-    def pattern(self) -> str:
-        """Which kept sizes j = 0..m are the likelier ones: ``1`` where w_j is nearer the largest w."""
-        middle = max(self.likelihoods) * min(self.likelihoods)
-        return "".join("1" if w * w > middle else "0" for w in self.likelihoods)
 
     @property
     def normalized_likelihoods(self) -> tuple[Fraction, ...]:
@@ -114,31 +158,7 @@ class Operator:
 
         if generator.is_seedless:
             return BitForm(padded_items)
-        return SeedForm(padded_items, generator, self.insert_num, self.insert_bits)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
-        return {
-            "size": self.size,
-            "insert_num": self.insert_num,
-            "insert_bits": self.insert_bits,
-            "weight_bits": self.weight_bits,
-            "keep_weights": [str(v) for v in self.keep_weights],
-        }
-
-    @classmethod
-    def from_json(cls, content: object) -> "Operator":
-        """Read what :meth:`to_json` wrote."""
-        fields = check_fields(
-            content, "operators", {"size", "insert_num", "insert_bits", "weight_bits", "keep_weights"}
-        )
-        return cls(
-            size=fields["size"],
-            insert_num=fields["insert_num"],
-            insert_bits=fields["insert_bits"],
-            weight_bits=fields["weight_bits"],
-            keep_weights=_read_weights(fields["keep_weights"]),
-        )
+        return SeedForm(generator.seed_bits, padded_items, generator, self.insert_num, self.insert_bits)
 
 
 def _read_weights(weights: object) -> tuple[int, ...]:
@@ -148,7 +168,7 @@ def _read_weights(weights: object) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class FixedSizeOperator:
+class FixedSizeOperator(_KeepsSubsets):
     """Reports of exactly ℓ of the n items (dummies included), for transactions of m items, as integers.
 
     A single set t' of ``report_size`` = ℓ items has the probability ``keep_weights[j]`` / total, j = |t ∩ t'|, with
@@ -197,7 +217,7 @@ class FixedSizeOperator:
         """Return the form of reports: the number of a set."""
         from assocpriv.plans.baskets.report_form import RankForm
 
-        return RankForm(padded_items, self.report_size)
+        return RankForm(self.report_bits, padded_items, self.report_size)
 
     def sets_keeping(self, j: int) -> int:
         """Return how many sets of ℓ items share exactly j with a transaction."""
@@ -217,28 +237,20 @@ class FixedSizeOperator:
         return tuple(accumulate(weights))
 
     @property
-    def size_distribution(self) -> tuple[Fraction, ...]:
-        """p[j], the probability of keeping j items, j = 0..size."""
-        total = self.cumulative[-1]
-        return tuple(Fraction(self.sets_keeping(j) * v, total) for j, v in enumerate(self.keep_weights))
+    def total(self) -> int:
+        """The sum of the weights of all sets."""
+        return self.cumulative[-1]
 
     @property
-    def amplification(self) -> Fraction:
-        """γ = max / min of the weights that occur, exactly."""
-        weights = [v for v in self.keep_weights if v]
-        return Fraction(max(weights), min(weights))
-
-    @property
-    def pattern(self) -> str:
-        """Which kept sizes j = 0..m are the likelier ones: ``1`` where the weight is nearer the largest."""
-        weights = [v for v in self.keep_weights if v]
-        return "".join("1" if v * v > max(weights) * min(weights) else "0" for v in self.keep_weights)
+    def likelihoods(self) -> tuple[Fraction, ...]:
+        """The weights, of each j that can occur."""
+        return tuple(Fraction(v) for v in self.keep_weights if v)
 
     @property
     def normalized_likelihoods(self) -> tuple[Fraction, ...]:
         """w_j, how much likelier a report is that shares j items than among all sets; 0 where j cannot occur."""
-        sets, total = comb(self.items, self.report_size), self.cumulative[-1]
-        return tuple(Fraction(v * sets, total) for v in self.keep_weights)
+        sets = comb(self.items, self.report_size)
+        return tuple(Fraction(v * sets, self.total) for v in self.keep_weights)
 
     def insertion(self, kept: int, given: int, shown: int) -> Fraction:
         """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
@@ -246,21 +258,6 @@ class FixedSizeOperator:
         if not (0 <= added <= outside and shown <= added):
             return Fraction(0)
         return Fraction(comb(given, shown) * comb(outside - given, added - shown), comb(outside, added))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the operator as canonical JSON content; weights as decimal text, they outgrow a double."""
-        return {
-            "size": self.size,
-            "items": self.items,
-            "report_size": self.report_size,
-            "keep_weights": [str(v) for v in self.keep_weights],
-        }
-
-    @classmethod
-    def from_json(cls, content: object) -> "FixedSizeOperator":
-        """Read what :meth:`to_json` wrote."""
-        fields = check_fields(content, "operators", {"size", "items", "report_size", "keep_weights"})
-        return cls(**fields | {"keep_weights": _read_weights(fields["keep_weights"])})
 
 
 AnyOperator = Operator | FixedSizeOperator

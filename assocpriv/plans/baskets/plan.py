@@ -85,14 +85,14 @@ class Plan(PublishedPlan):
         if self.sizes not in (HIDDEN, IN_CLEAR):
             raise PlanError("plan field sizes must be 'hidden' or 'in clear'; a newer release may know other modes")
         m = self.transaction_size
-        if [operator.size for operator in self.operators] != ([m] if self.sizes == HIDDEN else list(range(1, m + 1))):
+        if [operator.size for operator in self.operators] != (list(range(1, m + 1)) if self.in_clear else [m]):
             raise PlanError(
                 "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an "
                 "operator for each size 1 … transaction_size, in order"
             )
         self._check_promise()
         for operator in self.operators:
-            operator.check_plan(self.n_items, self.itemset_size, self.generator, hidden=self.sizes == HIDDEN)
+            operator.check_plan(self.n_items, self.itemset_size, self.generator, hidden=not self.in_clear)
 
     def _check_promise(self) -> None:
         together = self.composed_amplification
@@ -108,6 +108,11 @@ class Plan(PublishedPlan):
     def kind(self) -> str:
         """Which operators the plan has: ``select-a-size`` or ``fixed-size``."""
         return self.operator.kind
+
+    @property
+    def in_clear(self) -> bool:
+        """Whether a report says its transaction's size, outside γ."""
+        return self.sizes == IN_CLEAR
 
     @property
     def operator(self) -> AnyOperator:
@@ -129,7 +134,7 @@ class Plan(PublishedPlan):
     @cached_property
     def groups(self) -> "tuple[Plan, ...]":
         """A plan of hidden size for each operator: those of one group's reports (without the byte of the size)."""
-        if self.sizes == HIDDEN:
+        if not self.in_clear:
             return (self,)
         return tuple(
             replace(
@@ -165,7 +170,7 @@ class Plan(PublishedPlan):
     @property
     def uncovered(self) -> str:
         """Sizes in clear, which lie outside γ."""
-        return "" if self.sizes == HIDDEN else "sizes in clear"
+        return "sizes in clear" if self.in_clear else ""
 
     @cached_property
     def form(self) -> "ReportForm":
@@ -175,9 +180,10 @@ class Plan(PublishedPlan):
         """
         from assocpriv.plans.baskets.report_form import SizedForm
 
-        if self.sizes == HIDDEN:
+        if not self.in_clear:
             return self.operator.report_form(self.padded_items, self.generator)
-        return SizedForm(tuple(group.form for group in self.groups))
+        groups = tuple(group.form for group in self.groups)
+        return SizedForm(8 + groups[-1].bits, groups)
 
     @property
     def report_bits(self) -> int:

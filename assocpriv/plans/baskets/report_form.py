@@ -31,15 +31,12 @@ Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"
 
 
+@dataclass(frozen=True)
 class ReportForm(ABC):
-    """What a report's bits say."""
+    """What a report's bits say; ``bits`` is how many there are."""
 
+    bits: int
     name: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def bits(self) -> int:
-        """Length of a report in bits."""
 
     @property
     def length(self) -> int:
@@ -79,20 +76,14 @@ class ReportForm(ABC):
 
 @dataclass(frozen=True)
 class BitForm(ReportForm):
-    """A bit for each of ``n_items`` items, dummies included."""
+    """A bit for each item, dummies included."""
 
-    n_items: int
     name = "bits"
-
-    @property
-    def bits(self) -> int:
-        """Length of a report in bits."""
-        return self.n_items
 
     def items(self, report: bytes) -> frozenset[int]:
         """Return the items whose bits are 1."""
         bits = self.decode(report)
-        return frozenset(item for item in range(self.n_items) if bits >> item & 1)
+        return frozenset(item for item in range(self.bits) if bits >> item & 1)
 
 
 @dataclass(frozen=True)
@@ -104,11 +95,6 @@ class SeedForm(ReportForm):
     insert_num: int
     insert_bits: int
     name = "seed"
-
-    @property
-    def bits(self) -> int:
-        """Length of a seed in bits."""
-        return self.generator.seed_bits
 
     def items(self, report: bytes) -> frozenset[int]:
         """Return the items whose values are below ``insert_num``."""
@@ -128,19 +114,14 @@ class RankForm(ReportForm):
     name = "rank"
 
     @cached_property
-    def sets(self) -> int:
-        """How many sets there are."""
-        return comb(self.n_items, self.report_size)
-
-    @property
-    def bits(self) -> int:
-        """Bits that number all sets."""
-        return max(1, (self.sets - 1).bit_length())
+    def largest(self) -> int:
+        """The number of the last set."""
+        return comb(self.n_items, self.report_size) - 1
 
     def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
         """Refuse also ranks that no set has. Most are decided by their highest byte."""
         super().check(packed, naming)
-        largest = (self.sets - 1).to_bytes(self.length, "little")
+        largest = self.largest.to_bytes(self.length, "little")
         rows = np.flatnonzero(packed[:, -1] >= largest[-1])  # they are equal to the largest in all higher bytes
         wrong = []
         for byte in range(self.length - 1, -1, -1):
@@ -161,11 +142,6 @@ class SizedForm(ReportForm):
 
     groups: tuple[ReportForm, ...]
     name = "sized"
-
-    @property
-    def bits(self) -> int:
-        """Length of a report of the largest size, in bits."""
-        return 8 + self.groups[-1].bits
 
     def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
         """Refuse also reports of a size that there is not, or with a bit set beyond those of their group."""

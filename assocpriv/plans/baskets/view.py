@@ -22,7 +22,8 @@ from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.fields import check_fields
 
-KINDS = ("items", "itemsets", "sizes")
+# the fields that views of a kind have beside those of all
+KINDS: dict[str, tuple[str, ...]] = {"items": (), "itemsets": ("itemsets",), "sizes": ("bounds", "counted")}
 MAX_SIZE = 1 << 30
 MAX_ANCESTORS = 64
 UNKNOWN, LEFT_OUT = -1, -2  # in place of the number of a name
@@ -58,7 +59,7 @@ class View:
     counted: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise PlanError("plan field view must have the kind items, itemsets or sizes; a newer release may know it")
         if self.others not in ("error", "drop"):
             raise PlanError("plan field others must be 'error' or 'drop'")
@@ -175,45 +176,36 @@ class View:
 
     def to_json(self) -> dict[str, Any]:
         """Return the view as canonical JSON content."""
-        content: dict[str, Any] = {
+        return {
             "kind": self.kind,
             "others": self.others,
             "parents": self.parent_of,
             "left_out": list(self.left_out),
+            **{name: [list(e) if type(e) is tuple else e for e in getattr(self, name)] for name in KINDS[self.kind]},
         }
-        if self.kind == "itemsets":
-            content["itemsets"] = [list(names) for names in self.itemsets]
-        if self.kind == "sizes":
-            content |= {"bounds": list(self.bounds), "counted": list(self.counted)}
-        return content
 
     @classmethod
     def from_json(cls, content: object) -> "View":
         """Read what :meth:`to_json` wrote."""
         kind = content.get("kind") if isinstance(content, dict) else None
-        extra = (
-            {"itemsets": {"itemsets"}, "sizes": {"bounds", "counted"}}.get(kind, set())
-            if isinstance(kind, str)
-            else set()
-        )
-        fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *extra})
+        own = KINDS.get(kind, ()) if isinstance(kind, str) else ()
+        fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *own})
         if not isinstance(fields["parents"], dict):
             raise PlanError("plan field parents must be an object, child to parent")
-        itemsets, bounds, counted = (fields.get(name, []) for name in ("itemsets", "bounds", "counted"))
-        if not isinstance(fields["left_out"], list):
-            raise PlanError("plan field left_out must be a list of names")
-        if not isinstance(itemsets, list) or not all(isinstance(names, list) for names in itemsets):
+        for name in ("left_out", *own):
+            if not isinstance(fields[name], list):
+                raise PlanError(f"plan field {name} must be a list")
+        itemsets = fields.get("itemsets", [])
+        if not all(isinstance(names, list) for names in itemsets):
             raise PlanError("plan field itemsets must be a list of lists of names")
-        if not isinstance(bounds, list) or not isinstance(counted, list):
-            raise PlanError("plan field bounds must be a list of whole numbers, counted one of names")
         return cls(
             kind=fields["kind"],
             others=fields["others"],
             parents=tuple(sorted(fields["parents"].items())),
             left_out=tuple(fields["left_out"]),
             itemsets=tuple(map(tuple, itemsets)),
-            bounds=tuple(bounds),
-            counted=tuple(counted),
+            bounds=tuple(fields.get("bounds", ())),
+            counted=tuple(fields.get("counted", ())),
         )
 
 

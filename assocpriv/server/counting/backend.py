@@ -119,17 +119,17 @@ class LocalCounter:
         self, tables: ItemTables, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str
     ) -> NDArray[np.int64]:
         supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
-        keep, kept = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
+        keep, parts = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
 
         def count(part: _Part, counts: NDArray[np.int64]) -> None:
             rows = tables.rows(part.rows, part.n_reports)
             supersets.count(rows, counts)
             if keep:
-                kept.append(_Part(part.n_reports, rows))
+                parts.append(_Part(part.n_reports, rows))
 
         self._rows = []
         counts = self._add_up_planes(count, len(items), what, len(itemsets))
-        self._rows, self._row_items = kept, items
+        self._rows, self._row_items = parts, items
         return counts
 
     def _fits(self, n_rows: int) -> bool:
@@ -143,17 +143,17 @@ class LocalCounter:
         size = part_size(self.n_reports, n_rows + plane_count(self._reports.plan), self._memory_bytes)
         if self._planes:
             return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
-        keep, kept = self._fits(plane_count(self._reports.plan)), []
+        keep, parts = self._fits(plane_count(self._reports.plan)), []
 
         def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
             part = _Part(read[0], planes_of(read[1], self._reports.plan))
             count(part, counts)
             if keep:
-                kept.append(part)
+                parts.append(part)
 
         read = ((len(packed), packed) for packed in self._reports.batches(size))
         counts = add_up(count_packed, read, n_counts, self._teller(what))
-        self._planes = kept
+        self._planes = parts
         return counts
 
     def _teller(self, what: str) -> Callable[[tuple[int, Any]], None]:

@@ -61,11 +61,16 @@ class PlaneForm(NamedTuple):
     seeded: bool
 
 
+_FORMS: dict[str, Callable[[Plan], PlaneForm]] = {  # by what the bits of a report say
+    "bits": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=False),
+    "seed": lambda plan: PlaneForm(8 * plan.report_bytes, report_planes, seeded=True),
+    "rank": lambda plan: PlaneForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False),
+}
+
+
 def form_of(plan: Plan) -> PlaneForm:
-    """Return the form of a plan's reports: the bits of seeds or of items, or the ranks of sets of a fixed size."""
-    if plan.form.name == "rank":
-        return PlaneForm(plan.padded_items, partial(_unranked_planes, plan), seeded=False)
-    return PlaneForm(8 * plan.report_bytes, report_planes, seeded=plan.form.name == "seed")
+    """Return the form of the planes of a plan whose reports are of one operator."""
+    return _FORMS[plan.form.name](plan)
 
 
 def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:

@@ -129,12 +129,12 @@ def _with_one_more(
 ) -> NDArray[np.float64]:
     """Return the variance with one report more of every kind, as far as the others allow, where few reports decide."""
     n_reports, k = sum(group.n_reports for group in groups), subset_sums.shape[2] - 1
-    told = [column for column, group in enumerate(groups) if group.n_reports and group.model.tells_of(k)]
-    rows = {column: np.array([float(value) for value in groups[column].model.row(k)]) for column in told}
+    columns = [column for column, group in enumerate(groups) if group.n_reports and group.model.tells_of(k)]
+    rows = {column: np.array([float(value) for value in groups[column].model.row(k)]) for column in columns}
     jump = max((float(np.abs(row).max()) for row in rows.values()), default=0.0)
     few = np.flatnonzero(jump > FEW_REPORTS * n_reports * np.sqrt(np.maximum(variance, least)))
     result = variance.copy()
-    for column in told if len(few) else []:
+    for column in columns if len(few) else []:
         each = np.maximum(rows[column] ** 2 - rows[column], 0.0) / n_reports**2
         seen = partial_counts(subset_sums[few, column])
         transition = np.array([[float(value) for value in row] for row in groups[column].model.transition(k)])

@@ -117,10 +117,10 @@ class _Fit:
         away = support - self.support
         likely = [np.maximum(s + b * away, 0.0) for s, b in zip(self.shares, self.slopes, strict=True)]
         tops = [np.minimum(s[-1], 1.0) for s in likely]
-        held = np.sum([w * top for w, top in zip(self.weights, tops, strict=True)], axis=0)
+        reached = np.sum([w * top for w, top in zip(self.weights, tops, strict=True)], axis=0)
         # all strata give up, or fill, the same part of what they have, or lack
-        give = np.minimum(support / np.maximum(held, 1e-300), 1.0)
-        fill = np.clip((support - held) / np.maximum(self.largest - held, 1e-300), 0.0, 1.0)
+        give = np.minimum(support / np.maximum(reached, 1e-300), 1.0)
+        fill = np.clip((support - reached) / np.maximum(self.largest - reached, 1e-300), 0.0, 1.0)
         result = []
         for s, top in zip(likely, tops, strict=True):
             fitting = top * give + (1.0 - top) * fill
@@ -332,12 +332,12 @@ def score_intervals(
 
 def _checked(strata: Sequence[Observed], n_reports: int) -> list[Observed]:
     """Leave out strata without reports."""
-    kept = [o for o in strata if o.n_reports or not len(o.counts)]
-    if not kept or n_reports < 1:
+    present = [o for o in strata if o.n_reports or not len(o.counts)]
+    if not present or n_reports < 1:
         raise EstimateError("there are no reports to estimate from")
-    if sum(o.n_reports for o in kept) > n_reports or len({len(o.counts) for o in kept}) > 1:
+    if sum(o.n_reports for o in present) > n_reports or len({len(o.counts) for o in present}) > 1:
         raise EstimateError("the strata must count the same itemsets, and together no more reports than there are")
-    return kept
+    return present
 
 
 def _fits(strata: Sequence[Observed], n_reports: int, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:

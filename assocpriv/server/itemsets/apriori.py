@@ -76,11 +76,11 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundItemsets:
+class ItemsetEstimates:
     """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
 
-    ``itemsets`` is int64 (found, k); ``sums`` int64 (found, groups, k + 1), the sums C_0 … C_k; ``estimates`` and
-    ``frequent`` have shape (found,).
+    ``itemsets`` is int64 (itemsets, k); ``sums`` int64 (itemsets, groups, k + 1), the sums C_0 … C_k; ``estimates`` and
+    ``frequent`` have shape (itemsets,).
     """
 
     itemsets: NDArray[np.int64]
@@ -90,7 +90,7 @@ class FoundItemsets:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Reports of each group showing the itemset, int64 (found, groups)."""
+        """Reports of each group showing the itemset, int64 (itemsets, groups)."""
         return self.sums[..., -1]
 
 
@@ -118,7 +118,7 @@ def mine_levels(
     min_support: float,
     max_itemset: int,
     most_candidates: int = MOST_CANDIDATES,
-) -> tuple[list[FoundItemsets], list[Level]]:
+) -> tuple[list[ItemsetEstimates], list[Level]]:
     """Find frequent itemsets of up to ``max_itemset`` items at a minimum support; as :meth:`LevelWalk.run`.
 
     Raises:
@@ -151,7 +151,7 @@ class LevelWalk:
 
     def run(
         self, decidable: Sequence[int], decide: Decision, support: float
-    ) -> tuple[list[FoundItemsets], list[Level]]:
+    ) -> tuple[list[ItemsetEstimates], list[Level]]:
         """Return the itemsets found, closed under taking subsets, and an account of every size.
 
         Args:
@@ -230,18 +230,18 @@ def measure(
     collections: Collections,
     itemsets: Sequence[NDArray[np.int64]],
     min_support: float,
-) -> list[FoundItemsets]:
+) -> list[ItemsetEstimates]:
     """Estimate the supports of given itemsets, whatever they turn out to be; frequent are those with ŝ ≥ s_min.
 
     ``itemsets`` are of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
     """
     groups = groups_of(collections)
-    measured: list[FoundItemsets] = []
+    measured: list[ItemsetEstimates] = []
     previous = count_nothing(groups)
     for level in itemsets:
         previous = count_candidates(collections, level, previous)
         estimates = _estimate_if_possible(previous.sums, groups)
-        measured.append(FoundItemsets(level, previous.sums, estimates, estimates.support >= min_support))
+        measured.append(ItemsetEstimates(level, previous.sums, estimates, estimates.support >= min_support))
     return measured
 
 
@@ -366,9 +366,9 @@ def _sums_of(candidates: NDArray[np.int64], smaller: Candidates, counts: NDArray
 
 def close_under_subsets(
     survivors: list[Candidates], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
-) -> list[FoundItemsets]:
+) -> list[ItemsetEstimates]:
     """Leave the frequent itemsets and all subsets of frequent ones."""
-    found: list[FoundItemsets] = []
+    found: list[ItemsetEstimates] = []
     larger = np.empty((0, len(survivors) + 1), dtype=np.int64)
     for level, is_frequent in zip(reversed(survivors), reversed(frequent), strict=True):
         wanted = is_frequent.copy()
@@ -378,7 +378,7 @@ def close_under_subsets(
         larger = chosen.itemsets
         if len(larger):
             estimates = _estimate_if_possible(chosen.sums, groups)
-            found.append(FoundItemsets(larger, chosen.sums, estimates, is_frequent[wanted]))
+            found.append(ItemsetEstimates(larger, chosen.sums, estimates, is_frequent[wanted]))
     return found[::-1]
 
 

@@ -22,7 +22,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
 from assocpriv.server.estimates.supports import Group, SupportEstimates
-from assocpriv.server.itemsets.apriori import FoundItemsets
+from assocpriv.server.itemsets.apriori import ItemsetEstimates
 from assocpriv.server.itemsets.facts import VERSION, MiningFacts
 from assocpriv.server.itemsets.sample_splitting import ALL, SPLIT
 
@@ -40,7 +40,7 @@ _TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
 
 
 def itemset_frame(
-    found: Sequence[FoundItemsets], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
+    found: Sequence[ItemsetEstimates], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
 ) -> "pd.DataFrame":
     """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
     import pandas as pd

@@ -17,7 +17,7 @@ from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.report_parts import Part
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
-from assocpriv.server.itemsets.apriori import FoundItemsets, count_reports, groups_of, measure
+from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import (
     CERTAIN_COLUMNS,
@@ -45,48 +45,48 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
         EstimateError: no reports, or sizes that the plan cannot answer.
     """
     plan, largest = backend.plan, request.largest(backend.plan)
-    done = (_mine_split if request.is_split else _mine_together)(backend, request, largest)
+    measurement = (_mine_split if request.is_split else _mine_together)(backend, request, largest)
     facts = MiningFacts(
         plan.plan_id,
         plan.transaction_size,
         plan.itemset_size,
-        sum(group.n_reports for group in done.groups),
-        tuple(done.groups),
-        done.mined.min_support,
+        sum(group.n_reports for group in measurement.groups),
+        tuple(measurement.groups),
+        measurement.mined.min_support,
         # those who test are a sample of all (sample_splitting.py)
         replace(request.errors, population=request.errors.population or request.is_split),
-        tuple(done.mined.levels),
+        tuple(measurement.mined.levels),
         view=plan.view.kind,
         buckets=dict(zip(plan.catalogue, plan.view.bounds, strict=True)) if plan.view.bounds else None,
         others=plan.view.others,
         auto=request.aim.min_support is None and request.aim.top is None,
     )
-    columns: Columns = [{} for _ in done.found]
+    columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
-        facts, columns = _with_ranks(facts, done.mined, request.aim.top)
+        facts, columns = _with_ranks(facts, measurement.mined, request.aim.top)
     if request.certainty is not None:
-        facts, columns = _with_tests(facts, done, request, plan.n_items, largest)
-    frame = itemset_frame(done.found, plan, facts, columns)
+        facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
+    frame = itemset_frame(measurement.found, plan, facts, columns)
     return _with_consistent(frame, facts) if request.consistent else frame
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _Measurement:
     """What was mined; its itemsets as measured, by which groups of reports; and how many reports chose them."""
 
     mined: Mined
-    found: list[FoundItemsets]
+    found: list[ItemsetEstimates]
     groups: list[Group]
     selecting_reports: int
 
 
-def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
+def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     collections = backend.open(Part.WHOLE)
     mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    return _Done(mined, mined.found, groups_of(collections), count_reports(collections))
+    return _Measurement(mined, mined.found, groups_of(collections), count_reports(collections))
 
 
-def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Done:
+def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     """Let some reports choose the itemsets and the others measure them."""
     selecting, testing = backend.open(Part.SELECTING), backend.open(Part.TESTING)
     n_selecting, n_testing = count_reports(selecting), count_reports(testing)
@@ -97,7 +97,7 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
-    return _Done(mined, found, groups_of(testing), n_selecting)
+    return _Measurement(mined, found, groups_of(testing), n_selecting)
 
 
 def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts, Columns]:
@@ -106,14 +106,14 @@ def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts
 
 
 def _with_tests(
-    facts: MiningFacts, done: _Done, request: MiningRequest, n_items: int, largest: int
+    facts: MiningFacts, measurement: _Measurement, request: MiningRequest, n_items: int, largest: int
 ) -> tuple[MiningFacts, Columns]:
     """Return the columns p_value and certain of every size, and on what these claims rest."""
     assert request.certainty is not None
-    p = itemset_p_values(done.found, done.groups, facts.min_support, population=facts.errors.population)
+    p = itemset_p_values(measurement.found, measurement.groups, facts.min_support, population=facts.errors.population)
     ends = np.cumsum([0, *map(len, p)]).tolist()
     hypotheses = ends[-1] if request.is_split else all_itemsets(n_items, largest)
-    level, selecting = request.certainty, done.selecting_reports
+    level, selecting = request.certainty, measurement.selecting_reports
     certain = Certainty(float(level), request.certain_by, n_items, largest, selecting, hypotheses)
     rejected = false_discoveries_controlled(np.concatenate([np.empty(0), *p]), float(1 - level), hypotheses)
     return replace(facts, certain=certain), [

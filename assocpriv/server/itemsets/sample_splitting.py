@@ -31,7 +31,7 @@ from assocpriv.core.privacy import parse_probability
 from assocpriv.server.estimates.false_discovery import coherent, p_values
 from assocpriv.server.estimates.intervals import strata_of
 from assocpriv.server.estimates.supports import Group
-from assocpriv.server.itemsets.apriori import FoundItemsets
+from assocpriv.server.itemsets.apriori import ItemsetEstimates
 
 SPLIT, ALL = "split", "all"
 
@@ -56,7 +56,7 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
 
 
 def itemset_p_values(
-    found: Sequence[FoundItemsets], groups: Sequence[Group], min_support: float, *, population: bool
+    found: Sequence[ItemsetEstimates], groups: Sequence[Group], min_support: float, *, population: bool
 ) -> list[NDArray[np.float64]]:
     """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
     p = [_level_p_values(level, groups, min_support, population=population) for level in found]
@@ -64,7 +64,7 @@ def itemset_p_values(
 
 
 def _level_p_values(
-    level: FoundItemsets, groups: Sequence[Group], min_support: float, *, population: bool
+    level: ItemsetEstimates, groups: Sequence[Group], min_support: float, *, population: bool
 ) -> NDArray[np.float64]:
     nothing_known = np.ones(len(level.itemsets))
     if np.isnan(level.estimates.support).any():

@@ -33,7 +33,7 @@ from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
 from assocpriv.server.itemsets.apriori import (
     Candidates,
-    FoundItemsets,
+    ItemsetEstimates,
     Level,
     LevelWalk,
     account_for,
@@ -64,7 +64,7 @@ class Aim:
 class Mined:
     """What was found, at which least minimum support, and all candidates counted where their ranks are wanted."""
 
-    found: list[FoundItemsets]
+    found: list[ItemsetEstimates]
     levels: list[Level]
     min_support: float
     counted: tuple[Candidates, ...] = ()
