@@ -23,7 +23,7 @@ from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.prospects import foresee
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items

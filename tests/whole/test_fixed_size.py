@@ -27,16 +27,14 @@ from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.designs import WorstSupport, best_designs, patterns_of, search_designs
+from assocpriv.planning.designs import Focus, WorstSupport, best_designs, patterns_of, search_designs
 from assocpriv.planning.fixed_size_designs import (
     FixedSizeDesign,
     FixedSizeFamily,
-    fixed_size_families,
     search_fixed_designs,
 )
-from assocpriv.planning.focus import Focus
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
@@ -554,7 +552,7 @@ def test_known_optima(m, gamma, n, sizes, expected):
 def test_a_long_catalogue_gains_nothing():
     """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
     sizes, limit = WorstSupport((1, 2, 3), N), Fraction(19)
-    designs = best_designs(fixed_size_families(5, 1000, range(1, 501), most_bits=1000), limit, sizes)
+    designs = best_designs([FixedSizeFamily(5, 1000, size) for size in range(1, 501)], limit, sizes)
     best = min(designs, key=lambda d: d.error)
     assert f"{100 * best.error:.3f}" == "0.493"
     assert best.report_bits() == 995
