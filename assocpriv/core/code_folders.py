@@ -1,6 +1,4 @@
-"""Folders that compiled code may be kept in.
-
-Compiled code is kept in the first of these folders that can be used:
+"""Folders that compiled code may be kept in: the first of these that can be used.
 
 1. what the environment variable NUMBA_CACHE_DIR names;
 2. the __pycache__ beside this file;
@@ -27,13 +25,7 @@ from typing import IO
 
 @dataclass(frozen=True, slots=True)
 class CodePlace:
-    """Where an entry's compiled code is kept on disk.
-
-    Attributes:
-        folder: the folder, or None.
-        trouble: with no folder, what prevents it.
-        passed_over: with a folder, which better ones are not safe, and why.
-    """
+    """Where an entry's compiled code is kept: a folder, and which better ones are not safe, or None and the trouble."""
 
     folder: Path | None
     trouble: str = ""
@@ -85,10 +77,7 @@ def make_folder(folder: Path, mode: int = 0o755) -> None:
 
 
 def _danger_of(folder: Path, files: str) -> str:
-    """Return why compiled code of a folder, which need not be there yet, could be another user's; or nothing.
-
-    The folder is given without links.
-    """
+    """Return why compiled code of a link-free folder, perhaps not there yet, could be another user's; or nothing."""
     if not hasattr(os, "getuid"):
         return ""  # Windows keeps the folders of users apart
     if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):

@@ -8,7 +8,8 @@ ones are a TypeError, not a second compilation in the middle of a run.
 A file's name has a digest of all that its code depends on: the code of the kernel's module, of all modules of this
 package that it imports, and so on, this one included, as Python loaded them (so neither times nor sizes of files
 matter); the versions of Python, numpy and numba with its compiler, the processor and numba's settings. Hence another
-code is another file, whoever writes or is interrupted meanwhile.
+code is another file, whoever writes or is interrupted meanwhile. Other files of core/kernels/ need not be in it: a
+kernel is made of what its own file defines and imports, of which modules that hold no kernels are refused.
 """
 
 import functools
@@ -45,13 +46,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Module:
-    """A module as Python loaded it.
-
-    Attributes:
-        code: its own, which holds that of all its functions.
-        variables: its globals; kernels freeze the integers among them.
-        imported: the modules of this package that it imports.
-    """
+    """A module as Python loaded it: its code, with that of its functions, its globals, what it imports from here."""
 
     code: CodeType
     variables: dict[str, Any]
@@ -105,7 +100,7 @@ def entry(*arguments: Any) -> Callable[[_F], _F]:
         if numba.config.DISABLE_JIT:
             return function
         compiled: Any = Entry(function, arguments, _loading_module())
-        _ENTRIES[compiled.__name__] = compiled
+        _ENTRIES[function.__name__] = compiled
         return compiled  # type: ignore[no-any-return]
 
     return decorate
@@ -116,7 +111,6 @@ class Entry:
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> None:
         functools.update_wrapper(self, function)
-        self.__name__ = function.__name__
         self.py_func = function
         self._arguments = arguments
         self._module = module
@@ -126,18 +120,15 @@ class Entry:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel; TypeError for other types than the declared ones."""
-        compiled = self._compiled
-        if compiled is None:
+        if self._compiled is None:
             self.load()
-            compiled = self._compiled
-        return compiled(*arguments)
+        return self._compiled(*arguments)
 
     def load(self) -> CodePlace:
         """Compile this kernel or load it from disk, once in a process."""
         with self._lock:
             if self._compiled is None:
-                compiled, self._place = _compile(self.py_func, self._arguments, self._module)
-                self._compiled = compiled
+                self._compiled, self._place = _compile(self.py_func, self._arguments, self._module)
             return self._place
 
 
@@ -147,14 +138,10 @@ _ENTRIES: dict[str, Entry] = {}
 def compile_kernels(
     names: Iterable[str] | None = None, progress: Callable[[int, int], None] | None = None
 ) -> dict[str, CodePlace]:
-    """Compile entries, or load them from disk, now rather than when they are first called.
+    """Compile entries of the modules imported so far, by default all, or load them, now rather than when first called.
 
-    Args:
-        names: entries of the modules imported so far; all of them by default.
-        progress: called with (entries done, entries).
-
-    Returns:
-        Where the code of each is kept. Empty if compilation is switched off.
+    Returns where the code of each is kept, nothing if compilation is switched off; ``progress`` is called with
+    (entries done, entries).
     """
     if numba.config.DISABLE_JIT:
         return {}
@@ -203,10 +190,7 @@ def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
 
 
 def _cache_class(digest: str, folder: Path) -> Any:
-    """Return numba's cache of a function, with our folder and with the digest in the names of files.
-
-    As a class of its own it leaves the caches of other packages alone.
-    """
+    """Return numba's cache, with our folder and digest, as a class of its own: others' caches stay as they are."""
     from numba.core import caching
 
     class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]

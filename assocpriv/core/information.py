@@ -44,12 +44,7 @@ Function = Callable[[Array], Array]
 
 
 def mutual_information(prior: ArrayLike, transition: ArrayLike, *, base: float = BITS) -> float:
-    """Return I(X; Y).
-
-    Args:
-        prior: P[X = x], shape (values,); floats or Fractions.
-        transition: p[x → y], shape (values, outputs).
-        base: of the logarithm; 2 for bits, e for nats.
+    """Return I(X; Y), given P[X = x], shape (values,), and p[x → y], (values, outputs), as floats or Fractions.
 
     >>> mutual_information([0.5, 0.5], [[1, 0], [0, 1]])
     1.0
@@ -61,7 +56,7 @@ def mutual_information(prior: ArrayLike, transition: ArrayLike, *, base: float =
 def worst_information(
     prior: ArrayLike, transition: ArrayLike, f: Function | None = None, *, base: float = BITS
 ) -> float:
-    """Return WI(X; Y), or WI^f for a function f of an array with t·f(t) convex; ``base`` is that of the logarithm.
+    """Return WI(X; Y), or WI^f for a function f of an array with t·f(t) convex.
 
     >>> worst_information([0.5, 0.5], [[1, 0], [0.5, 0.5]])
     1.0
@@ -129,8 +124,8 @@ def downward_threshold(breach: Breach, f: Function | None = None, *, base: float
 
 
 def _two_values(low: float, high: float, f: Function) -> float:
-    ratios = np.array([high / low, (1 - high) / (1 - low)])
-    return float(high * f(ratios)[0] + (1 - high) * f(ratios)[1])
+    rise, fall = f(np.array([high / low, (1 - high) / (1 - low)]))
+    return float(high * rise + (1 - high) * fall)
 
 
 def excluded_posterior(worst: float, prior: "str | float | Fraction", *, base: float = BITS) -> float | None:
@@ -181,9 +176,7 @@ def _bisect(threshold: Callable[[float], float], measured: float, near: float, f
 
 
 def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
-    """Return the largest WI, and IWI, that a γ-amplifying randomizer can have under any prior, rounded up.
-
-    It is log((γ−1)/ln γ) − 1 + ln γ/(γ−1) nats, at most log γ, and attained.
+    """Return the largest WI, and IWI, that a γ-amplifying randomizer can have under any prior, rounded up; attained.
 
     >>> round(information_limit(Fraction(19)), 6)
     1.405233

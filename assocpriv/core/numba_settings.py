@@ -26,9 +26,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         code = super().get_code(fullname)
-        if code is None:
-            return None
-        return code.replace(co_consts=tuple(_NO_FILE if const == _FILE else const for const in code.co_consts))
+        return code and code.replace(co_consts=tuple(_NO_FILE if const == _FILE else const for const in code.co_consts))
 
 
 class _Finder(MetaPathFinder):

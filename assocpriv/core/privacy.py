@@ -16,8 +16,7 @@ prior is P[· | z]. The promise is about that prior.
 Several reports of one person, drawn with independent draws, compose: p[x → (y, y')] = p[x → y]·p'[x → y'], so their γ
 multiply, also where the second randomizer was chosen by what the first one showed.
 
-Source: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining,
-PODS 2003, sections 3 and 4.
+EGS03: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003.
 """
 
 import math
@@ -98,12 +97,10 @@ def format_fraction(value: Fraction) -> str:
 class Breach:
     """The promise: no report lifts a belief from at most ``prior`` to at least ``posterior``, or the reverse.
 
-    Both are probabilities, written as ``"5%"``, ``0.05`` or a Fraction, and kept as exact fractions.
+    Both are given as ``"5%"``, ``0.05`` or a Fraction, and kept as exact fractions (EGS03, definition 3).
 
     Raises:
         PlanError: not 0 < prior < posterior < 1.
-
-    Source: EGS03, definition 3.
 
     >>> Breach("5%", "50%").amplification_limit
     Fraction(19, 1)
@@ -141,8 +138,6 @@ def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
 def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
     """Return the smallest posterior that one γ-amplifying report can leave a property: π / (γ − (γ−1)π).
 
-    Read the other way round it is the prior below which no such report lifts a property to the posterior π.
-
     >>> lowest_posterior(Fraction(1, 2), Fraction(19))
     Fraction(1, 20)
     """
@@ -175,8 +170,7 @@ def float_up(exact: Decimal | Fraction) -> float:
 def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     """Return e^ε as a limit for γ: the largest multiple of 10^-24 that is not above it.
 
-    A γ below it has an ε below the one given. ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and is taken exactly
-    as written: a float means its shortest decimal form.
+    ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and taken as written, as :func:`parse_probability` does.
 
     Raises:
         PlanError: not a number from 0 to 700.
@@ -213,9 +207,7 @@ class BeliefRange:
 
 
 def breach_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tuple[BeliefRange, ...]:
-    """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior.
-
-    Both ends are attained: by a report that is γ times likelier where the property holds, or where it does not.
+    """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior; both are attained.
 
     >>> [str(row.highest) for row in breach_curve(Fraction(19), [Fraction(1, 100), Fraction(1, 20)])]
     ['19/118', '1/2']
@@ -307,9 +299,10 @@ class Channel:
 
     def causes(self, breach: Breach, values: Collection[int]) -> bool:
         """Tell whether some output causes the breach, upward or downward, for a property (EGS03, definitions 1–3)."""
-        prior, (lowest, highest) = self.probability(values), self.posterior_range(values)
-        upward = prior <= breach.prior and highest >= breach.posterior
-        return upward or (prior >= breach.posterior and lowest <= breach.prior)
+        before, (lowest, highest) = self.probability(values), self.posterior_range(values)
+        return (
+            before <= breach.prior < breach.posterior <= highest or lowest <= breach.prior < breach.posterior <= before
+        )
 
 
 def _check_distribution(values: Sequence[Number], name: str) -> None:

@@ -1,7 +1,6 @@
 """Tables of baskets: data frames and Arrow arrays -> cells.
 
-This module sees raw items. Nothing it raises contains one: errors name a row or column by its number, a basket,
-a position in it and a count. pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
+pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
 from collections.abc import Sequence
@@ -71,15 +70,9 @@ def long_cells(transactions: Any, items: Any) -> Cells:
 
 
 def long_columns(columns: Sequence[object], transaction: str | None = None, item: str | None = None) -> tuple[int, int]:
-    """Choose the columns of the long layout.
+    """Return the positions of the transaction and of the item column of the long layout.
 
-    Args:
-        columns: the names of all columns.
-        transaction: name of the transaction column; by default "transaction" in any case, else the first.
-        item: name of the item column; by default "item" in any case, else the first of the others.
-
-    Returns:
-        The positions of the transaction and of the item column.
+    Without names they are those called "transaction" and "item", in any case, else the first and the next.
 
     Raises:
         BasketError: fewer than two columns, or a named one is missing or used twice.
@@ -90,10 +83,8 @@ def long_columns(columns: Sequence[object], transaction: str | None = None, item
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
     first, second = _column(columns, "transaction", transaction), _column(columns, "item", item)
-    if first is None:
-        first = next(i for i in range(len(columns)) if i != second)
-    if second is None:
-        second = next(i for i in range(len(columns)) if i != first)
+    first = int(second == 0) if first is None else first
+    second = int(first == 0) if second is None else second
     if first == second:
         raise BasketError("transaction and item must be two different columns")
     return first, second
@@ -113,34 +104,24 @@ def _coded(values: Any) -> tuple[Any, Any]:
     """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance.
 
     Raises:
-        BasketError: codes outside the array's dictionary.
+        BasketError: codes outside the array's dictionary, as a damaged file has them.
     """
     import pyarrow as pa
-
-    is_dictionary, chunked = pa.types.is_dictionary(values.type), isinstance(values, pa.ChunkedArray)
-    if is_dictionary:
-        for chunk in values.chunks if chunked else [values]:
-            _check_codes(chunk)
-    if chunked and is_dictionary:
-        values = values.unify_dictionaries()
-    elif not is_dictionary:
-        values = values.dictionary_encode()  # the chunks share one dictionary
-    if chunked:
-        values = values.combine_chunks()
-    if not is_dictionary:
-        return values.indices, values.dictionary
-    distinct = values.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
-    used = distinct.indices.take(values.indices).dictionary_encode()
-    return used.indices, distinct.dictionary.take(used.dictionary)
-
-
-def _check_codes(values: Any) -> None:
-    """Refuse codes outside a dictionary, as a damaged file has them: Arrow would read whatever lies there in memory."""
     import pyarrow.compute as pc
 
-    ends = pc.min_max(values.indices).as_py()
-    if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(values.dictionary):
-        raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+    if not isinstance(values, pa.ChunkedArray):
+        values = pa.chunked_array([values])
+    if not pa.types.is_dictionary(values.type):
+        coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
+        return coded.indices, coded.dictionary
+    for chunk in values.chunks:  # Arrow would read whatever lies there in memory
+        ends = pc.min_max(chunk.indices).as_py()
+        if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
+            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+    coded = values.unify_dictionaries().combine_chunks()
+    distinct = coded.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    used = distinct.indices.take(coded.indices).dictionary_encode()
+    return used.indices, distinct.dictionary.take(used.dictionary)
 
 
 def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
@@ -189,12 +170,11 @@ def _columns_of(frame: Any) -> list[Any]:
     try:
         return list(nw.from_native(frame, eager_only=True).iter_columns())
     except TypeError:
-        kind: str | None = type(frame).__name__
-    except nw.exceptions.NarwhalsError:
-        kind = None  # its text names columns, which may be items
-    if kind is None:
-        raise BasketError("the columns of a table of baskets must have different names")
-    raise TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
+        kind = type(frame).__name__
+        problem: Exception = TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
+    except nw.exceptions.NarwhalsError:  # its text names columns, which may be items
+        problem = BasketError("the columns of a table of baskets must have different names")
+    raise problem
 
 
 def _layout_of(columns: list[Any]) -> str:

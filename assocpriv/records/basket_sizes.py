@@ -1,12 +1,8 @@
-"""How many baskets there are of each size, and of those that hold a sample's top itemsets.
-
-This module sees raw items; what it returns holds numbers of baskets by size only.
-"""
+"""How many baskets there are of each size, and of those that hold a sample's top itemsets."""
 
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.records.baskets import Baskets
 
@@ -17,13 +13,7 @@ _BEAM = 100  # itemsets that larger ones are made of; a superset's subsets are a
 
 def count_sizes(baskets: Baskets) -> Counter[int]:
     """Return how many baskets there are of each size; counts of several files or batches may be added."""
-    return _count_each(baskets.sizes)
-
-
-def _count_each(sizes: NDArray[np.int64]) -> Counter[int]:
-    """Return how often each number occurs."""
-    values, counts = np.unique(sizes, return_counts=True)
-    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+    return Counter(np.sort(baskets.sizes).tolist())
 
 
 def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
@@ -31,10 +21,6 @@ def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
 
     The itemsets are looked for among the 30 most frequent items, larger ones among extensions of the 100 most frequent
     smaller ones. Frequent itemsets stand in shorter baskets than all itemsets, most of which are the long baskets' own.
-
-    Args:
-        baskets: a sample.
-        largest: largest k.
     """
     sizes, n_items = baskets.sizes, len(baskets.catalogue)
     items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
@@ -55,6 +41,6 @@ def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
         level = level[:_BEAM]
         held: Counter[int] = Counter()
         for _, rows in level[:_TOP_ITEMSETS]:
-            held += _count_each(sizes[np.unpackbits(rows, count=len(sizes)).astype(np.bool_)])
+            held.update(np.sort(sizes[np.unpackbits(rows, count=len(sizes)).astype(np.bool_)]).tolist())
         holders[k] = held
     return holders

@@ -1,7 +1,6 @@
 """Text of baskets -> cells: lines of item numbers, lines of names, and the long layout.
 
-This module sees raw items. Nothing it raises contains one: errors name a line or row, and no parser's own message is
-passed on, because those quote the data. pyarrow costs a tenth of a second to load, hence the imports inside.
+pyarrow costs a tenth of a second to load, hence the imports inside.
 """
 
 import codecs

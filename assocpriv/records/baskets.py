@@ -1,8 +1,4 @@
-"""Baskets in memory: lists, sets and data frames -> transactions of item ids.
-
-This module sees raw items. Nothing it raises or shows contains one: errors name a basket, a position in it
-and a count.
-"""
+"""Baskets in memory: lists, sets and data frames -> transactions of item ids."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -15,7 +11,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import cells_of_frame
-from assocpriv.records.cells import BASKETS, Cells, Origin, cells_of_names, check_choices, resolve, without_unknown
+from assocpriv.records.cells import BASKETS, Cells, cells_of_names, check_choices, resolve, without_unknown
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -209,41 +205,6 @@ def _is_frame(data: Any) -> bool:
 # ---- cells -> baskets
 
 
-def assemble(
-    rows: NDArray[np.int64],
-    ids: NDArray[Any],
-    n_rows: int,
-    catalogue: Catalogue,
-    repeats: str,
-    origin: Origin = BASKETS,
-) -> Baskets:
-    """Make baskets of cells in any order.
-
-    Args:
-        rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1; baskets without a cell are empty.
-        ids: integers, shape (n_cells,), the item id of each cell.
-        n_rows: number of baskets.
-        catalogue: what the ids are positions in.
-        repeats: "error" or "merge".
-        origin: how an error names a basket.
-    """
-    # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
-    keys = rows * np.int64(len(catalogue))
-    keys += ids
-    keys.sort()
-    repeated = np.flatnonzero(keys[1:] == keys[:-1])
-    if len(repeated):
-        if repeats == "error":
-            _refuse_repeats(keys[repeated] // len(catalogue), origin)
-        keys = np.delete(keys, repeated)
-    rows = keys // len(catalogue)
-    offsets = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
-    rows *= len(catalogue)
-    keys -= rows
-    return Baskets(catalogue, offsets, keys)
-
-
 def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
     """Make baskets of cells whose codes are item ids, and refuse or merge what a basket repeats."""
     ids = cells.codes
@@ -254,20 +215,31 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     rising[offsets] = True
     if rising.all():
         return Baskets(catalogue, offsets, ids.astype(np.int64, copy=False))
-    return assemble(cells.rows, ids, len(cells.sizes), catalogue, repeats, cells.origin)
+    # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
+    keys = cells.rows
+    keys *= len(catalogue)
+    keys += ids
+    keys.sort()
+    repeated = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(repeated):
+        rows = keys[repeated] // len(catalogue)
+        if repeats == "error":
+            tally = cells.origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
+            raise BasketError(
+                f"{cells.origin.place(int(rows[0]))} repeats an item{tally}; a basket holds an item once; count them "
+                "once with repeats='merge' (--repeats merge)"
+            )
+        keys = np.delete(keys, repeated)
+        offsets[1:] -= np.cumsum(np.bincount(rows, minlength=len(cells.sizes)))
+    firsts = keys // len(catalogue)
+    firsts *= len(catalogue)
+    keys -= firsts
+    return Baskets(catalogue, offsets, keys)
 
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
     found, ids = resolve(cells, catalogue)
     return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
-
-
-def _refuse_repeats(rows: NDArray[np.int64], origin: Origin) -> None:
-    told = origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
-    raise BasketError(
-        f"{origin.place(int(rows[0]))} repeats an item{told}; a basket holds an item once; count them once with "
-        "repeats='merge' (--repeats merge)"
-    )
 
 
 # ---- sets and lists

@@ -211,7 +211,7 @@ def test_the_scan_for_other_sources_finds_them(text):
 # who may name what of core/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
     "baskets.py": {"SystemEntropy"},
-    "apps/commands/report.py": {"SystemEntropy"},
+    "assurance.py": {"SystemEntropy"},
     "audit/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "audit/enumerate/bulk_equal.py": {"WordEntropy"},
     "audit/enumerate/draws_by_form.py": {"Entropy"},
@@ -220,6 +220,7 @@ IMPORTS = {
     "client/baskets/bulk.py": {"WordEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
+    "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "core/ranking.py": {"WORD_BITS"},

@@ -60,7 +60,6 @@ ORDER = [
     "records.basket_frames",
     "records.text_kernel",
     "records.basket_text",
-    "records.basket_formats",
     "records.baskets",
     "records.basket_files",
     "records.basket_sizes",

@@ -29,16 +29,10 @@ def _randomizer(*draws: Any) -> Callable[[Any], Any]:
 
 @_randomizer(uint64[:, ::1], int64[::1])
 def randomize_transactions(
-    offsets: Ints,
-    items: Ints,
-    words: Words,
-    subsets: tuple[Words, Ints],
-    columns: Words,
-    shape: Ints,
-    fitted: Ints,
-    reports: Words,
-) -> Any:
-    """Randomize transactions with the words given, drawing exactly as client/baskets/randomizer.py does.
+    offsets: Ints, items: Ints, words: Words, subsets: tuple[Words, Ints], columns: Words, shape: Ints,
+    fitted: Ints, reports: Words,
+) -> Any:  # fmt: skip
+    """Randomize transactions exactly as client/baskets/randomizer.py does.
 
     ``subsets`` are the cumulative weights, (2^m, words of weight_bits) from the least significant word, and the masks,
     (2^m,). ``columns`` is (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num,
@@ -131,16 +125,10 @@ def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
 
 @_randomizer(uint64[:, ::1], uint64[:, :, ::1], int64[:, ::1], int64[::1])
 def randomize_sets(
-    offsets: Ints,
-    items: Ints,
-    words: Words,
-    draws: tuple[Words, Words, Ints, Ints],
-    binomials: Words,
-    shape: Ints,
-    fitted: Ints,
-    reports: Words,
-) -> Any:
-    """Randomize transactions to sets of ℓ items, drawing exactly as client/baskets/fixed_size.py does.
+    offsets: Ints, items: Ints, words: Words, draws: tuple[Words, Words, Ints, Ints], binomials: Words, shape: Ints,
+    fitted: Ints, reports: Words,
+) -> Any:  # fmt: skip
+    """Randomize transactions to sets of ℓ items, exactly as client/baskets/fixed_size.py does.
 
     ``draws``: the cumulative weights of keeping fewest, fewest + 1, … items, (choices, words); the bounds of draws, the
     first for how many are kept, the next for the items added, the last a multiple of these, with their rejection limits
