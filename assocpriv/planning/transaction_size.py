@@ -62,11 +62,11 @@ def propose_transaction_size(
     Proposed is the largest M whose worst lowest raw support is within 5% of the least.
 
     Args:
-        sizes: number of baskets of each size, from :func:`assocpriv.records.basket_sizes.count_sizes`.
+        sizes: number of baskets of each size, from :func:`assocpriv.records.baskets.count_sizes`.
         wishes: what is wished of the plan; K is 3 by default, or the longest basket if that is less. With sizes in
             clear errors are those of the sample's mixture of sizes.
         holders: by k, the sizes of the baskets that hold the k-itemsets that matter, from
-            :func:`assocpriv.records.basket_sizes.top_holders` for k = 1..K at least; by default all k-itemsets count,
+            :func:`assocpriv.records.baskets.top_holders` for k = 1..K at least; by default all k-itemsets count,
             of which most are those of the longest baskets: what survives of frequent ones is more.
         progress: called with (done, total) steps.
 

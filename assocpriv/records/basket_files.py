@@ -20,7 +20,7 @@ from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import ColumnChunk, column_chunks, is_inflated, parquet_errors
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import is_list_type, list_cells, long_cells, long_columns
-from assocpriv.records.basket_text import Chunk, dat_parser, parse_long, parse_names
+from assocpriv.records.basket_text import dat_parser, parse_long, parse_names
 from assocpriv.records.baskets import Baskets, assemble_in_order
 from assocpriv.records.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
 
@@ -28,6 +28,7 @@ Progress = Callable[[int, int], None]
 _Result = TypeVar("_Result")
 _Work = Callable[[Cells], _Result]
 _Opener = Callable[[], BinaryIO]
+_Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
 CHUNK_BYTES = 1 << 21  # text that a core parses at once, at most
 _LEAST_CHUNK_BYTES = 1 << 18
 _WORKING_BYTES = 32  # memory that a byte of text takes while it becomes baskets, at worst
@@ -36,30 +37,22 @@ _LONG_ROW_BYTES = 192  # the same for a row of long Parquet
 _CELL_BYTES = 8  # text that counts as one cell of a column of lists
 _NO_BASKETS = "the file holds no baskets; check that it is the right one"
 _BOM = b"\xef\xbb\xbf"
-_ENDINGS = {
-    "dat": (".dat", ".dat.gz", ".txt"),
-    "basket": (".csv", ".csv.gz"),
-    "parquet": (".parquet", ".pq"),
-}
+_ENDINGS = {"dat": (".dat", ".dat.gz", ".txt"), "basket": (".csv", ".csv.gz"), "parquet": (".parquet", ".pq")}
 _PROBLEMS = (
     (FileNotFoundError, "no such file; check the path"),
     (IsADirectoryError, "this is a folder; name a file in it"),
     (PermissionError, "the file may not be read; check its permissions"),
     (EOFError, "the compressed data breaks off; fetch the file again"),
-    (gzip.BadGzipFile, "the compressed data is damaged; fetch the file again"),
-    (zlib.error, "the compressed data is damaged; fetch the file again"),
+    ((gzip.BadGzipFile, zlib.error), "the compressed data is damaged; fetch the file again"),
     (OSError, "the system cannot read the file; check the path and the disk"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a file of baskets is read; the root's ``read_baskets`` says what the words mean.
+    """How a file of baskets is read; the root's ``read_baskets`` says what the words mean, another is a BasketError.
 
     Reading batch by batch takes about ``memory_bytes``; ``progress`` is called with (bytes read, bytes of the file).
-
-    Raises:
-        BasketError: another word for what becomes of items and baskets.
     """
 
     format: str | None = None
@@ -125,21 +118,13 @@ class BasketStream(Iterator[Baskets]):
 
 
 def stream_baskets(
-    path: str | os.PathLike[str],
-    catalogue: Catalogue | None,
-    options: ReadOptions = STRICT,
-    then: Callable[[Baskets], tuple[Baskets, int]] | None = None,
+    path: str | os.PathLike[str], catalogue: Catalogue | None, options: ReadOptions = STRICT, then: _Then | None = None
 ) -> BasketStream:
     """Read a file of any size batch by batch, as :func:`read_baskets` reads it whole.
 
     Errors come with the batch they are in, and tell where, but not how many there are in all. A file of the long layout
-    is one batch, because the items of a transaction may stand anywhere in it.
-
-    Args:
-        path: the file.
-        catalogue: the items there may be; None for any, numbered in each batch anew.
-        options: how to read it.
-        then: what to make of each batch, and how many items it drops; called in several threads.
+    is one batch: the items of a transaction may stand anywhere in it. Without a catalogue each batch is numbered
+    anew. ``then`` is called in several threads.
 
     Raises:
         BasketError: while iterating, as for :func:`read_baskets`, and where a line or a file of the long layout
@@ -214,11 +199,8 @@ class Budget:
 
     def refuse(self, what: str) -> None:
         """Refuse what does not fit."""
-        allowed = (self.memory_bytes or 0) >> 20
-        raise BasketError(
-            f"{what}, more than the {allowed:,} MiB allowed; raise memory_bytes (--memory), or write the file as a "
-            "basket a line"
-        )
+        remedy = "raise memory_bytes (--memory), or write the file as a basket a line"
+        raise BasketError(f"{what}, more than the {(self.memory_bytes or 0) >> 20:,} MiB allowed; {remedy}")
 
 
 def map_batches(
@@ -227,14 +209,13 @@ def map_batches(
     """Yield ``work`` of the cells of each batch of a file, of the format chosen or else of its ending's."""
     if path.is_dir():
         raise IsADirectoryError
+    known, name = ", ".join(_READERS), path.name.lower()
     if chosen is None:
-        named = (name for name, endings in _ENDINGS.items() if path.name.lower().endswith(endings))
-        chosen = next(named, None)
-    if chosen is None:
-        known = ", ".join(_READERS)
-        raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
+        chosen = next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), None)
+        if chosen is None:
+            raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
     if chosen not in _READERS:
-        raise BasketError(f"format must be one of {', '.join(_READERS)}")
+        raise BasketError(f"format must be one of {known}")
     yield from _READERS[chosen](partial(_opened, path, progress), budget, work)
 
 
@@ -265,32 +246,26 @@ def _opened(path: Path, progress: Progress | None) -> BinaryIO:
 
 
 def _line_batches(
-    parse: Callable[[Chunk], Cells], opened: _Opener, budget: Budget, work: _Work[_Result]
+    parse: Callable[[bytes, Origin], Cells], opened: _Opener, budget: Budget, work: _Work[_Result]
 ) -> Iterator[_Result]:
     with opened() as file:
-        yield from map_ahead(lambda chunk: work(parse(chunk)), _line_chunks(file, budget), budget.workers)
+        yield from map_ahead(lambda chunk: work(parse(*chunk)), _line_chunks(file, budget), budget.workers)
 
 
-def _line_chunks(file: BinaryIO, budget: Budget) -> Iterator[Chunk]:
-    """Cut a file into pieces that all end with the end of a line."""
+def _line_chunks(file: BinaryIO, budget: Budget) -> Iterator[tuple[bytes, Origin]]:
+    """Cut a file into pieces that all end with the end of a line, and say how errors name their lines."""
     rest = bytearray(file.read(len(_BOM)).removeprefix(_BOM))
     before, longest = 0, budget.units(_WORKING_BYTES)
     while block := file.read(budget.chunk_bytes):
-        cut = block.rfind(b"\n") + 1
-        if cut:
-            chunk = Chunk(bytes(rest) + block[:cut], before)
-            yield chunk
-            before += chunk.text.count(b"\n")
+        if cut := block.rfind(b"\n") + 1:
+            yield bytes(rest) + block[:cut], Origin("line", before, whole=False)
+            before += block.count(b"\n")
             rest = bytearray()
         rest += block[cut:]
         if len(rest) > longest >= 0:
             budget.refuse(f"line {before + 1} takes at least {len(rest) * _WORKING_BYTES >> 20:,} MiB to read")
     if rest:
-        yield Chunk(bytes(rest).removesuffix(b"\n") + b"\n", before)
-
-
-def _read_dat(opened: _Opener, budget: Budget, work: _Work[_Result]) -> Iterator[_Result]:
-    return _line_batches(dat_parser(), opened, budget, work)
+        yield bytes(rest).removesuffix(b"\n") + b"\n", Origin("line", before, whole=False)
 
 
 def _read_long(opened: _Opener, budget: Budget, work: _Work[_Result]) -> Iterator[_Result]:
@@ -382,7 +357,7 @@ def _parquet_columns(schema: Any) -> list[str]:
 
 
 _READERS: dict[str, Callable[[_Opener, Budget, _Work[Any]], Iterator[Any]]] = {
-    "dat": _read_dat,
+    "dat": lambda *reading: _line_batches(dat_parser(), *reading),
     "basket": partial(_line_batches, parse_names),
     "long": _read_long,
     "parquet": _read_parquet,

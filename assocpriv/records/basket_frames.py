@@ -3,6 +3,7 @@
 pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.records.cells import BASKETS, Cells, Origin
+from assocpriv.records.cells import Cells, Origin
 
 
 def is_list_type(kind: Any) -> bool:
@@ -21,12 +22,8 @@ def is_list_type(kind: Any) -> bool:
     return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
-def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
-    """Read an Arrow array of lists, a basket each; a null is an empty basket.
-
-    Raises:
-        BasketError: the lists hold anything but text or integers.
-    """
+def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
+    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -35,7 +32,7 @@ def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
     if not is_list_type(lists.type):
         raise BasketError("the list layout needs a column of lists; choose it with item=, or another layout")
     sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
-    return Cells(sizes, *_encoded(lists.flatten()), origin)
+    return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
 
 
 def long_cells(transactions: Any, items: Any) -> Cells:
@@ -53,10 +50,8 @@ def long_cells(transactions: Any, items: Any) -> Cells:
     except pa.ArrowNotImplementedError:
         raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
     if indices.null_count:
-        missing = int(np.argmax(np.asarray(indices.is_null())))
-        raise BasketError(
-            f"row {missing + 1} has no transaction id ({indices.null_count:,} such rows); correct the data"
-        )
+        row = int(np.argmax(np.asarray(indices.is_null()))) + 1
+        raise BasketError(f"row {row} has no transaction id ({indices.null_count:,} such rows); correct the data")
     rows = np.asarray(indices)
     codes, names = _encoded(items)
     if (rows[1:] < rows[:-1]).any():
@@ -73,9 +68,6 @@ def long_columns(columns: Sequence[object], transaction: str | None = None, item
     """Return the positions of the transaction and of the item column of the long layout.
 
     Without names they are those called "transaction" and "item", in any case, else the first and the next.
-
-    Raises:
-        BasketError: fewer than two columns, or a named one is missing or used twice.
 
     >>> long_columns(["day", "Item", "Transaction"])
     (2, 1)
@@ -101,11 +93,7 @@ def _column(columns: Sequence[object], role: str, asked: str | None) -> int | No
 
 
 def _coded(values: Any) -> tuple[Any, Any]:
-    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance.
-
-    Raises:
-        BasketError: codes outside the array's dictionary, as a damaged file has them.
-    """
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -114,7 +102,7 @@ def _coded(values: Any) -> tuple[Any, Any]:
     if not pa.types.is_dictionary(values.type):
         coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
         return coded.indices, coded.dictionary
-    for chunk in values.chunks:  # Arrow would read whatever lies there in memory
+    for chunk in values.chunks:  # of codes outside, as a damaged file has them, Arrow would read whatever lies there
         ends = pc.min_max(chunk.indices).as_py()
         if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
             raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
@@ -137,20 +125,13 @@ def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
         shown = "nested values" if pa.types.is_nested(kind) else str(kind)
         raise BasketError(f"items must be text or integers, got {shown}; convert them")
     indices, distinct = _coded(items)
-    try:
+    with contextlib.suppress(UnicodeDecodeError):  # it holds the name
         return np.asarray(pc.fill_null(indices, -1)), [str(name) for name in distinct.to_pylist()]
-    except UnicodeDecodeError:
-        pass  # it holds the name
     raise BasketError("the item column holds text that is not UTF-8; convert it")
 
 
 def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str | None) -> Cells:
-    """Read a pandas, polars or pyarrow table; the arguments are those of ``Baskets.from_frame``.
-
-    Raises:
-        TypeError: not a table in memory.
-        BasketError: columns or cells that do not fit the layout.
-    """
+    """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
@@ -239,11 +220,9 @@ def _onehot_cells(columns: list[Any]) -> Cells:
 def _arrow(columns: list[Any], position: int) -> Any:
     import pyarrow as pa
 
-    try:
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         values = columns[position].to_arrow()
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        pass  # their texts quote cells
     raise BasketError(
         f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
     )

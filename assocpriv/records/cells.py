@@ -42,9 +42,6 @@ class Origin:
         return f" ({totals})" if self.whole else ""
 
 
-BASKETS = Origin()
-
-
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Cells:
     """Items as a source holds them, before a catalogue numbers them, one basket after the other.
@@ -59,7 +56,7 @@ class Cells:
     sizes: NDArray[Any]
     codes: NDArray[Any]
     names: Sequence[str] | None
-    origin: Origin = BASKETS
+    origin: Origin = Origin()
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -90,7 +87,7 @@ def joined(parts: Iterable[Cells]) -> Cells:
     index: dict[str, int] = {}
     sizes: list[NDArray[Any]] = []
     codes: list[NDArray[Any]] = []
-    numbered, origin = False, BASKETS
+    numbered, origin = False, Origin()
     for part in parts:
         if not sizes:
             numbered, origin = part.names is None, replace(part.origin, whole=True)
@@ -144,11 +141,12 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
         return _resolve_numbers(cells.codes, catalogue)
     if not isinstance(names, Catalogue):
         names = [name.strip() for name in names]
-        _check_names(names, cells)
+        bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+        if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
+            _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")
     elif catalogue is None:
         return names, cells.codes
-    if catalogue is None:
-        catalogue = _derived(names, numbered)
+    catalogue = _derived(names, numbered) if catalogue is None else catalogue
     return catalogue, _identify(names, catalogue)[cells.codes]
 
 
@@ -165,12 +163,6 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
         )
         _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))
     return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
-
-
-def _check_names(names: Sequence[str], cells: Cells) -> None:
-    bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
-    if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
-        _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")
 
 
 def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n_baskets: int = 0) -> None:
@@ -219,6 +211,5 @@ def _resolve_numbers(values: NDArray[Any], catalogue: Catalogue | None) -> tuple
         return catalogue, values if largest < len(catalogue) else np.where(values < len(catalogue), values, -1)
     distinct, codes = np.unique(values, return_inverse=True)
     names = [str(value) for value in distinct.tolist()]
-    if catalogue is None:
-        catalogue = _derived(names, numbered=True)
+    catalogue = _derived(names, numbered=True) if catalogue is None else catalogue
     return catalogue, _identify(names, catalogue)[codes]

@@ -23,8 +23,7 @@ from assocpriv.planning.sampling_loss import all_holders, surviving_shares
 from assocpriv.planning.transaction_size import NEAR, SizeRow, default_itemset_size, propose_transaction_size
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.records.basket_sizes import count_sizes, top_holders
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 
 PROMISE = Breach("5%", "50%")

@@ -230,7 +230,7 @@ IMPORTS = {
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/code_folders.py", "files/atomic.py", "audit/enumerate/bulk_equal.py"}
+SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "audit/enumerate/bulk_equal.py"}
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 
