@@ -15,7 +15,7 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.code_folders import CodePlace
+    from assocpriv.core.compiling import CodePlace
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
@@ -230,7 +230,7 @@ def randomize_file(
     from assocpriv.files.reports import write_reports
     from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes

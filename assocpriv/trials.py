@@ -106,7 +106,7 @@ def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> Read
     from assocpriv.client.baskets.transactions import read_transactions as read
     from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     transactions, counts = read(baskets, plan, ReadOptions(**reading))
     sizes = count_sizes(transactions)

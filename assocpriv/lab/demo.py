@@ -21,8 +21,7 @@ from assocpriv.planning.plan_facts import Prospects, foresee
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
 from assocpriv.records.basket_files import ReadOptions, read_baskets
-from assocpriv.records.basket_sizes import count_sizes
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets.frames import write_itemsets
 from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
 from assocpriv.server.itemsets.rules import association_rules, write_rules

@@ -22,8 +22,7 @@ from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
-from assocpriv.records.basket_sizes import count_sizes, top_holders
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 
 Progress = Callable[[str, int, int], None]
 

@@ -29,8 +29,7 @@ from assocpriv.planning.transaction_size import (
 )
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.records.basket_sizes import count_sizes, top_holders
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 
 PROMISE = Breach("5%", "50%")

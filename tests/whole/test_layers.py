@@ -18,7 +18,6 @@ PACKAGE = Path(assocpriv.__file__).parent
 # version).
 ORDER = [
     "core.numba_settings",
-    "core.code_folders",
     "core.compiling",
     "core.entropy",
     "core.errors",
@@ -31,7 +30,6 @@ ORDER = [
     "core.kernels.vector",
     "core.kernels.bitmaps",
     "core.kernels.counting",
-    "core.kernels.draws",
     "core.kernels.ranks",
     "core.kernels.seeds",
     "core.kernels.randomizing",
@@ -60,10 +58,8 @@ ORDER = [
     "records.basket_frames",
     "records.text_kernel",
     "records.basket_text",
-    "records.basket_formats",
     "records.baskets",
     "records.basket_files",
-    "records.basket_sizes",
     "client.baskets.transactions",
     "client.baskets.fixed_size",
     "client.baskets.seeds",
@@ -200,7 +196,7 @@ FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
 HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
 ONLY_HOME = {
-    "numba": {"core.code_folders", "core.compiling", "core.kernels.vector", "core.numba_settings"},
+    "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
     "pyspark": set(),

@@ -2,15 +2,17 @@
 
 import json
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assocpriv.apps import kinds as app_kinds
 from assocpriv.apps.cli import main
+from assocpriv.audit import kinds as audit_kinds
 from assocpriv.audit.findings import BROKEN, CONSISTENT
+from assocpriv.audit.request import AuditRequest
 from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
 from assocpriv.client.ledger import Ledger
@@ -151,21 +153,19 @@ def test_the_auditor_sees_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert auditor.audit_answers(PLAN, PLAN.canonical_json)[1].verdict == BROKEN
 
 
-def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """One line in the audit's registry, and the command audits a plan of the kind."""
-    kinds = pytest.importorskip("assocpriv.audit.kinds")
-    monkeypatch.setitem(kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
-    request = import_module("assocpriv.audit.request").AuditRequest()
-    assert {finding.verdict for finding in kinds.audit(PLAN, PLAN.canonical_json, request)} == {CONSISTENT}
+def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line in the audit's registry, and a plan of the kind is audited."""
+    monkeypatch.setitem(audit_kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
+    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest())
+    assert {finding.verdict for finding in findings} == {CONSISTENT}
 
 
 def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One line in the commands' registry: inspect shows plans and reports of the kind, report makes one."""
-    kinds = pytest.importorskip("assocpriv.apps.kinds")
     monkeypatch.setitem(
-        kinds.KINDS,
+        app_kinds.KINDS,
         "yes-no",
-        kinds.PlanKind(
+        app_kinds.PlanKind(
             "tests.second_kind.render:foresee",
             "tests.second_kind.render:plan_record",
             "tests.second_kind.render:plan_lines",
