@@ -38,10 +38,8 @@ _USUAL_SUPPORT = 0.02
 class DemoSettings:
     """What to demonstrate, checked.
 
-    Attributes:
-        baskets: a file of baskets and its format, None to tell by its extension; generated ones by default.
-        size: number of baskets to generate, of so many ``items``.
-        min_support: as for mining; by default 2%, or what reports can be believed from if that is higher.
+    ``baskets`` are a file and its format, None to tell by its extension; without one ``size`` baskets of so many
+    ``items`` are generated. The minimum support is 2% by default, or what reports can be believed from if higher.
     """
 
     baskets: tuple[Path, str | None] | None

@@ -42,8 +42,7 @@ class RoundScore:
 
     Attributes:
         name: ``sizes``, ``items``, ``shortlist`` or ``itemsets``.
-        hits: of the wanted itemsets, how many are among the best found.
-        precision: their share of the wanted itemsets.
+        hits: of the wanted itemsets, how many are among the best found; ``precision`` is their share.
         rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
         surviving: mean share of the true itemsets' support that is left within what this round's transactions report.
         discoverable: true itemsets whose support within that is at least the lowest that this round could tell from 0.
@@ -153,18 +152,13 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
-    reached, mean = _reached(result, truth, surviving), float(surviving.mean())
-    return RoundScore(result.name, result.plan, result.people, hits, hits / len(truth), rmse, mean, reached)
-
-
-def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats) -> int:
-    """Count the itemsets that so many reports can tell from nothing."""
-    plan = result.plan
-    groups = [Group(result.people, SupportModel.of(plan.operator))]
+    plan, groups = result.plan, [Group(result.people, SupportModel.of(result.plan.operator))]
     limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
     sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
-    return sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
+    reached = sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
+    mean = float(surviving.mean())
+    return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, mean, reached)
 
 
 def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:

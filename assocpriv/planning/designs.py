@@ -189,10 +189,7 @@ class InsertionDesign:
     error: float = math.nan
 
     def operator(self, limit: Fraction) -> Operator:
-        """Return integer weights whose amplification is strictly below the limit.
-
-        The weights aim a 2^-20 part below it; b grows until each is at least 2^16 and the exact amplification fits.
-        """
+        """Return integer weights whose exact amplification is strictly below the limit; they aim a 2^-20 part below."""
         m, rest = len(self.pattern) - 1, (1 << self.insert_bits) - self.insert_num
         levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in self.pattern]
         shares = [self.insert_num**j * rest ** (m - j) * levels[j] for j in range(m + 1)]

@@ -62,8 +62,7 @@ class Privacy:
     Attributes:
         information: by size of the transactions, all of one size being equally likely; with hidden sizes of one size.
         mutual_limit: what one report tells at most on average, in bits, under any prior.
-        people: how many people's reports are shuffled; None if no channel is spoken of.
-        central: what holds for their shuffled reports, R of each person; an addition to the promise, not part of it.
+        central: what holds for shuffled reports of so many ``people``, R of each; no part of the promise.
     """
 
     plan: Plan
@@ -155,10 +154,8 @@ class Prospects:
     """What N reports of a plan can show; γ composed is rounded up, ``liars`` as of :func:`liars_among`.
 
     Attributes:
-        most_targets: how many items one crafted report can show at once.
         least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
-        groups: with sizes in clear, the same of each size, were all N reports of it.
-        group_reports: with sizes in clear, how many reports there are of each; None if that is not known.
+        groups: with sizes in clear, the same of each size, were all N reports of it, not ``group_reports`` of them.
     """
 
     plan: Plan

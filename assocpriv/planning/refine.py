@@ -50,9 +50,7 @@ class Refinement:
 
     Attributes:
         entry_sizes: expected distribution of how many entries a transaction has.
-        basis: where that comes from: ``histogram`` (reports of a sizes plan), or ``poisson`` around the sum of the
-            supports.
-        reports: how many were planned for.
+        basis: of that: ``histogram`` (reports of a sizes plan), or ``poisson`` around the sum of the supports.
         people: how many should answer each of the rounds to come, by name, after a round of sizes; None after others.
     """
 

@@ -151,8 +151,7 @@ def worst_support(targets: Iterable[int], m: int, reports: int) -> WorstSupport:
 def limit_of_each(promise: Breach, reports_per_person: int) -> Fraction:
     """Return the γ that each of R reports must stay strictly below for all of them to keep a promise together.
 
-    It is the R-th root of the promise's limit, rounded down to a multiple of 2^-64 by integers alone; of one report the
-    limit itself.
+    It is the R-th root of the promise's limit, of R > 1 rounded down to a multiple of 2^-64 by integers alone.
 
     >>> limit_of_each(Breach("5%", "95%"), 2)
     Fraction(19, 1)

@@ -81,12 +81,9 @@ def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
 
 @dataclass(frozen=True, slots=True)
 class CraftedTest:
-    """One test of whether honest people could have sent these reports.
+    """One test: what was seen and should be, and a bound of its chance among honest people, whatever their baskets.
 
-    Attributes:
-        said: what was seen, and what it should be.
-        p_value: at most this is the chance of something so extreme from honest people, whatever their baskets.
-        flagged: whether that is below the test's share of the false-alarm rate.
+    It is ``flagged`` where that bound is below the test's share of the false-alarm rate.
     """
 
     name: str
@@ -125,12 +122,9 @@ def check_reports(
     10^6 of them and the plan is made for pairs, and of larger itemsets that are named. All itemsets of a size count as
     tested, so they may be named after looking at the reports.
 
-    Args:
-        reports: the collection.
-        itemsets: further itemsets by item id, int64 (itemsets, k) each, every row increasing, k ≤ the plan's K.
-        level: the false-alarm rate of all tests together, in (0, 1).
-        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
-        progress: called with (what is done, reports done, reports).
+    ``itemsets`` are named by item id, int64 (itemsets, k) each, every row increasing, k at most K. ``level`` is the
+    false-alarm rate of all tests together, in (0, 1). Of reports and bitmaps ``memory_bytes`` may be held, a quarter of
+    the free memory by default.
 
     Raises:
         EstimateError: there are no reports, the level is no probability, or an itemset is not one of the plan's.
