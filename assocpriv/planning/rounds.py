@@ -53,10 +53,8 @@ _SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8)
 class PeopleSplit:
     """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
-    Attributes:
-        sizes: share of the people who report sizes.
-        items: share who are asked about all items, with one round all that are left; by default :func:`items_share`.
-        itemsets: with three rounds, share of those left then who are asked about itemsets, not for the shortlist.
+    ``sizes`` and ``items`` are shares of all people, of the latter by default :func:`items_share`; ``itemsets`` is one
+    of those who are left then.
     """
 
     rounds: int = 3

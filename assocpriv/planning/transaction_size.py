@@ -1,10 +1,9 @@
 """What sampling baskets to a transaction size M loses, and which M to plan for: a larger M costs more noise.
 
-From the numbers of baskets of each size alone. For each M the least worst lowest discoverable support (LDS) is that of
-the planner's best design. It is a support *within at most M sampled items*. A basket of L items leaves the share
-C(min(L,M), k) / C(L, k) of its k-itemsets' support, so the lowest raw support that reports can discover is LDS_k
-divided by the mean of this over the baskets that hold such itemsets. The M with the least of these, the worst k
-counting, tells most.
+From the numbers of baskets of each size alone. The lowest discoverable support (LDS) of the planner's best design is
+one *within at most M sampled items*. A basket of L items leaves the share C(min(L,M), k) / C(L, k) of its k-itemsets'
+support, so the lowest raw support that reports can discover is LDS_k divided by the mean of this over the baskets that
+hold such itemsets. The M with the least of these, the worst k counting, tells most.
 """
 
 import math

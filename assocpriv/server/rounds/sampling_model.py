@@ -47,26 +47,21 @@ class SizeShares:
 
     def thinned(self, mean: float) -> "SizeShares":
         """Return the sizes' distribution if every item stayed with the same probability, so that ``mean`` are left."""
+        from scipy.special import gammaln, xlog1py, xlogy
+
         keep = min(1.0, mean / self.mean) if self.mean > 0 else 0.0
         largest = int(self.sizes[-1])
         left = np.zeros(largest + 1)
         for size, share in zip(self.sizes.tolist(), self.shares.tolist(), strict=True):
             if share > 0:
-                left[: size + 1] += share * binomial_law(size, keep)
+                x = np.arange(size + 1)
+                ways = gammaln(size + 1) - gammaln(x + 1) - gammaln(size - x + 1)
+                left[: size + 1] += share * np.exp(ways + xlogy(x, keep) + xlog1py(size - x, -keep))
         return SizeShares(np.arange(largest + 1), left / left.sum())
 
     def surviving(self, m: int, k: int) -> Floats:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in self.sizes.tolist()])
-
-
-def binomial_law(n: int, p: float) -> Floats:
-    """Return P(X = 0 … n) of a binomial."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    x = np.arange(n + 1)
-    law: Floats = np.exp(gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + xlogy(x, p) + xlog1py(n - x, -p))
-    return law
 
 
 def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
