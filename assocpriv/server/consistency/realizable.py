@@ -177,12 +177,7 @@ def _subsets(n: int, smallest: int, largest: int) -> NDArray[np.bool_]:
 
 
 def nearest_realizable(
-    parts: list[Part],
-    smallest: int,
-    largest: int,
-    supports: Floats,
-    sigma: Floats,
-    correlation: Any,
+    parts: list[Part], smallest: int, largest: int, supports: Floats, sigma: Floats, correlation: Any
 ) -> Floats | None:
     """Return the nearest supports that transactions have, the given ones where these are, or None if it failed.
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.report_parts import Packed
+from assocpriv.server.counting.backend import Packed
 
 _ROWS_AT_ONCE = 1 << 17
 

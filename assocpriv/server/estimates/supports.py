@@ -219,12 +219,7 @@ def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
 
 
 def covariance(
-    counts: NDArray[np.int64],
-    groups: Sequence[Group],
-    left: list[int],
-    right: list[int],
-    *,
-    population: bool,
+    counts: NDArray[np.int64], groups: Sequence[Group], left: list[int], right: list[int], *, population: bool
 ) -> NDArray[np.float64]:
     """Estimate Cov(ŝ(A), ŝ(B)) for A, B within the same k items, over many sets of k items.
 
