@@ -46,7 +46,8 @@ class Packed(Protocol):
     """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
 
     @property
-    def plan(self) -> Plan: ...
+    def plan(self) -> Plan:
+        """The plan all of them were made with."""
 
     def __len__(self) -> int: ...
 
@@ -164,9 +165,7 @@ class LocalCounter:
         what = f"counting itemsets of {itemsets.shape[1]}"
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
-            return add_up(
-                lambda part, to: supersets.count(part.rows, to), self._rows, len(itemsets), self._teller(what)
-            )
+            return add_up(lambda one, to: supersets.count(one.rows, to), self._rows, len(itemsets), self._teller(what))
         tables = ItemTables(self._reports.plan, items)
         if itemsets.shape[1] == 1:
             shown = self._add_up_planes(lambda one, to: tables.count(one.rows, one.n_reports, to), 0, what, len(items))

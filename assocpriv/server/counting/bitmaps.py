@@ -91,7 +91,7 @@ def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
 
 
 class ItemTables:
-    """Columns of some items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
+    """Columns of items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
 
     def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
         self._items = items
