@@ -1,7 +1,4 @@
-"""How a table of itemsets with its facts lies in a file: Parquet, CSV or JSON.
-
-Shapes only: what the columns and facts must hold is checked in itemsets.py.
-"""
+"""How a table of itemsets with its facts lies in a file, Parquet, CSV or JSON; frames.py checks what it must hold."""
 
 import csv
 import io
@@ -158,13 +155,7 @@ def _with_itemsets(frame: "pd.DataFrame", itemsets: Iterable[frozenset[str]]) ->
 
 
 Facts = dict[str, Any]
-READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]" = {
-    "parquet": _read_parquet,
-    "csv": _read_csv,
-    "json": _read_json,
-}
-WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]" = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "json": _write_json,
-}
+READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]"
+READERS = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]"
+WRITERS = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}

@@ -42,7 +42,7 @@ from assocpriv.plans.baskets.wire import decode_report, encode_report, report_it
 from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
+from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.estimates.supports import Group, estimate_supports, lowest_discoverable_support
 
 N = 5_000_000
@@ -439,7 +439,7 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     for t, report in enumerate(reports):
         assert report_items(report, plan) == frozenset(items[shown[:, t] == 1].tolist())
     planes, counts = planes_of(packed, plan), np.zeros(len(items), dtype=np.int64)
-    assert planes.shape[1] == plane_count(plan) == plan.padded_items
+    assert planes.shape[1] == form_of(plan).n_planes == plan.padded_items
     ItemTables(plan, items).count(planes, n_reports, counts)
     assert np.array_equal(counts, shown.sum(axis=1))
 
