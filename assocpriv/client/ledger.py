@@ -44,8 +44,7 @@ _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; prod
 def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
     """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
 
-    Its length then does not grow with the number of reports, and what it says is never too little. Where one of them is
-    not stated, neither is the product.
+    So its length does not grow with the number of reports. Where one of them is not stated, neither is the product.
 
     >>> multiply(Fraction(7, 3), Fraction(3))
     Fraction(7, 1)
@@ -61,10 +60,7 @@ def multiply(product: Fraction | None, amplification: Fraction | None) -> Fracti
 class Ledger:
     """A device's ledger, open and locked: nobody else can open it before it is closed.
 
-    Attributes:
-        path: the file.
-        amplification: the product of the γ of all reports made, under whatever plans (see :func:`multiply`); None
-            where one of these plans states no γ, for then nothing bounds what all of them tell.
+    ``amplification`` is the product of the γ of all reports made (see :func:`multiply`); None where a plan states none.
     """
 
     def __init__(self, path: Path, file: LedgerFile, limit: Breach | None) -> None:
@@ -137,8 +133,7 @@ class Ledger:
     def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy) -> bytes:
         """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
 
-        An occasion that was reported on under the plan gets the same bytes, whatever the record holds by now: they tell
-        nothing more however often they are sent, and a new draw would be a second report.
+        That one is returned whatever the record holds by now: its bytes tell nothing more however often they are sent.
 
         Args:
             record: what the plan's kind takes; of baskets names, as for :func:`assocpriv.randomize`.
@@ -187,7 +182,7 @@ class Ledger:
             )
 
     def _uncovered(self, plan: PublishedPlan) -> str:
-        """Return why no limit could hold with a plan's reports, empty where there is none to hold or it can."""
+        """Return why no limit could hold with a plan's reports; empty where one can, or none is set."""
         if self._limit is None:
             return ""
         if plan.amplification is None:
@@ -251,8 +246,6 @@ class Ledger:
 
 def hash_occasion(occasion: str) -> bytes:
     """Return the SHA-256 of an occasion's name in UTF-8, without blanks around it and in Unicode's form NFC.
-
-    So one name is one occasion, however it was typed, and gets one report.
 
     Raises:
         PlanError: empty, blank or longer than 1000 characters.

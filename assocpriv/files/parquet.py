@@ -60,11 +60,8 @@ _UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many leng
 class ColumnChunk:
     """What a file says of one column in one row group, in its footer or in the headers of its pages, whichever is more.
 
-    Attributes:
-        group: the row group, from 0.
-        path: the column's name, with what is nested in it after dots.
-        values: number of values, nulls and empty lists included.
-        plain_bytes: size before compression.
+    ``path`` is the column's name with what is nested in it after dots; nulls and empty lists are ``values`` as well;
+    ``plain_bytes`` is the size before compression.
     """
 
     group: int
@@ -182,11 +179,7 @@ def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) ->
 
 
 class _Compact:
-    """Reads Thrift's compact protocol as Arrow does; beyond the end of the data it raises IndexError.
-
-    Attributes:
-        at: number of bytes read.
-    """
+    """Reads Thrift's compact protocol as Arrow does; ``at`` bytes are read, and beyond the end it raises IndexError."""
 
     def __init__(self, data: bytes, most_fields: int) -> None:
         self._data, self._left, self.at = data, most_fields, 0

@@ -34,13 +34,7 @@ _WRITER: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Reports:
-    """A collection of reports of one plan: in memory, or in files that are read batch by batch.
-
-    Attributes:
-        plan: the plan all of them were made with.
-        packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
-        paths: the files, if they are in files.
-        file_reports: number of reports in the files.
+    """A collection of reports of one plan: in memory (``packed``, uint8 of shape (n, report_bytes)), or in files.
 
     Raises:
         WireError: an array that cannot be reports of the plan.
@@ -98,13 +92,7 @@ class Reports:
 def write_reports(
     batches: Iterable[NDArray[np.uint8]], plan: PublishedPlan, path: str | Path, *, force: bool = False
 ) -> int:
-    """Write batches of packed reports to a Parquet file and return their number.
-
-    Args:
-        batches: uint8 arrays of shape (n, report_bytes).
-        plan: the plan they were made with.
-        path: file to write.
-        force: replace an existing file.
+    """Write batches of packed reports, uint8 of shape (n, report_bytes), to a Parquet file and return their number.
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
@@ -116,10 +104,7 @@ def write_reports(
     column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
     schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii")})
     written = 0
-    with (
-        atomic_output(path, force=force) as stream,
-        pq.ParquetWriter(stream, schema, **_WRITER) as writer,
-    ):
+    with atomic_output(path, force=force) as stream, pq.ParquetWriter(stream, schema, **_WRITER) as writer:
         for packed in batches:
             plan.check_shape(packed)
             data = pa.py_buffer(np.ascontiguousarray(packed))
@@ -219,11 +204,7 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
 
 
 def file_batches(path: Path, plan: PublishedPlan, size: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes), checked.
-
-    Raises:
-        WireError: a file that is damaged or whose reports do not fit the plan.
-    """
+    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes), checked."""
     import pyarrow.parquet as pq
 
     done = 0

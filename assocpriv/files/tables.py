@@ -1,14 +1,11 @@
-"""How a table of itemsets with its facts lies in a file: Parquet, CSV or JSON.
-
-Shapes only: what the columns and facts must hold is checked in itemsets.py.
-"""
+"""How a table of itemsets with its facts lies in a file: Parquet, CSV or JSON. Its readers check what it holds."""
 
 import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.files.atomic import atomic_output
@@ -27,11 +24,7 @@ _CSV_MARK = f"# {FORMAT} "
 
 
 def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension.
-
-    Raises:
-        FileError: another extension.
-    """
+    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
@@ -158,13 +151,7 @@ def _with_itemsets(frame: "pd.DataFrame", itemsets: Iterable[frozenset[str]]) ->
 
 
 Facts = dict[str, Any]
-READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]" = {
-    "parquet": _read_parquet,
-    "csv": _read_csv,
-    "json": _read_json,
-}
-WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]" = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "json": _write_json,
-}
+_Readers: TypeAlias = "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]"
+_Writers: TypeAlias = "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]"
+READERS: _Readers = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+WRITERS: _Writers = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}

@@ -1,7 +1,6 @@
 """The two kinds of operator for transactions of one size, as integers.
 
-Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone. Select-a-size
-adds every other item independently; a fixed-size operator adds as many as make the report hold exactly ℓ items.
+Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone.
 """
 
 import re
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.fields import check_fields, check_integer
+from assocpriv.plans.published import check_fields, check_integer
 
 if TYPE_CHECKING:
     from assocpriv.plans.baskets.report_form import ReportForm
@@ -41,9 +40,9 @@ class _KeepsSubsets(ABC):
         """Return how many equally likely draws keep j items, each with the weight of j."""
 
     @property
-    @abstractmethod
     def total(self) -> int:
         """The sum of the weights of all draws."""
+        return sum(self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
 
     @property
     @abstractmethod
@@ -53,7 +52,8 @@ class _KeepsSubsets(ABC):
     @property
     def size_distribution(self) -> tuple[Fraction, ...]:
         """p[j], the probability of keeping j items, j = 0..size."""
-        return tuple(Fraction(self.sets_keeping(j) * v, self.total) for j, v in enumerate(self.keep_weights))
+        total = self.total
+        return tuple(Fraction(self.sets_keeping(j) * v, total) for j, v in enumerate(self.keep_weights))
 
     @property
     def amplification(self) -> Fraction:
@@ -109,7 +109,7 @@ class Operator(_KeepsSubsets):
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
         for weight in self.keep_weights:
             check_integer(weight, "keep_weights", 1, 1 << self.weight_bits)
-        if sum(comb(self.size, j) * v for j, v in enumerate(self.keep_weights)) != 1 << self.weight_bits:
+        if self.total != 1 << self.weight_bits:
             raise PlanError("plan field keep_weights must satisfy sum of C(size, j) * weight = 2^weight_bits")
 
     @property
@@ -120,11 +120,6 @@ class Operator(_KeepsSubsets):
     def sets_keeping(self, j: int) -> int:
         """Return C(m, j), the number of subsets of j items."""
         return comb(self.size, j)
-
-    @property
-    def total(self) -> int:
-        """2^weight_bits."""
-        return 1 << self.weight_bits
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:
@@ -235,11 +230,6 @@ class FixedSizeOperator(_KeepsSubsets):
         """Cumulative weights of keeping j = 0..m items; the last is the total."""
         weights = (self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
         return tuple(accumulate(weights))
-
-    @property
-    def total(self) -> int:
-        """The sum of the weights of all sets."""
-        return self.cumulative[-1]
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:

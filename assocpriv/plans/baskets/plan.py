@@ -21,8 +21,7 @@ from assocpriv.plans.baskets.operator import (
     operator_from_json,
 )
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.fields import check_fields, check_integer
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -174,10 +173,7 @@ class Plan(PublishedPlan):
 
     @cached_property
     def form(self) -> "ReportForm":
-        """What the bits of a report say: the number of a set of fixed size, a seed, or one bit an item.
-
-        Sizes in clear come before it, in a byte; their reports are as long as the largest group's.
-        """
+        """What the bits of a report say; those of sizes in clear are as long as the largest group's."""
         from assocpriv.plans.baskets.report_form import SizedForm
 
         if not self.in_clear:
@@ -196,7 +192,7 @@ class Plan(PublishedPlan):
         return self.form.length
 
     def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
-        """Refuse reports that :func:`~assocpriv.plans.baskets.wire.decode_report` would refuse."""
+        """Refuse reports whose bits the plan's form does not have."""
         self.form.check(packed, lambda row: f"{source}report {first + row}")
 
     def to_fields(self) -> dict[str, Any]:
@@ -208,10 +204,7 @@ class Plan(PublishedPlan):
             "itemset_size": self.itemset_size,
             "operators": [operator.to_json() for operator in self.operators],
             "generator": self.generator.to_json(),
-            "promise": {
-                "prior": format_fraction(self.promise.prior),
-                "posterior": format_fraction(self.promise.posterior),
-            },
+            "promise": {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")},
             "view": self.view.to_json(),
         }
 
@@ -239,14 +232,11 @@ class Plan(PublishedPlan):
             view=View.from_json(fields["view"]),
             reports_per_person=fields["reports_per_person"],
         )
-        plan._check_width()
-        return plan
-
-    def _check_width(self) -> None:
-        # not of every plan made here: a group of sizes in clear has the generator of the widest one
-        least = max(operator.least_field_bits(self.n_items, self.generator) for operator in self.operators)
-        if self.generator.field_bits > least:
+        # not checked of every plan: a group of sizes in clear has the generator of the widest one
+        least = max(operator.least_field_bits(plan.n_items, plan.generator) for operator in plan.operators)
+        if plan.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least} for these items, the least that suffices, got "
-                f"{self.generator.field_bits}; a larger field costs devices time and memory for nothing"
+                f"{plan.generator.field_bits}; a larger field costs devices time and memory for nothing"
             )
+        return plan

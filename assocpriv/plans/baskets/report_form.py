@@ -51,7 +51,7 @@ class ReportForm(ABC):
         """Return a report's bits as an integer; a size in clear is its lowest eight.
 
         Raises:
-            WireError: no report of this form.
+            WireError: wrong length, a size or a set that the plan does not have, or an unused bit that is not 0.
         """
         if len(report) != self.length:
             raise WireError(f"a report of this plan has {self.length} bytes, got {len(report)}; {_ANOTHER}")
@@ -67,10 +67,10 @@ class ReportForm(ABC):
 
     @abstractmethod
     def items(self, report: bytes) -> frozenset[int]:
-        """Return the items that a report shows, dummies included.
+        """Return the items that a report shows, dummies included: the randomized transaction t'.
 
         Raises:
-            WireError: no report of this form.
+            WireError: as :meth:`decode`.
         """
 
 
