@@ -3,10 +3,9 @@
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
 sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md).
 
-Whoever reports again on the same habits tells more: independent reports multiply their likelihoods, and so their γ.
-The ledger refuses a report beyond the plan's ``reports_per_person``, and, where a limit is set for the device, one with
-which the product of all γ, over all plans and rounds, would reach it. A plan may state no γ, or one that does not cover
-all that its reports tell: its reports are refused where there is a limit, and after one without γ there is no product.
+Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
+the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
+all plans and rounds, would reach it, or whose plan states no γ for all that is told.
 
 A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
 
@@ -26,7 +25,6 @@ import unicodedata
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from assocpriv.client.kinds import make_report
@@ -104,9 +102,7 @@ class Ledger:
     def __enter__(self) -> "Ledger":
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

@@ -145,25 +145,20 @@ class LedgerFile:
         self._file = os.open(real, flags, 0o600)
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise FileError(f"{path} is not a regular file; name a file for the ledger")
-        while _HAS_FLOCK and not self._locked():
-            _wait(deadline, path)
-
-    def _locked(self) -> bool:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+        while _HAS_FLOCK:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _wait(deadline, path)
 
     def _take(self, beside: Path, deadline: float) -> None:
-        while True:
+        while self._beside is None:
             try:
                 os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                self._beside = beside
             except FileExistsError:
                 _wait(deadline, beside)
-            else:
-                self._beside = beside
-                return
 
     def read(self, most: int) -> bytes:
         """Return the file's first bytes."""

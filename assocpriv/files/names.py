@@ -52,6 +52,10 @@ class _Lines:
     levels: list[set[str]] = field(default_factory=list)
 
     def add(self, names: list[str], line: int) -> None:
+        while names and not names[-1]:
+            names.pop()
+        if len(names) > MAX_ANCESTORS + 1:
+            raise PlanError(f"line {line} has more than {MAX_ANCESTORS + 1} names; a name has at most 64 above it")
         for level, name in enumerate(names):
             if level == len(self.levels):
                 self.levels.append(set())
@@ -69,21 +73,11 @@ class _Lines:
 def _parsed(text: str) -> Taxonomy:
     lines = _Lines()
     rows = csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True)
-    while True:
-        try:
-            row = next(rows, None)
-        except csv.Error:
-            raise PlanError(f"line {rows.line_num} is not CSV; check its quotes") from None
-        if row is None:
-            break
-        names = [cell.strip() for cell in row]
-        while names and not names[-1]:
-            names.pop()
-        if len(names) > MAX_ANCESTORS + 1:
-            raise PlanError(
-                f"line {rows.line_num} has more than {MAX_ANCESTORS + 1} names; a name has at most 64 above it"
-            )
-        lines.add(names, rows.line_num)
+    try:
+        for row in rows:
+            lines.add([cell.strip() for cell in row], rows.line_num)
+    except csv.Error:
+        raise PlanError(f"line {rows.line_num} is not CSV; check its quotes") from None
     if not lines.parents:
         raise PlanError("the taxonomy is empty; write a line child,parent for each name that has a parent")
     _check_circles(lines)
@@ -134,9 +128,7 @@ class NameSource:
         return [path for path in (self.catalogue, self.taxonomy, self.leave_out) if path is not None]
 
     def read(self, others: str) -> tuple[int | Catalogue, View]:
-        """Return the names, or their number, and how clients make a transaction of a basket.
-
-        ``others`` says what they do with names that lead to no item: ``error`` or ``drop``.
+        """Return the names, or their number, and how clients make a transaction; ``others`` as of :class:`View`.
 
         Raises:
             PlanError: no names are given, a file cannot be read, or the taxonomy has no such level.

@@ -1,9 +1,8 @@
 """Parquet files of other people: what reading them may raise, and what they take in memory.
 
-A few hundred bytes can say, by Parquet's rules and without a lie, that a billion equal values follow. Readers that take
-a whole row group, or a whole file, ask here first. Arrow makes room for as many values as the footer says, and reads as
-many as the headers of the pages say, page by page until the footer's number is reached; so both are read here, and the
-larger counts. What is measured must be what Arrow reads:
+A few hundred bytes can say, by Parquet's rules, that a billion equal values follow, so whoever reads more than a batch
+asks here first. Arrow makes room for as many values as the footer says, and reads as many as the headers of the pages
+say; so both are read here, and the larger counts. What is measured must be what Arrow reads:
 
 - The footer is opened by Arrow first, then read here, to the same last byte. (Arrow's objects for column chunks would
   do, but end the process where a footer is damaged in certain ways: an error of C++ that nothing catches.)

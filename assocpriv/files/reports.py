@@ -1,8 +1,4 @@
-"""Reports at rest: Parquet files that carry their plan, read and written batch by batch.
-
-One column ``report`` of fixed-size binary, ``plan.report_bytes`` a row; the plan's canonical JSON under the
-metadata key ``assocpriv.plan``. Seeds are random bits: they are neither compressed nor dictionary-encoded.
-"""
+"""Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +20,7 @@ COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
-_WRITER: dict[str, Any] = {
+_WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictionary would gain nothing
     "compression": "none",
     "use_dictionary": False,
     "write_statistics": False,
@@ -46,7 +42,8 @@ class Reports:
     file_reports: int = 0
 
     def __post_init__(self) -> None:
-        self.plan.check_reports(self.packed)
+        self.plan.check_shape(self.packed)
+        self.plan.check_form(self.packed)
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: PublishedPlan) -> "Reports":

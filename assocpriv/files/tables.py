@@ -68,11 +68,7 @@ def join_names(names: list[str]) -> str:
 def write_plain(
     frame: "pd.DataFrame", columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
 ) -> None:
-    """Write a table that other programs read, without facts; these columns of it hold sets of names.
-
-    Raises:
-        FileError: unknown extension, existing file without ``force``, or the disk refuses.
-    """
+    """Write a table that other programs read, without facts; these columns of it hold sets of names."""
     kind = output_format(path)
     plain = frame.copy()
     for name in columns:

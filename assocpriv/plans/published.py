@@ -11,13 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -69,7 +68,7 @@ class PublishedPlan(ABC):
         """Length of a report in bytes, of all reports of the plan."""
 
     @abstractmethod
-    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+    def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
         """Refuse reports, uint8 of shape (n, report_bytes), that no client of the plan can have sent.
 
         Raises:
@@ -85,18 +84,11 @@ class PublishedPlan(ABC):
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Read a plan's fields, the envelope's among them: no other and none missing."""
 
-    def check_shape(self, packed: "NDArray[np.uint8]") -> None:
+    def check_shape(self, packed: NDArray[np.uint8]) -> None:
         """Refuse what is not uint8 of shape (n, report_bytes): compiled code would read beyond its tables."""
         if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
-            raise WireError(
-                f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {packed.dtype} of shape "
-                f"{packed.shape}"
-            )
-
-    def check_reports(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
-        """Refuse what :meth:`check_shape` or :meth:`check_form` refuses."""
-        self.check_shape(packed)
-        self.check_form(packed, source, first)
+            got = f"{packed.dtype} of shape {packed.shape}"
+            raise WireError(f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {got}")
 
     def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
         """Return this plan, or refuse it where it is not of the class that there is a use for."""
@@ -197,14 +189,12 @@ def check_fields(content: object, where: str, names: set[str]) -> dict[str, Any]
     return content
 
 
-def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> "NDArray[np.uint8]":
+def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> NDArray[np.uint8]:
     """Return reports as one array, uint8 of shape (reports, report_bytes).
 
     Raises:
         WireError: one of another length, or that :meth:`PublishedPlan.check_form` refuses; its position is named.
     """
-    import numpy as np
-
     listed = list(reports)
     for position, report in enumerate(listed):
         if len(report) != plan.report_bytes:

@@ -64,7 +64,7 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
         plan.form.items(report)
     packed = np.frombuffer(bytes(plan.report_bytes) * 2 + report, dtype=np.uint8).reshape(3, -1)
     with pytest.raises(WireError, match="report 12 has a bit set beyond"):
-        plan.check_reports(packed, first=10)
+        plan.check_form(packed, first=10)
     with pytest.raises(WireError, match="report 2 has a bit set beyond"):
         pack_reports([row.tobytes() for row in packed], plan)
 
@@ -76,7 +76,7 @@ def test_pack_reports(plan, data):
     packed = pack_reports(iter(reports), plan)
     assert [row.tobytes() for row in packed] == reports
     assert packed.shape == (len(reports), plan.report_bytes)
-    plan.check_reports(packed)
+    plan.check_form(packed)
 
 
 @pytest.mark.parametrize("name", PLANS)

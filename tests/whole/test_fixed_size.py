@@ -251,11 +251,11 @@ def test_numbers_that_no_set_has_are_refused(plan, near, data):
             with pytest.raises(WireError, match="a report is no number of a set"):
                 read(plan.form.encode(ranks[place]))
     if not wrong:
-        plan.check_reports(packed)
+        plan.check_form(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
         return
     with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
-        plan.check_reports(packed, "here: ", 10)
+        plan.check_form(packed, "here: ", 10)
     with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
         pack_reports([row.tobytes() for row in packed], plan)
     with pytest.raises(WireError, match="no number of a set"):
@@ -321,7 +321,7 @@ def test_bulk_equals_the_client(rng, n_items, m, size, shares):
     assert reports_of(chunk) == wanted
     assert chunk.packed.shape == (70, plan.report_bytes)
     assert rest.used == 0
-    plan.check_reports(chunk.packed)
+    plan.check_form(chunk.packed)
 
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])

@@ -48,8 +48,7 @@ class SetDraws:
         kept = set_of_rank(x // 2, operator.size, j)
         outside, size = operator.items - operator.size, operator.report_size
         added = set_of_rank(y * self.added_choices[choice] // self.added_bound, outside, size - j)
-        inside = set(items)
-        others = [item for item in range(operator.items) if item not in inside]
+        others = sorted({*range(operator.items)}.difference(items))
         return rank_of_set([items[place] for place in kept] + [others[place] for place in added])
 
 

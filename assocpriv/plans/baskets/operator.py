@@ -9,14 +9,12 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
+from assocpriv.plans.baskets.report_form import BitForm, RankForm, ReportForm, SeedForm
 from assocpriv.plans.published import check_fields, check_integer
-
-if TYPE_CHECKING:
-    from assocpriv.plans.baskets.report_form import ReportForm
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 MAX_INSERT_BITS = 16
@@ -76,7 +74,10 @@ class _KeepsSubsets(ABC):
         """Read what :meth:`to_json` wrote."""
         names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
         read = check_fields(content, "operators", names)
-        return cls(**read | {"keep_weights": _read_weights(read["keep_weights"])})
+        weights = read["keep_weights"]
+        if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
+            raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
+        return cls(**read | {"keep_weights": tuple(map(int, weights))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,19 +148,11 @@ class Operator(_KeepsSubsets):
         """Return how narrow the generator's field may be for a plan of so many items."""
         return generator.least_field_bits(n_items + self.size, self.insert_bits)
 
-    def report_form(self, padded_items: int, generator: Generator) -> "ReportForm":
+    def report_form(self, padded_items: int, generator: Generator) -> ReportForm:
         """Return the form of reports: a seed, or a bit an item."""
-        from assocpriv.plans.baskets.report_form import BitForm, SeedForm
-
         if generator.is_seedless:
             return BitForm(padded_items)
         return SeedForm(generator.seed_bits, padded_items, generator, self.insert_num, self.insert_bits)
-
-
-def _read_weights(weights: object) -> tuple[int, ...]:
-    if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
-        raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
-    return tuple(int(w) for w in weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +192,15 @@ class FixedSizeOperator(_KeepsSubsets):
             raise PlanError("reports of a fixed size need hidden sizes and the generator none")
         if n_items < itemset_size:
             raise PlanError(f"itemsets of {itemset_size} items need as many items, got {n_items}")
-        if self.items != n_items + self.size:
-            raise PlanError(
-                f"the operator is for {self.items} items, but the plan has {n_items + self.size} with dummies"
-            )
+        if self.items != (padded := n_items + self.size):
+            raise PlanError(f"the operator is for {self.items} items, but the plan has {padded} with dummies")
 
     def least_field_bits(self, _n_items: int, _generator: Generator) -> int:
         """Return 0: there is no field."""
         return 0
 
-    def report_form(self, padded_items: int, _generator: Generator) -> "ReportForm":
+    def report_form(self, padded_items: int, _generator: Generator) -> ReportForm:
         """Return the form of reports: the number of a set."""
-        from assocpriv.plans.baskets.report_form import RankForm
-
         return RankForm(self.report_bits, padded_items, self.report_size)
 
     def sets_keeping(self, j: int) -> int:

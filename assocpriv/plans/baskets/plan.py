@@ -7,7 +7,10 @@ published plan never changes. docs/formats.md describes every field.
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
@@ -20,14 +23,9 @@ from assocpriv.plans.baskets.operator import (
     Operator,
     operator_from_json,
 )
+from assocpriv.plans.baskets.report_form import ReportForm, SizedForm
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from assocpriv.plans.baskets.report_form import ReportForm
 
 HIDDEN, IN_CLEAR = "hidden", "in clear"
 MOST_REPORTS_PER_PERSON = 1000
@@ -96,8 +94,7 @@ class Plan(PublishedPlan):
     def _check_promise(self) -> None:
         together = self.composed_amplification
         if together >= self.promise.amplification_limit:
-            several = self.reports_per_person > 1
-            of_all = f" of {self.reports_per_person} reports together" if several else ""
+            of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
             raise PrivacyLimitError(
                 f"the plan's amplification{of_all} {_about(together)} breaks its promise, "
                 f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
@@ -135,15 +132,10 @@ class Plan(PublishedPlan):
         """A plan of hidden size for each operator: those of one group's reports (without the byte of the size)."""
         if not self.in_clear:
             return (self,)
+        k = self.itemset_size
         return tuple(
-            replace(
-                self,
-                transaction_size=operator.size,
-                itemset_size=min(self.itemset_size, operator.size),
-                operators=(operator,),
-                sizes=HIDDEN,
-            )
-            for operator in self.operators
+            replace(self, transaction_size=each.size, itemset_size=min(k, each.size), operators=(each,), sizes=HIDDEN)
+            for each in self.operators
         )
 
     @property
@@ -172,10 +164,8 @@ class Plan(PublishedPlan):
         return "sizes in clear" if self.in_clear else ""
 
     @cached_property
-    def form(self) -> "ReportForm":
+    def form(self) -> ReportForm:
         """What the bits of a report say; those of sizes in clear are as long as the largest group's."""
-        from assocpriv.plans.baskets.report_form import SizedForm
-
         if not self.in_clear:
             return self.operator.report_form(self.padded_items, self.generator)
         groups = tuple(group.form for group in self.groups)
@@ -191,7 +181,7 @@ class Plan(PublishedPlan):
         """Length of a report in bytes."""
         return self.form.length
 
-    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+    def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
         """Refuse reports whose bits the plan's form does not have."""
         self.form.check(packed, lambda row: f"{source}report {first + row}")
 

@@ -39,11 +39,10 @@ SMALLEST_CONTRAST = Fraction(1, 10**9)
 ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset discoverable
 
 
-def _keep_all_probability(size_distribution: Sequence[Fraction], i: int) -> Fraction:
-    """Return π_i of p[0..m]."""
-    m = len(size_distribution) - 1
-    terms = (p * Fraction(comb(m - i, j - i), comb(m, j)) for j, p in enumerate(size_distribution) if j >= i)
-    return sum(terms, Fraction(0))
+def _keep_all_probability(p: Sequence[Fraction], i: int) -> Fraction:
+    """Return π_i."""
+    m = len(p) - 1
+    return sum((p[j] * Fraction(comb(m - i, j - i), comb(m, j)) for j in range(i, m + 1)), Fraction(0))
 
 
 def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
@@ -193,12 +192,10 @@ class SupportModel:
         [Fraction(0, 1), Fraction(1, 1)]
         """
         masks = [sum(1 << i for i, inside in enumerate(member) if inside) for member in members]
-        rows = [self.row(mask.bit_count()) for mask in masks]
+        factors = [(mask, self.row(mask.bit_count())) for mask in masks]
         n_items = len(members[0])
         weights = [
-            math.prod(
-                (row[(mask & shown).bit_count()] for mask, row in zip(masks, rows, strict=True)), start=Fraction(1)
-            )
+            math.prod((row[(mask & shown).bit_count()] for mask, row in factors), start=Fraction(1))
             for shown in range(1 << n_items)
         ]
         for i in range(n_items):  # differences along each item: the Möbius transform over subsets

@@ -151,9 +151,7 @@ class View:
 
     def vocabulary(self, catalogue: Catalogue) -> Catalogue | None:
         """Return the names that entries are made of; None where any name counts."""
-        if self.kind == "items":
-            return catalogue
-        return self._own_vocabulary
+        return catalogue if self.kind == "items" else self._own_vocabulary
 
     @cached_property
     def _own_vocabulary(self) -> Catalogue | None:
