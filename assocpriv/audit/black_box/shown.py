@@ -13,7 +13,6 @@ from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
@@ -43,7 +42,7 @@ def is_whole(octets: NDArray[np.uint8], lengths: NDArray[np.int64], plan: Plan) 
 
 def _decodes(report: bytes, plan: Plan) -> bool:
     try:
-        decode_report(report, plan)
+        plan.form.decode(report)
     except WireError:
         return False
     return True
