@@ -13,7 +13,6 @@ from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
@@ -37,16 +36,11 @@ def is_whole(octets: NDArray[np.uint8], lengths: NDArray[np.int64], plan: Plan) 
         plan.check_form(packed[whole])
     except WireError:
         for row in np.flatnonzero(whole).tolist():
-            whole[row] = _decodes(packed[row].tobytes(), plan)
+            try:
+                plan.check_form(packed[row : row + 1])
+            except WireError:
+                whole[row] = False
     return whole
-
-
-def _decodes(report: bytes, plan: Plan) -> bool:
-    try:
-        decode_report(report, plan)
-    except WireError:
-        return False
-    return True
 
 
 def judge_format(depth: str, malformed: int, reports: int) -> Finding:
@@ -122,14 +116,6 @@ def bits_of(lines: Lines, n: int) -> Bits:
     """Return lines over n reports as 0 and 1, (lines, n)."""
     octets = lines.astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=n, bitorder="little")
-
-
-def lines_where(places: NDArray[np.bool_], n_words: int) -> Lines:
-    """Return the lines of bool (lines, n)."""
-    octets = np.zeros((len(places), 8 * n_words), dtype=np.uint8)
-    packed = np.packbits(places, axis=1, bitorder="little")
-    octets[:, : packed.shape[1]] = packed
-    return octets.view("<u8").astype(np.uint64, copy=False)
 
 
 def joint_counts(left: Lines, right: Lines) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import BlackBox, Told, answered
+from assocpriv.audit.black_box.clients import BlackBox, Told, answered, batch_of
 from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
 from assocpriv.audit.black_box.shown import (
     Bits,
@@ -19,7 +19,6 @@ from assocpriv.audit.black_box.shown import (
     free_sums,
     joint_counts,
     lines_of,
-    lines_where,
     raw_bits,
     sample_of,
     sum_lines,
@@ -162,9 +161,9 @@ class LawTallies(Tallies):
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
         self._counters[place].count(rows, self.watched_pairs[place])
         if self._free[place]:
-            odd = sum_lines(sample.packed, self._free[place])
-            levels = lines_where(inside.sum(axis=0) == np.arange(m + 1)[:, None], odd.shape[1])
-            self.sums[place] += joint_counts(levels, odd)
+            odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
+            levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
+            self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)  # exact below 2^24 reports
 
 
 def pairs_of(n: int) -> Counts:
@@ -267,11 +266,6 @@ def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_len
 
 
 def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
-    """Start a client and ask it about one transaction so often."""
-    answers = answered(box, equal_batches(transaction, plan, total))
-    samples = [sample_of(each, slice(None), transaction, plan) for each in answers]
-    raw, lengths, packed = (
-        np.concatenate(parts)
-        for parts in zip(*((each.raw, each.lengths, each.packed) for each in samples), strict=True)
-    )
-    return Sample(raw, lengths, packed, sum(each.malformed for each in samples))
+    """Start a client and ask it about one transaction so often, at once: these are few."""
+    [answers] = answered(box, iter([batch_of([transaction.items] * total, plan)]))
+    return sample_of(answers, slice(None), transaction, plan)

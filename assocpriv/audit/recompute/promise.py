@@ -21,8 +21,7 @@ from itertools import combinations, count, islice
 from math import comb, nextafter
 
 from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.audit.recompute.arithmetic import order_of_x, rank_over_gf2
-from assocpriv.audit.recompute.codes import Seed, masks
+from assocpriv.audit.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
 from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
 from assocpriv.audit.recompute.report_forms import Group, added_weights
 from assocpriv.core.errors import PlanError

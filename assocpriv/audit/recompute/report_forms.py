@@ -19,8 +19,6 @@ from functools import lru_cache
 from math import comb, lcm, prod
 from typing import ClassVar, Self
 
-from assocpriv.audit.recompute.arithmetic import set_of
-
 _PLAIN_BITS = 1 << 12  # of a report of bits that take a client as long as all else
 
 
@@ -122,10 +120,6 @@ class Group(ABC):
     @abstractmethod
     def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
         """Return which places of some items a report shows."""
-
-    def report_items(self, report: int) -> frozenset[int]:
-        """Return the items that a report shows."""
-        return self.shown_of(range(self.items), report)
 
     # ---- what a client draws
 
@@ -285,6 +279,24 @@ class Sets(Group):
             if (max(0, smaller - n_items), min(m, smaller)) == (max(0, size - n), min(m, size)):
                 return replace(self, items=n_items + m, report_size=smaller)
         return None
+
+
+def set_of(rank: int, n_items: int, size: int) -> list[int]:
+    """Return the set of numbers below ``n_items`` with a rank: for i = size … 1 the largest c with C(c, i) ≤ rank.
+
+    >>> set_of(3, 4, 2)
+    [3, 0]
+    """
+    members, c, i = [], n_items - 1, size
+    ways = comb(c, i) if size else 0  # C(c, i) throughout, without a new product each time
+    while i:
+        if ways > rank:
+            c, ways = c - 1, ways * (c - i) // c
+        else:
+            members.append(c)
+            rank -= ways
+            c, i, ways = c - 1, i - 1, ways * i // c if ways else 0  # C(c, i) = 0 stays 0 for all that follow
+    return members
 
 
 @lru_cache(maxsize=32)
