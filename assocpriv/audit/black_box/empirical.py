@@ -19,7 +19,7 @@ from assocpriv.audit.black_box.lower_bounds import choose_events, learn_scorers,
 from assocpriv.audit.black_box.neighbours import form_of, worst_neighbours
 from assocpriv.audit.black_box.other_sizes import OtherTallies
 from assocpriv.audit.black_box.shown import judge_format
-from assocpriv.audit.black_box.tallies import LawTallies, Stream, Tallies, compare_starts
+from assocpriv.audit.black_box.tallies import Stream, Tallies, compare_starts
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.audit.request import Progress, check_request
 from assocpriv.core.errors import FileError
@@ -120,7 +120,7 @@ def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, pr
     whole, starts = chosen.transactions[0], None
     if box.starts_anew:
         starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.group)))
-    tested = LawTallies(chosen, plan, scorers)
+    tested = Tallies(chosen, plan, scorers, for_laws=True)
     tested.collect(box, split.test, told("testing"))
     return Asked([first, second], tested, stream, items, others, starts)
 

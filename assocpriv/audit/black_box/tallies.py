@@ -24,7 +24,7 @@ from assocpriv.audit.black_box.shown import (
     sum_lines,
 )
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.bitmaps import Rows, SupersetCounter
+from assocpriv.server.counting.bitmaps import SupersetCounter
 
 SCORE_CELLS = 64
 _LONGEST = 255
@@ -71,9 +71,18 @@ class Tallies:
         overlaps: for each pair, of the reports of its first and of its second transaction, how many show so many items
             of the first and so many of the second, int64 (2, cells, cells).
         scores: for each pair likewise how many have a score in each cell, int64 (2, SCORE_CELLS).
+
+    What only the laws need is counted where it is asked for:
+
+        kept: of each transaction that is not sampled, how many reports keep each subset of its items, int64 (2^m,);
+            bit i of a subset is the i-th of its reference.
+        watched_pairs: how many show both of each two watched items, int64 (pairs,), for each transaction.
+        sums: how many keep j items and have each free sum 1, int64 (m + 1, sums), for each transaction.
     """
 
-    def __init__(self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None) -> None:
+    def __init__(
+        self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None, *, for_laws: bool = False
+    ) -> None:
         n = len(chosen.transactions)
         self.chosen, self.plan, self._scorers = chosen, plan, scorers or []
         self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
@@ -86,6 +95,15 @@ class Tallies:
         self.scores = [np.zeros((2, SCORE_CELLS), dtype=np.int64) for _ in self._scorers]
         groups = {each.group.transaction_size: each.group for each in chosen.transactions}
         self._viewers = {size: Viewer(group, chosen) for size, group in groups.items()}
+        self._for_laws = for_laws
+        if for_laws:
+            self._free = [free_sums(each, plan) for each in chosen.transactions]
+            sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
+            self.kept = [np.zeros(1 << m, np.int64) for m in sizes]
+            self.sums = [np.zeros((m + 1, len(free)), np.int64) for m, free in zip(sizes, self._free, strict=True)]
+            pairs = [pairs_of(len(self.viewer(place).watched)) for place in range(n)]
+            self.watched_pairs = [np.zeros(len(each), np.int64) for each in pairs]
+            self._counters = [SupersetCounter(each, len(self.viewer(i).watched)) for i, each in enumerate(pairs)]
 
     def viewer(self, place: int) -> Viewer:
         """Return how the reports of a transaction are looked at."""
@@ -110,7 +128,9 @@ class Tallies:
         rows = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
         shown = bits_of(lines_of(rows), len(sample.packed))
         self._add_pairs(place, sample, shown)
-        self.add_laws(place, sample, rows, shown)
+        if self._for_laws and not self.chosen.transactions[place].is_sampled:
+            self._counters[place].count(rows, self.watched_pairs[place])
+            self._add_kept(place, sample, shown)
 
     def _add_pairs(self, place: int, sample: Sample, shown: Bits) -> None:
         bits = raw_bits(sample.raw) if self._scorers else None
@@ -127,39 +147,11 @@ class Tallies:
                 scores = self._scorers[number].cells(bits)
                 self.scores[number][side] += np.bincount(scores, minlength=SCORE_CELLS)
 
-    def add_laws(self, place: int, sample: Sample, rows: Rows, shown: Bits) -> None:
-        """Count what only the laws need; nothing here."""
-
-
-class LawTallies(Tallies):
-    """Counts for the laws as well.
-
-    Attributes:
-        kept: of each transaction that is not sampled, how many reports keep each subset of its items, int64 (2^m,);
-            bit i of a subset is the i-th of its reference.
-        watched_pairs: how many show both of each two watched items, int64 (pairs,), for each transaction.
-        sums: how many keep j items and have each free sum 1, int64 (m + 1, sums), for each transaction.
-    """
-
-    def __init__(self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None) -> None:
-        super().__init__(chosen, plan, scorers)
-        self._free = [free_sums(each, plan) for each in chosen.transactions]
-        sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
-        self.kept = [np.zeros(1 << m, dtype=np.int64) for m in sizes]
-        self.sums = [np.zeros((m + 1, len(free)), dtype=np.int64) for m, free in zip(sizes, self._free, strict=True)]
-        pairs = [pairs_of(len(self.viewer(place).watched)) for place in range(len(sizes))]
-        self.watched_pairs = [np.zeros(len(each), dtype=np.int64) for each in pairs]
-        self._counters = [SupersetCounter(each, len(self.viewer(place).watched)) for place, each in enumerate(pairs)]
-
-    def add_laws(self, place: int, sample: Sample, rows: Rows, shown: Bits) -> None:
-        """Count kept subsets, pairs and free sums."""
-        transaction = self.chosen.transactions[place]
-        if transaction.is_sampled:
-            return
-        inside = shown[self.viewer(place).places(transaction.reference)]
+    def _add_kept(self, place: int, sample: Sample, shown: Bits) -> None:
+        """Count kept subsets, and free sums by how many items are kept."""
+        inside = shown[self.viewer(place).places(self.chosen.transactions[place].reference)]
         m = len(inside)
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
-        self._counters[place].count(rows, self.watched_pairs[place])
         if self._free[place]:
             odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
             levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
