@@ -21,6 +21,7 @@ from assocpriv.apps.render.audit import audit_lines, audit_record
 from assocpriv.audit.black_box import empirical, families, pipe
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
 from assocpriv.audit.black_box.conformance import audit_conformance
+from assocpriv.audit.black_box.dealt_baskets import OtherTallies, other_transactions
 from assocpriv.audit.black_box.laws import (
     Events,
     complexity_p_value,
@@ -37,7 +38,6 @@ from assocpriv.audit.black_box.lower_bounds import (
     smallest_chance,
 )
 from assocpriv.audit.black_box.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
-from assocpriv.audit.black_box.other_sizes import OtherTallies, other_transactions
 from assocpriv.audit.black_box.pipe import Program, _decoded
 from assocpriv.audit.black_box.shown import coin_bits, free_sums
 from assocpriv.audit.black_box.tallies import Tallies, compare_starts

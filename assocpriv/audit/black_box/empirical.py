@@ -13,11 +13,10 @@ from functools import partial
 import numpy as np
 
 from assocpriv.audit.black_box.clients import BlackBox, BulkClient
-from assocpriv.audit.black_box.every_item import ItemTallies, deals
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies, deals
 from assocpriv.audit.black_box.families import Asked, Law, laws, start_length
 from assocpriv.audit.black_box.lower_bounds import choose_events, learn_scorers, lower_bounds
 from assocpriv.audit.black_box.neighbours import form_of, worst_neighbours
-from assocpriv.audit.black_box.other_sizes import OtherTallies
 from assocpriv.audit.black_box.shown import judge_format
 from assocpriv.audit.black_box.tallies import Stream, Tallies, compare_starts
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure

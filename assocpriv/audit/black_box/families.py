@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.every_item import ItemTallies
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies
 from assocpriv.audit.black_box.laws import (
     Events,
     complexity_p_value,
@@ -16,8 +16,7 @@ from assocpriv.audit.black_box.laws import (
     repeats_p_value,
 )
 from assocpriv.audit.black_box.neighbours import form_of
-from assocpriv.audit.black_box.other_sizes import OtherTallies
-from assocpriv.audit.black_box.tallies import Starts, Stream, Tallies, pairs_of
+from assocpriv.audit.black_box.tallies import Starts, Stream, Tallies
 from assocpriv.audit.recompute.report_forms import Group
 
 _SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
@@ -153,9 +152,10 @@ def _pairs_shown(tested: Tallies, place: int) -> Events:
     # of a code two items outside are independent only if it serves M + 2 items
     if form.seed_bits and transaction.group.itemset_size < 2:
         return Events.of([], 0, [])
-    inside = np.isin(watched, transaction.reference)[pairs_of(len(watched))].sum(axis=1)
+    pairs, is_inside = np.triu_indices(len(watched), 1), np.isin(watched, transaction.reference).astype(np.int64)
+    inside = is_inside[pairs[0]] + is_inside[pairs[1]]
     chances = np.array([float(form.shown_probability(a, 2 - a)) for a in range(3) if a <= form.size])
-    return Events.of(tested.watched_pairs[place], int(tested.totals[place]), chances[inside])
+    return Events.of(tested.watched_pairs[place][pairs], int(tested.totals[place]), chances[inside])
 
 
 def _seed(tested: Tallies, place: int) -> Events:

@@ -18,13 +18,11 @@ from assocpriv.audit.black_box.shown import (
     coin_bits,
     free_sums,
     joint_counts,
-    lines_of,
     raw_bits,
     sample_of,
     sum_lines,
 )
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.bitmaps import SupersetCounter
 
 SCORE_CELLS = 64
 _LONGEST = 255
@@ -76,7 +74,7 @@ class Tallies:
 
         kept: of each transaction that is not sampled, how many reports keep each subset of its items, int64 (2^m,);
             bit i of a subset is the i-th of its reference.
-        watched_pairs: how many show both of each two watched items, int64 (pairs,), for each transaction.
+        watched_pairs: how many show both of each two watched items, int64 (watched, watched), for each transaction.
         sums: how many keep j items and have each free sum 1, int64 (m + 1, sums), for each transaction.
     """
 
@@ -101,9 +99,8 @@ class Tallies:
             sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
             self.kept = [np.zeros(1 << m, np.int64) for m in sizes]
             self.sums = [np.zeros((m + 1, len(free)), np.int64) for m, free in zip(sizes, self._free, strict=True)]
-            pairs = [pairs_of(len(self.viewer(place).watched)) for place in range(n)]
-            self.watched_pairs = [np.zeros(len(each), np.int64) for each in pairs]
-            self._counters = [SupersetCounter(each, len(self.viewer(i).watched)) for i, each in enumerate(pairs)]
+            watched = [len(self.viewer(place).watched) for place in range(n)]
+            self.watched_pairs = [np.zeros((count, count), np.int64) for count in watched]
 
     def viewer(self, place: int) -> Viewer:
         """Return how the reports of a transaction are looked at."""
@@ -125,11 +122,10 @@ class Tallies:
         pairs = sample.raw.reshape(len(sample.raw) // 2, 2, -1)
         self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
         viewer = self.viewer(place)
-        rows = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
-        shown = bits_of(lines_of(rows), len(sample.packed))
+        lines = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
+        shown = bits_of(lines, len(sample.packed))
         self._add_pairs(place, sample, shown)
         if self._for_laws and not self.chosen.transactions[place].is_sampled:
-            self._counters[place].count(rows, self.watched_pairs[place])
             self._add_kept(place, sample, shown)
 
     def _add_pairs(self, place: int, sample: Sample, shown: Bits) -> None:
@@ -148,19 +144,16 @@ class Tallies:
                 self.scores[number][side] += np.bincount(scores, minlength=SCORE_CELLS)
 
     def _add_kept(self, place: int, sample: Sample, shown: Bits) -> None:
-        """Count kept subsets, and free sums by how many items are kept."""
+        """Count kept subsets, pairs, and free sums by how many items are kept."""
+        together = shown.astype(np.float32)
+        self.watched_pairs[place] += (together @ together.T).astype(np.int64)  # exact below 2^24 reports
         inside = shown[self.viewer(place).places(self.chosen.transactions[place].reference)]
         m = len(inside)
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
         if self._free[place]:
             odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
             levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
-            self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)  # exact below 2^24 reports
-
-
-def pairs_of(n: int) -> Counts:
-    """Return the pairs 01, 02, … of n places, int64 (n(n − 1)/2, 2)."""
-    return np.stack(np.triu_indices(n, 1), axis=1).astype(np.int64)
+            self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)
 
 
 class Stream:
@@ -219,7 +212,7 @@ class Stream:
         self.sums += ones[0][:, None] + ones[1] - 2 * joint_counts(before, after)
         self.n_sums += len(packed) - 1
         pairs = packed[: len(packed) // 2 * 2]
-        first, second = (lines_of(self._viewer.look(part)) for part in (pairs[::2], pairs[1::2]))
+        first, second = (self._viewer.look(part) for part in (pairs[::2], pairs[1::2]))
         self.items += joint_counts(first, second)
         self.n_items += len(pairs) // 2
 

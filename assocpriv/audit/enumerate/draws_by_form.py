@@ -56,7 +56,6 @@ class Guarded:
             self._device = client(plan)
 
     def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
-        """Return the report of one transaction."""
         with client_at_work():
             return self._device.randomize(transaction, entropy=entropy)
 
@@ -69,7 +68,6 @@ class KeptOnly:
         self.pick, self.coins = walked.pick, others.coins
 
     def below(self, n: int) -> int:
-        """Return a number below n, of the walk while it decides what is kept."""
         self._ranks -= 1
         return (self._walked if self._ranks >= 0 else self._others).below(n)
 
@@ -91,15 +89,12 @@ class Listed:
         return self._answers.pop(0)
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        """Return the index given."""
         return min(self._index, len(cumulative) - 1)
 
     def below(self, n: int) -> int:
-        """Return the next answer, reduced below n."""
         return self._next(n) % n if n > 1 else 0
 
     def coins(self, count: int, num: int, bits: int) -> int:
-        """Return the next answer, cut to its coins."""
         return self._next((count, num, bits)) & ((1 << count) - 1)
 
 
@@ -168,38 +163,17 @@ def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
     return runs
 
 
-def check_others(reader: Reader[Any], transaction: Collection[int], kept: int) -> int:
-    """Check the structure of all draws but the pick, given that ``kept`` items are kept; return the client's runs."""
-    case = _CASES[type(reader.group)](reader, transaction, kept)
-    case.check()
-    return case.runs
-
-
-def walk_seeds(reader: Reader[Seed], transaction: Collection[int], kept: int) -> int:
-    """Walk through all values that a transaction's items can have, and all seeds for one choice of these.
-
-    How often the client ran is returned, but for once to see what is kept. Each seed must give the values drawn, and
-    all that do must be equally likely.
-    """
-    case = _SeedCase(reader, transaction, kept)
-    case.walk()
-    return case.runs
-
-
-def check_sampling(reader: Reader[Any], transaction: Collection[int]) -> int:
-    """Check random samples of a transaction of more than m items, all of which are kept; return the client's runs.
-
-    The sample is the first m places of a Fisher–Yates shuffle, of which every order is equally likely.
-    """
-    form = _CASES[type(reader.group)]
-    cases = [form(reader, transaction, reader.group.possible[-1], seed) for seed in range(RANDOM_POINTS)]
-    for case in cases:
-        case.check_once()
-    return sum(case.runs for case in cases)
+def case_of(reader: Reader[Any], transaction: Collection[int], kept: int, seed: int = 0) -> "_Case[Any]":
+    """Return the checks of all draws but the pick, given that ``kept`` items are kept; the seed is of random points."""
+    return _CASES[type(reader.group)](reader, transaction, kept, seed)
 
 
 class _Case(ABC, Generic[_Form]):
-    """One transaction, the sample drawn of it if it is long, and one pick that keeps a given number of its items."""
+    """One transaction, the sample drawn of it if it is long, and one pick that keeps a given number of its items.
+
+    A sample is the first m places of a Fisher–Yates shuffle, of which every order is equally likely. Each check returns
+    how often the client ran.
+    """
 
     def __init__(self, reader: Reader[_Form], transaction: Collection[int], kept: int, seed: int = 0) -> None:
         self._reader, self._group, self._transaction, self._kept = reader, reader.group, transaction, kept
@@ -227,27 +201,29 @@ class _Case(ABC, Generic[_Form]):
         return int.from_bytes(self._random.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
 
     @abstractmethod
-    def check(self) -> None:
-        """Many runs, at extreme and at random draws."""
+    def check(self) -> int:
+        """Check the structure of the draws in many runs, at extreme and at random ones."""
 
     @abstractmethod
-    def check_once(self) -> None:
-        """One random run that keeps as many items as can be kept: these are the transaction's."""
+    def check_once(self) -> int:
+        """Check one random run that keeps as many items as can be kept: these are the transaction's."""
 
 
 class _CoinCase(_Case[Bits]):
     """The report is the coins but on the transaction's items."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         kept = self._report(0)
         if kept & ~self._held or kept.bit_count() != self._kept:
             raise Fault("With all coins 0 a report shows other items than the kept ones.")
         n = self._group.items
         for coins in ((1 << n) - 1, *(self._uniform(n) for _ in range(RANDOM_POINTS))):
             self._check(coins, kept)
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         self._check(self._uniform(self._group.items), self._held)
+        return self.runs
 
     @property
     def _held(self) -> int:
@@ -264,14 +240,16 @@ class _CoinCase(_Case[Bits]):
 class _SetCase(_Case[Sets]):
     """The report is the rank of the kept and the added items."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         self._check(lambda _: 0)
         self._check(lambda n: n - 1)
         for _ in range(RANDOM_POINTS):
             self.check_once()
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         self._check(lambda n: self._uniform(600) % n)
+        return self.runs
 
     def _check(self, answer: Callable[[int], int]) -> None:
         """Check an answer, of so many, for which items are kept and for which are added."""
@@ -288,10 +266,10 @@ class _SetCase(_Case[Sets]):
             raise Fault("A report of a fixed size is not the set that was drawn.")
 
 
-class _SeedCase(_Case[Seed]):
+class SeedCase(_Case[Seed]):
     """The seed sent is an affine function of the seed drawn, onto the seeds with the values drawn."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         group, s = self._group, self._group.seed_bits
         kept = self._kept_places()
         values = self._values()
@@ -307,13 +285,15 @@ class _SeedCase(_Case[Seed]):
                 moved ^= columns[bit] if drawn >> bit & 1 else 0
             if self._report(kept, other, drawn) != self._report(kept, other, 0) ^ moved:
                 raise Fault("The seed sent is no affine function of the seed drawn, so it may not be uniform.")
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         every = frozenset(range(self._group.size))
         self._report(every, self._values(), self._uniform(self._group.seed_bits))
+        return self.runs
 
-    def walk(self) -> None:
-        """Each seed with the values drawn is sent for equally many of the seeds drawn; all values are kept to."""
+    def walk(self) -> int:
+        """Walk through all seeds for one choice of values, each sent equally often, and through all values."""
         group, s = self._group, self._group.seed_bits
         kept = self._kept_places()
         some = self._values()
@@ -323,6 +303,7 @@ class _SeedCase(_Case[Seed]):
             raise Fault("The seeds that agree with the transaction's items are not sent equally often.")
         for values in product(range(group.value_choices), repeat=group.size):
             self._report(kept, values, self._uniform(s))
+        return self.runs
 
     def _kept_places(self) -> frozenset[int]:
         """Return the places that the pick keeps: those shown when all values and the seed are drawn as 0."""
@@ -349,4 +330,4 @@ class _SeedCase(_Case[Seed]):
         return seed
 
 
-_CASES: dict[type[Group], type[_Case[Any]]] = {Bits: _CoinCase, Bch: _SeedCase, ReedSolomon: _SeedCase, Sets: _SetCase}
+_CASES: dict[type[Group], type[_Case[Any]]] = {Bits: _CoinCase, Bch: SeedCase, ReedSolomon: SeedCase, Sets: _SetCase}

@@ -9,7 +9,6 @@ A finding says ``not decided`` where a check would take more runs than allowed; 
 """
 
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache, partial
 from itertools import product
 from typing import Any
@@ -22,9 +21,8 @@ from assocpriv.audit.enumerate.draws_by_form import (
     Device,
     Guarded,
     Reader,
+    case_of,
     check_kept,
-    check_others,
-    check_sampling,
 )
 from assocpriv.audit.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
 from assocpriv.audit.enumerate.words_and_bulk import check_bulk, check_columns, check_words
@@ -184,11 +182,12 @@ def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
         if len(pairs) * (group.seed_bits + 2 * RANDOM_POINTS) * group.run_work > work:
             pairs = pairs[::4]  # of three transactions with three sizes, each once
         for transaction, kept in pairs:
-            runs += check_others(Reader(device, numbers, group), transaction, kept)
+            runs += case_of(Reader(device, numbers, group), transaction, kept).check()
         cases += len(pairs)
     group, n = numbers.groups[-1], numbers.n_items
     if n > group.size:
-        runs += check_sampling(Reader(device, numbers, group), range(n - min(n, 2 * group.size), n))
+        reader, long = Reader(device, numbers, group), range(n - min(n, 2 * group.size), n)
+        runs += sum(case_of(reader, long, group.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
         cases += 1
     said = (
         f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
@@ -210,13 +209,13 @@ def _columns(plan: Plan, numbers: Numbers) -> _Outcome:
 
 def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     compared = check_bulk(device, plan, numbers, work * 3 // 5 // max(group.run_work for group in numbers.groups))
-    held = "all" if compared.items == numbers.n_items else f"{compared.items:,} of"
+    held = "all" if compared["items"] == numbers.n_items else f"{compared['items']:,} of"
     said = (
-        f"The bulk client's reports of {compared.transactions:,} random transactions, which hold {held} "
-        f"{numbers.n_items:,} items, and at {compared.picks:,} of {compared.ends:,} ends of kept subsets' numbers "
-        "equal those of one at a time, byte for byte."
+        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held} "
+        f"{numbers.n_items:,} items, and at {compared['picks']:,} of {compared['ends']:,} ends of kept subsets' "
+        "numbers equal those of one at a time, byte for byte."
     )
-    return CONSISTENT, said, asdict(compared)
+    return CONSISTENT, said, {**compared}
 
 
 def _real_transactions(numbers: Numbers, group: Group) -> list[list[int]]:

@@ -14,7 +14,7 @@ from itertools import combinations, count
 from math import comb, perm
 from typing import Any
 
-from assocpriv.audit.enumerate.draws_by_form import Client, Reader, bounded_law, check_kept, walk_seeds
+from assocpriv.audit.enumerate.draws_by_form import Client, Reader, SeedCase, bounded_law, check_kept
 from assocpriv.audit.findings import Fault
 from assocpriv.audit.recompute.codes import Seed, order_of_x
 from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
@@ -88,7 +88,6 @@ def _small_generator(kind: str, groups: Sequence[Seed]) -> Generator:
 
 
 def _primitive(width: int) -> int:
-    """Return the least primitive polynomial of a degree."""
     return next(poly for poly in range(1 << width, 2 << width) if order_of_x(width, poly) == (1 << width) - 1)
 
 
@@ -167,7 +166,7 @@ class _Small:
             if stages == 2:
                 runs += self._walk_subsets(raw)
             else:
-                runs += sum(walk_seeds(self._reader, raw, j) for j in range(group.size + 1))
+                runs += sum(SeedCase(self._reader, raw, j).walk() for j in range(group.size + 1))
         return {"transactions": len(transactions), "runs": runs}
 
     def _walk_subsets(self, raw: list[int]) -> int:

@@ -15,7 +15,6 @@ shows. The deal and all other words are others in every audit. Whatever differs 
 
 import secrets
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -134,24 +133,15 @@ def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> 
 # ---- the bulk client
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What was compared: transactions, how many items they hold together, and numbers picked, of how many ends."""
-
-    transactions: int
-    items: int
-    picks: int
-    ends: int
-
-
 _Case = tuple[list[int], list[int]]  # a transaction's items, and the words that it gets first
 
 
-def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None) -> Compared:
+def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None) -> dict[str, int]:
     """Compare the bulk client's reports with those of one transaction at a time, for equal words.
 
     The device answers for one transaction, and may run ``most`` times, at least; where the catalogue needs more, a part
-    of it is dealt. The seed is of the deal and the words; fresh by default.
+    of it is dealt. The seed is of the deal and the words; fresh by default. How much was compared is returned:
+    transactions, how many items they hold together, and numbers picked, of how many ends.
     """
     seed = secrets.randbits(64) if seed is None else seed
     chance = np.random.default_rng(seed)
@@ -165,7 +155,8 @@ def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: in
         # the bulk client goes through the groups in their order, so the transactions come in this order
         cases.sort(key=lambda case: min(max(len(case[0]), 1), numbers.transaction_size))
     _compare(device, plan, numbers, cases, SeededEntropy(seed))
-    return Compared(len(dealt), len(set(chain.from_iterable(dealt))), len(picks), sum(map(len, ends)))
+    items = len(set(chain.from_iterable(dealt)))
+    return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": sum(map(len, ends))}
 
 
 def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator[list[int]]:
