@@ -44,7 +44,7 @@ def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Fi
     baskets = _baskets(plan)
     sizes = np.array([len(items) for items in baskets], dtype=np.int64)
     batch = batch_of(baskets, plan)
-    [answers] = answered(box, iter([batch]), partial(progress, "form") if progress else None, len(batch))
+    [answers] = answered(box, iter([batch]), partial(progress or (lambda *_: None), "form"), len(batch))
     said, malformed = "Every basket is answered with one report.", int((~is_whole(answers, plan)).sum())
     found = [Finding(DEPTH, "answers", CONSISTENT, said, {"reports": len(batch)})]
     found += [_length(answers, sizes, plan), judge_format(DEPTH, malformed, len(answers))]

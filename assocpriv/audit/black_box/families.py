@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies
-from assocpriv.audit.black_box.laws import (
-    Events,
-    complexity_p_value,
-    joint_p_value,
-    linear_complexity,
-    repeats_p_value,
-)
+from assocpriv.audit.black_box.laws import Events, complexity_p_value, joint_p_value, linear_complexity, repeats_p_value
 from assocpriv.audit.black_box.neighbours import form_of
 from assocpriv.audit.black_box.tallies import Starts, Stream, Tallies
 from assocpriv.audit.recompute.report_forms import Group
@@ -37,19 +31,10 @@ class Asked:
     starts: Starts | None
 
     @property
-    def _parts(self) -> "list[Tallies | Stream | ItemTallies | OtherTallies | Starts]":
+    def parts(self) -> "list[Tallies | Stream | ItemTallies | OtherTallies | Starts]":
+        """All that was counted."""
         starts = [self.starts] if self.starts else []
         return [*self.training, self.tested, self.stream, *self.items, self.others, *starts]
-
-    @property
-    def malformed(self) -> int:
-        """How many answers are no reports of the plan."""
-        return sum(part.malformed for part in self._parts)
-
-    @property
-    def reports(self) -> int:
-        """How many answers there are."""
-        return sum(part.total for part in self._parts)
 
 
 @dataclass(frozen=True, slots=True)

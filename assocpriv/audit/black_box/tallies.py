@@ -251,6 +251,5 @@ def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_len
 
 
 def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
-    """Start a client and ask it about one transaction so often, at once: these are few."""
     [answers] = answered(box, iter([batch_of([transaction.items] * total, plan)]))
     return sample_of(answers, slice(None), transaction, plan)

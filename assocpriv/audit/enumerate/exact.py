@@ -15,15 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.audit.enumerate.draws_by_form import (
-    RANDOM_POINTS,
-    Client,
-    Device,
-    Guarded,
-    Reader,
-    case_of,
-    check_kept,
-)
+from assocpriv.audit.enumerate.draws_by_form import RANDOM_POINTS, Client, Device, Guarded, Reader, case_of, check_kept
 from assocpriv.audit.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
 from assocpriv.audit.enumerate.words_and_bulk import check_bulk, check_columns, check_words
 from assocpriv.audit.findings import (
@@ -68,15 +60,10 @@ def audit_exact(
 ) -> list[Finding]:
     """Audit a plan and the client that answers it, by recomputation and enumeration; a finding a check.
 
-    Where the integers are broken the client is not run.
-
-    Args:
-        plan: the plan, or None where only its text is at hand, or no plan can be made of it.
-        text: the plan's JSON text; the plan's canonical one by default.
-        client: makes a device's side of a plan; the shipping one by default.
-        work: how often the client may run on small catalogues, and again for what is kept on the plan itself; a run
-            with a generator counts as four or more.
-        progress: called with (checks done, checks).
+    The plan may be None where only its text is at hand, or no plan can be made of it; the text is the plan's canonical
+    one by default. Where the integers are broken the client is not run. It may run ``work`` times on small catalogues,
+    and again for what is kept on the plan itself; a run with a generator counts as four or more. Progress is called
+    with (checks done, checks).
 
     Raises:
         PlanError: neither a plan nor a text is given.

@@ -92,9 +92,9 @@ class Group(ABC):
         )
         return sum(chances, Fraction(0))
 
-    @abstractmethod
-    def collisions(self, j: int, power: int) -> Fraction:
+    def collisions(self, j: int, power: int) -> Fraction:  # noqa: ARG002
         """Return Σ P^power over the reports that one choice of j kept items can lead to, over (v_j / Σ v)^power."""
+        return Fraction(1)  # where each choice is a report
 
     def collision_moment(self, power: int) -> Fraction:
         """Return Σ P^power over all reports of one transaction: the chance that so many reports are equal."""
@@ -133,9 +133,9 @@ class Group(ABC):
         return sum(comb(self.size, i) for i in range(j + 1)) - 1
 
     @property
-    @abstractmethod
     def drawn_below(self) -> set[int]:
-        """The bounds of the uniform numbers that are drawn for a report of m items."""
+        """The bounds of the uniform numbers that are drawn for a report of m items, beside coins."""
+        return set()
 
     @property
     @abstractmethod
@@ -198,10 +198,6 @@ class Bits(SelectASize):
         return frozenset(place for place, item in enumerate(items) if report >> item & 1)
 
     @property
-    def drawn_below(self) -> set[int]:
-        return set()  # coins only
-
-    @property
     def ways(self) -> int:
         return 1 << self.size + self.items
 
@@ -236,9 +232,6 @@ class Sets(Group):
     def others_shown(self, kept: int, others: int) -> Fraction:
         n, shown = self.items - self.size, self.report_size - kept
         return Fraction(comb(n - others, shown - others), comb(n, shown)) if 0 <= others <= shown else Fraction(0)
-
-    def collisions(self, j: int, power: int) -> Fraction:  # noqa: ARG002 -- each choice is a report
-        return Fraction(1)
 
     def can_show(self, given: int, others: int) -> bool:
         return 0 <= self.report_size - given <= others
