@@ -1,7 +1,7 @@
 """A device's own book of its reports: one an occasion, and what all of them together spend.
 
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
-sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats.md, *The client's ledger*).
+sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md).
 
 Whoever reports again on the same habits tells more: independent reports multiply their likelihoods, and so their γ.
 The ledger refuses a report beyond the plan's ``reports_per_person``, and, where a limit is set for the device, one with

@@ -1,6 +1,6 @@
 """A ledger's bytes: records, what of them a crash left whole, and the file, open for one process alone.
 
-docs/formats.md, *The client's ledger*, says what stands where. Nothing here is of a basket but a randomized report.
+docs/formats/ledger.md says what stands where. Nothing here is of a basket but a randomized report.
 """
 
 import contextlib

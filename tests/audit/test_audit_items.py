@@ -353,7 +353,7 @@ def test_a_bulk_client_that_fails_does_not_blame_the_plan(monkeypatch):
     def failing(*given):
         raise PlanError("the plan's generator does not have the independence it states")
 
-    monkeypatch.setattr(bulk.BulkRandomizer, "_run", failing)
+    monkeypatch.setattr(bulk.BulkRandomizer, "randomize_first", failing)
     found = audit_exact(plan, work=2000) + audit_conformance(plan) + empirical.audit_client(plan, trials=1000)
     assert {(finding.depth, finding.name) for finding in found if finding.verdict == BROKEN} == {
         ("exact", "bulk client"),

@@ -252,6 +252,12 @@ class FixedSizeOperator(_KeepsSubsets):
         sets = comb(self.items, self.report_size)
         return tuple(Fraction(v * sets, self.total) for v in self.keep_weights)
 
+    @property
+    def pattern(self) -> str:
+        """Which kept sizes j = 0..m are the likelier ones; ``0`` for a j that cannot occur."""
+        middle = max(self.likelihoods) * min(self.likelihoods)
+        return "".join("1" if v * v > middle else "0" for v in self.keep_weights)
+
     def insertion(self, kept: int, given: int, shown: int) -> Fraction:
         """Return the probability that ``shown`` of ``given`` items outside the transaction are in the report."""
         outside, added = self.items - self.size, self.report_size - kept
