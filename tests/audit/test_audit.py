@@ -18,10 +18,10 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.audit import audit_lines, audit_record
-from assocpriv.audit.all_depths import Audit
 from assocpriv.audit.black_box import empirical, families, pipe
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
 from assocpriv.audit.black_box.conformance import audit_conformance
+from assocpriv.audit.black_box.dealt_baskets import OtherTallies, other_transactions
 from assocpriv.audit.black_box.laws import (
     Events,
     complexity_p_value,
@@ -38,12 +38,12 @@ from assocpriv.audit.black_box.lower_bounds import (
     smallest_chance,
 )
 from assocpriv.audit.black_box.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
-from assocpriv.audit.black_box.other_sizes import OtherTallies, other_transactions
 from assocpriv.audit.black_box.pipe import Program, _decoded
 from assocpriv.audit.black_box.shown import coin_bits, free_sums
 from assocpriv.audit.black_box.tallies import Tallies, compare_starts
 from assocpriv.audit.enumerate import exact
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
+from assocpriv.audit.kinds import Audit
 from assocpriv.audit.request import AuditRequest
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import FileError, PlanError, WireError

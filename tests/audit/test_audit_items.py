@@ -9,16 +9,16 @@ import naive
 import numpy as np
 import pytest
 
+from assocpriv.audit.black_box import dealt_baskets as items
 from assocpriv.audit.black_box import empirical, families
-from assocpriv.audit.black_box import every_item as items
 from assocpriv.audit.black_box import tallies as tallies_module
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient
 from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.every_item import ItemTallies, deals, reports_needed
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, deals, reports_needed
 from assocpriv.audit.black_box.laws import Events, joint_p_value
 from assocpriv.audit.black_box.neighbours import form_of
 from assocpriv.audit.black_box.shown import is_spanned, span_of
-from assocpriv.audit.enumerate import bulk_equal
+from assocpriv.audit.enumerate import words_and_bulk
 from assocpriv.audit.enumerate.exact import audit_exact
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
 from assocpriv.audit.recompute.plan_text import read_numbers
@@ -256,17 +256,17 @@ def test_our_clients_differ_in_one_item(name, code):
     plan = LARGE[code]
     for seed in range(3):
         with pytest.raises(Fault, match=r"differ|more random words"):
-            bulk_equal.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
+            words_and_bulk.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
 
 
 def test_all_items_take_part_in_the_comparison():
     """The comparison of our clients deals every item, or says how many of them."""
     plan = LARGE["bch"]
     numbers = read_numbers(plan.canonical_json)
-    assert bulk_equal.check_bulk(Randomizer(plan), plan, numbers, 5000).items == 1000
-    few = bulk_equal.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
-    assert few.transactions == 300
-    deals = {tuple(sorted(map(tuple, bulk_equal._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
+    assert words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 5000)["items"] == 1000
+    few = words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
+    assert few["transactions"] == 300
+    deals = {tuple(sorted(map(tuple, words_and_bulk._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
     assert len(deals) == 2
 
 
