@@ -334,8 +334,8 @@ def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     Args:
         itemsets: as :func:`mine` returned it.
     """
+    from assocpriv.server.itemsets.facts import describe_undecided as describe
     from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.undecided import describe_undecided as describe
 
     return describe(mining_facts(itemsets))
 
@@ -415,11 +415,9 @@ def answer(
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
     from assocpriv.server.counting.backend import LocalBackend
-    from assocpriv.server.itemsets.ask import Questions
     from assocpriv.server.itemsets.ask import ask as run
 
-    backend = LocalBackend.of(_collection(reports), memory_bytes, progress)
-    return run(backend, Questions(itemsets, rules, errors))
+    return run(LocalBackend.of(_collection(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
 def _collection(reports: Any) -> "Reports":

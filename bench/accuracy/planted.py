@@ -106,8 +106,8 @@ FAULTS = (
     ),)),
     Fault("the longer half of baskets makes longer reports, client for one", ((
         _ITEMSET,
-        "        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)\n",
-        "        sent = encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)\n"
+        "        return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n",
+        "        sent = self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n"
         "        return sent + b'\\0' * (len(checked) > 2)\n",
     ),)),
     Fault("of a long basket the first M items, both clients", (

@@ -213,10 +213,9 @@ IMPORTS = {
     "baskets.py": {"SystemEntropy"},
     "assurance.py": {"SystemEntropy"},
     "audit/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "audit/enumerate/bulk_equal.py": {"WordEntropy"},
     "audit/enumerate/draws_by_form.py": {"Entropy"},
     "audit/enumerate/small_walks.py": {"Entropy"},
-    "audit/enumerate/steered.py": {"Entropy", "WordEntropy"},
+    "audit/enumerate/words_and_bulk.py": {"WordEntropy"},
     "client/baskets/bulk.py": {"WordEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
@@ -230,7 +229,7 @@ IMPORTS = {
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "audit/enumerate/bulk_equal.py"}
+SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "audit/enumerate/words_and_bulk.py"}
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 

@@ -39,9 +39,8 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.server.counting.backend import LocalBackend, Progress, part_size
+from assocpriv.server.counting.backend import LocalBackend, Packed, Progress, part_size
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting.report_parts import Packed
 from assocpriv.server.crafted.repeats import (
     likeliest_report,
     log_copies_chance,
