@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
 from assocpriv.server.counting.backend import CountingBackend, Part
-from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
 from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, counts_of, itemset_frame, with_facts
 from assocpriv.server.itemsets.requests import MiningRequest
-from assocpriv.server.itemsets.sample_splitting import all_itemsets, itemset_p_values
+from assocpriv.server.itemsets.sample_splitting import all_itemsets, false_discoveries_controlled, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
 
 if TYPE_CHECKING:

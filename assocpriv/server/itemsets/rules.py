@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import write_plain
 from assocpriv.server.estimates.confidences import RuleEstimates
-from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import find_itemsets
 from assocpriv.server.itemsets.facts import Certainty, MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, counts_of, mining_facts
-from assocpriv.server.itemsets.sample_splitting import SPLIT, all_rules, parse_certainty, read_share
+from assocpriv.server.itemsets.sample_splitting import (
+    SPLIT,
+    all_rules,
+    false_discoveries_controlled,
+    parse_certainty,
+    read_share,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
