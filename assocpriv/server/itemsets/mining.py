@@ -1,7 +1,7 @@
 """Mining: from a collection of reports to a table of frequent itemsets.
 
-Sees reports only, through the backend that counts in them. What is wanted is in requests.py, how itemsets are found in
-apriori.py and thresholds.py, what a table says in frames.py and facts.py.
+What is wanted is in requests.py, how itemsets are found in apriori.py and thresholds.py, what a table says in frames.py
+and facts.py.
 """
 
 from dataclasses import dataclass, replace
@@ -54,7 +54,10 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
-        facts, columns = _with_ranks(facts, measurement.mined, request.aim.top)
+        mined, level, population = measurement.mined, facts.errors.confidence_level, facts.errors.population
+        ranks = rank_sets(mined, facts.groups, level, population=population)
+        columns = [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
+        facts = replace(facts, top=Ranking(request.aim.top, mined.ranked))
     if request.certainty is not None:
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
     frame = itemset_frame(measurement.found, plan, facts, columns)
@@ -89,11 +92,6 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
     return _Measurement(mined, found, groups_of(testing), n_selecting)
-
-
-def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts, Columns]:
-    ranks = rank_sets(mined, facts.groups, facts.errors.confidence_level, population=facts.errors.population)
-    return replace(facts, top=Ranking(top, mined.ranked)), [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
 
 
 def _with_tests(
