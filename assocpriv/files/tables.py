@@ -24,11 +24,7 @@ _CSV_MARK = f"# {FORMAT} "
 
 
 def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension.
-
-    Raises:
-        FileError: another extension.
-    """
+    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
@@ -72,11 +68,7 @@ def join_names(names: list[str]) -> str:
 def write_plain(
     frame: "pd.DataFrame", columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
 ) -> None:
-    """Write a table that other programs read, without facts; these columns of it hold sets of names.
-
-    Raises:
-        FileError: unknown extension, existing file without ``force``, or the disk refuses.
-    """
+    """Write a table that other programs read, without facts; these columns of it hold sets of names."""
     kind = output_format(path)
     plain = frame.copy()
     for name in columns:

@@ -5,8 +5,8 @@ from textwrap import wrap
 from typing import Any
 
 from assocpriv.apps.render.figures import figure_up, percent_as_given
-from assocpriv.audit.all_depths import Audit
 from assocpriv.audit.findings import CANNOT_SEE, count_undecided
+from assocpriv.audit.kinds import Audit
 from assocpriv.audit.request import ALL
 from assocpriv.core.privacy import epsilon
 

@@ -23,7 +23,7 @@ def minimize_quadratic(
     *,
     precise: bool = False,
 ) -> tuple[NDArray[np.float64], str]:
-    """Minimize ½u'Pu + q'u with A u = b in ``equal`` first rows and A u ≤ b in the others; return u and the status.
+    """Minimize ½u'Pu + q'u with A u = b in the first ``equal`` rows, A u ≤ b in the others; return u and the status.
 
     P is ``cost``, sparse (n, n); q ``linear``; A ``matrix``, sparse (rows, n); b ``sides``. A precise solution
     regularizes less and refines more.

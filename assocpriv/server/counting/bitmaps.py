@@ -98,7 +98,7 @@ class ItemTables:
         self._n_planes, _, self._is_seeded = form_of(plan)
         if self._is_seeded:
             self._num = plan.independent.insert_num
-            r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
+            r, field = plan.independent.insert_bits, Field(plan.generator)
             self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
                 _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)
