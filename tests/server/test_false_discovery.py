@@ -11,8 +11,8 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.planning.designs import InsertionDesign
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import estimator_row, transition_matrix
-from assocpriv.server.estimates.false_discovery import coherent, false_discoveries_controlled, p_values
 from assocpriv.server.estimates.tails import Observed
+from assocpriv.server.itemsets.sample_splitting import coherent, false_discoveries_controlled, p_values
 
 SPARSE = InsertionDesign(7, 8, "001000").operator(Fraction(396))
 NEAR_COIN = InsertionDesign(31, 6, "100000").operator(Fraction(19))

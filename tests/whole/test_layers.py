@@ -68,7 +68,6 @@ ORDER = [
     "server.counting.bitmaps",
     "server.counting.backend",
     "server.estimates.tails",
-    "server.estimates.false_discovery",
     "server.estimates.supports",
     "server.estimates.confidences",
     "server.estimates.intervals",

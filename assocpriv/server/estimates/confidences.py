@@ -75,12 +75,9 @@ class RuleEstimates:
     def std_errors(self) -> list[Floats]:
         """Return the standard errors of support, confidence and lift, float64 (rules,) each."""
         b, a, c = self.supports
-        one = np.ones_like(b)
-        gradients = [
-            [one, 0 * one, 0 * one],
-            [1 / a, -b / a**2, 0 * one],
-            [1 / (a * c), -b / (a * a * c), -b / (a * c * c)],
-        ]
+        one, nothing = np.ones_like(b), np.zeros_like(b)
+        of_lift = [1 / (a * c), -b / (a * a * c), -b / (a * c * c)]
+        gradients = [[one, nothing, nothing], [1 / a, -b / a**2, nothing], of_lift]
         return [np.sqrt(_quadratic_form(gradient, self.covariance)) for gradient in gradients]
 
     def p_values(self, threshold: float) -> Floats:
@@ -135,10 +132,7 @@ def _quadratic_form(gradient: "Sequence[Floats | float]", cov: list[list[Floats]
 def _joint_covariance(
     counts: Counts, groups: Sequence[Group], inside: list[int], supports: Three, *, population: bool
 ) -> list[list[Floats]]:
-    """Estimate the covariance matrix of b, a, c, with the same lower bounds of its diagonal as itemsets have.
-
-    Raising a variance scales its covariances with it, so that correlations stay.
-    """
+    """Estimate the covariance matrix of b, a, c; raised to the bounds that itemsets have, its correlations stay."""
     members = [[1] * len(inside), inside, [1 - i for i in inside]]
     raw = [[covariance(counts, groups, left, right, population=population) for right in members] for left in members]
     scales = []

@@ -54,8 +54,8 @@ def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed
     return [
         Observed(
             partial_counts(sums[:, column]),
-            np.array([[float(x) for x in row] for row in group.model.transition(k)]),
-            np.array([float(x) for x in group.model.row(k)]),
+            np.array(group.model.transition(k), dtype=np.float64),
+            np.array(group.model.row(k), dtype=np.float64),
         )
         for column, group in enumerate(groups)
         if group.n_reports and group.model.tells_of(k)

@@ -194,8 +194,7 @@ def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
     """
     k = subset_sums.shape[1] - 1
     invert = [[(-1) ** (j - p) * comb(j, p) if j >= p else 0 for p in range(k + 1)] for j in range(k + 1)]
-    counts: NDArray[np.int64] = subset_sums @ np.array(invert, dtype=np.int64)
-    return counts
+    return np.asarray(subset_sums @ np.array(invert, dtype=np.int64))
 
 
 def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
@@ -222,15 +221,14 @@ def covariance(
     def mean(*members: list[int]) -> NDArray[np.float64]:
         total = np.zeros(len(counts))
         for column, group in enumerate(groups):
-            total += counts[:, column] @ np.array([float(w) for w in group.model.moment_weights(*members)])
+            total += counts[:, column] @ np.array(group.model.moment_weights(*members), dtype=np.float64)
         return total / n_reports
 
     joint = mean([a | b for a, b in zip(left, right, strict=True)])
     at_hand = (mean(left, right) - joint) / n_reports
     if not population:
         return at_hand
-    result: NDArray[np.float64] = _for_population(at_hand, joint, mean(left) * mean(right), n_reports)
-    return result
+    return np.asarray(_for_population(at_hand, joint, mean(left) * mean(right), n_reports))
 
 
 def normal_quantile(confidence_level: float) -> float:

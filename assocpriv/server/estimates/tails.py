@@ -268,7 +268,7 @@ def upper_tail(
 
     Args:
         strata: the reports of every operator that can say something about this size; the same itemsets in each.
-        n_reports: N, all reports, also those of operators whose transactions are too small to hold such an itemset.
+        n_reports: N, also those of operators whose transactions are too small to hold such an itemset.
         supports: in [0, 1], one or one for every itemset; what exceeds the possible is taken as the largest possible.
         population: for the population the transactions were drawn from, else for those at hand.
 

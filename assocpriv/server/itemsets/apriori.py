@@ -14,7 +14,7 @@ plan foresees. So s_min must also be at least z − 0.5 of the standard errors m
 Source: ESAG02, section 5.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import Any
@@ -103,13 +103,26 @@ class Candidates:
         return Candidates(self.itemsets[chosen], self.sums[chosen])
 
 
-Decision = Callable[[Candidates, float], tuple[SupportEstimates, Level] | None]
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on."""
+
+    counted: Candidates
+    estimates: SupportEstimates | None
+    chosen: NDArray[np.bool_]
+    survivors: Candidates
+
+
+Choice = Callable[[Candidates], tuple[SupportEstimates, NDArray[np.bool_]] | None]
 
 
 def mine_levels(
     collections: Collections, n_items: int, min_support: float, max_itemset: int, most_candidates: int = MOST_CANDIDATES
 ) -> tuple[list[ItemsetEstimates], list[Level]]:
-    """Find frequent itemsets of up to ``max_itemset`` items at a minimum support; as :meth:`LevelWalk.run`.
+    """Find frequent itemsets of up to ``max_itemset`` of items 0 … n_items − 1 (dummies have higher ids).
+
+    Returns:
+        Those found, closed under taking subsets, and an account of every size.
 
     Raises:
         EstimateError: no reports, or more candidates than can be counted.
@@ -117,81 +130,72 @@ def mine_levels(
     groups = groups_with_reports(collections)
     decidable = [k for k in range(1, max_itemset + 1) if min_support >= least_decidable(groups, k)]
 
-    def decide(candidates: Candidates, support: float) -> tuple[SupportEstimates, Level]:
+    def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]]:
         estimates = estimate_supports(candidates.sums, groups)
-        return estimates, account_for(
-            estimates, passing(estimates, support), groups, candidates.itemsets.shape[1], support
-        )
+        return estimates, passing(estimates, min_support)
 
-    walk = LevelWalk(collections, n_items, max_itemset, most_candidates)
-    return walk.run(decidable, decide, min_support)
+    steps = walk_levels(collections, n_items, decidable, choose, most_candidates)
+    return account_for_steps(steps, groups, n_items, max_itemset, lambda _: min_support)
 
 
-@dataclass(frozen=True, slots=True)
-class LevelWalk:
-    """From single items to larger itemsets, those of each size made of those of the size before.
+def walk_levels(
+    collections: Collections,
+    n_items: int,
+    sizes: Collection[int],
+    choose: Choice,
+    most_candidates: int,
+    remedy: str = "",
+) -> Iterator[Step]:
+    """Go from single items to larger itemsets, those of each size made of those of the size before.
 
-    Items 0 … n_items − 1 are mined (dummies have higher ids); ``most_candidates`` of one size are counted at most.
+    Reports may decide about ``sizes``: ``choose`` returns estimates of candidates and who goes on, None where nothing
+    can be decided after all. All candidates of another size go on, as long as a larger one is decidable.
     """
-
-    collections: Collections
-    n_items: int
-    max_itemset: int
-    most_candidates: int
-
-    def run(
-        self, decidable: Sequence[int], decide: Decision, support: float
-    ) -> tuple[list[ItemsetEstimates], list[Level]]:
-        """Return the itemsets found, closed under taking subsets, and an account of every size.
-
-        Args:
-            decidable: sizes that these reports may decide about, ascending. All candidates of another size go on, as
-                long as a larger one is decidable.
-            decide: called with candidates and the minimum support of the last size decided; returns their estimates
-                and account, None where nothing can be decided after all.
-            support: minimum support before anything is decided.
-        """
-        groups = groups_with_reports(self.collections)
-        levels: list[Level] = []
-        survivors: list[Candidates] = []
-        frequent: list[NDArray[np.bool_]] = []
-        last = count_nothing(groups)
-        for k in range(1, self.max_itemset + 1):
-            if k > max(decidable, default=0):
-                levels.append(undecidable_level(groups, self.n_items, k, support))
-                continue
-            last = count_candidates(self.collections, self._join(last, levels), last)
-            decision = decide(last, support) if k in decidable else None
-            if decision is None:
-                levels.append(undecidable_level(groups, self.n_items, k, support, len(last)))
-                frequent.append(np.zeros(len(last), dtype=np.bool_))
-            else:
-                estimates, level = decision
-                levels.append(level)
-                support, chosen = level.min_support, passing(estimates, level.min_support)
-                last = last.among(chosen)
-                frequent.append(estimates.support[chosen] >= support)
-            survivors.append(last)
-        return close_under_subsets(survivors, frequent, groups), levels
-
-    def _join(self, smaller: Candidates, levels: list[Level]) -> NDArray[np.int64]:
-        """Join candidates as :func:`join_candidates`; say where an undecidable size is why there are too many."""
+    last, uncut = count_nothing(groups_of(collections)), remedy
+    for k in range(1, max(sizes, default=0) + 1):
         try:
-            return join_candidates(smaller.itemsets, self.n_items, self.most_candidates)
+            candidates = join_candidates(last.itemsets, n_items, most_candidates)
         except EstimateError as error:
-            uncut = [level.size for level in levels if level.status == "undecidable"]
-            if not uncut:
-                raise
-            raise EstimateError(
-                f"{error}; these reports cannot decide about itemsets of {uncut[-1]} items at this support, so none of "
-                "them could be left out"
-            ) from None
+            raise EstimateError(f"{error}{uncut}") from None
+        last = count_candidates(collections, candidates, last)
+        choice = choose(last) if k in sizes else None
+        if choice is None:
+            uncut = remedy or (
+                f"; these reports cannot decide about itemsets of {k} items at this support, so none of them could be "
+                "left out"
+            )
+            yield Step(last, None, np.ones(len(last), dtype=np.bool_), last)
+        else:
+            survivors = last.among(choice[1])
+            yield Step(last, *choice, survivors)
+            last = survivors
+
+
+def account_for_steps(
+    steps: Iterable[Step], groups: Sequence[Group], n_items: int, max_itemset: int, min_support: Callable[[int], float]
+) -> tuple[list[ItemsetEstimates], list[Level]]:
+    """Return the itemsets found and an account of every size; its minimum support is asked for after its step."""
+    levels: list[Level] = []
+    survivors: list[Candidates] = []
+    frequent: list[NDArray[np.bool_]] = []
+    ahead = iter(steps)
+    for k in range(1, max_itemset + 1):
+        step, support = next(ahead, None), min_support(k)
+        if step is None or step.estimates is None:
+            levels.append(undecidable_level(groups, n_items, k, support, len(step.counted) if step else 0))
+        else:
+            levels.append(account_for(step.estimates, step.chosen, groups, k, support))
+        if step is not None:
+            nobody = np.zeros(len(step.counted), dtype=np.bool_)
+            survivors.append(step.survivors)
+            frequent.append(nobody if step.estimates is None else step.estimates.support[step.chosen] >= support)
+        del step  # candidates that do not go on make room for the next ones
+    return close_under_subsets(survivors, frequent, groups), levels
 
 
 def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_]:
     """Tell which candidates the next size is built from: those with ŝ ≥ s_min − σ̂."""
-    chosen: NDArray[np.bool_] = estimates.support >= min_support - estimates.std_error(population=False)
-    return chosen
+    return np.asarray(estimates.support >= min_support - estimates.std_error(population=False))
 
 
 def groups_of(collections: Collections) -> list[Group]:

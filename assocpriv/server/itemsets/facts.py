@@ -86,7 +86,9 @@ class MiningFacts:
         """Return the facts as JSON content; what does not apply is left out."""
         content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
-        content |= {"groups": [_group_json(group) for group in self.groups], "min_support": self.min_support}
+        operators = [(group.n_reports, group.model.operator) for group in self.groups]
+        groups = [{"reports": number, "operator": operator.to_json()} for number, operator in operators if operator]
+        content |= {"groups": groups, "min_support": self.min_support}
         levels = [asdict(level).items() for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
@@ -113,6 +115,9 @@ class MiningFacts:
         for name in ("groups", "levels"):
             if not isinstance(content.get(name), list):
                 raise EstimateError(f"it lacks the fact {name}, or has another kind of it")
+        levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
+        if any(level.status not in STATUSES for level in levels):
+            raise EstimateError("it decides about an itemset size in an unknown way")
         top, certain, consistent = (content.get(name) for name in ("top", "certain", "consistent"))
         if consistent not in (None, REALIZABLE, LOCAL):
             raise EstimateError("it does not say in which way its supports are consistent")
@@ -120,7 +125,7 @@ class MiningFacts:
             **_plain_fields(cls, content),
             groups=tuple(_group_of(group) for group in content["groups"]),
             errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
-            levels=tuple(_level_of(level) for level in content["levels"]),
+            levels=levels,
             buckets=content.get("buckets"),
             top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
@@ -146,18 +151,6 @@ def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = F
             raise EstimateError(f"it lacks the fact {field.name}{of}, or has another kind of it")
         values[field.name] = value
     return values
-
-
-def _level_of(content: Any) -> Level:
-    level = Level(**_plain_fields(Level, content, " of an itemset size"))
-    if level.status not in STATUSES:
-        raise EstimateError("it decides about an itemset size in an unknown way")
-    return level
-
-
-def _group_json(group: Group) -> dict[str, Any]:
-    assert group.model.operator is not None
-    return {"reports": group.n_reports, "operator": group.model.operator.to_json()}
 
 
 def _group_of(content: Any) -> Group:

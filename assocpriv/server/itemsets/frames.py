@@ -1,8 +1,7 @@
 """Mined itemsets as a data frame, in memory and in files.
 
 A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
-each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same: Parquet has the
-facts in its metadata, JSON as fields, CSV in a first line that starts with ``# assocpriv-itemsets``.
+each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same (files/tables.py).
 """
 
 import csv
@@ -110,11 +109,7 @@ def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
-    """Return what a table of itemsets says of its plan, reports and operator.
-
-    Raises:
-        EstimateError: the table does not carry it.
-    """
+    """Return what a table of itemsets comes from; EstimateError where it does not carry that."""
     missing = [name for name in COLUMNS if name not in frame.columns]
     return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
 
@@ -207,9 +202,8 @@ def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
 
 def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
     """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
-    if mining_facts(frame).are_entries:
-        return np.ones(len(frame), dtype=np.int64)
-    return frame["length"].to_numpy(np.int64)
+    sizes = frame["length"].to_numpy(np.int64)
+    return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
 
 
 def sure_rows(frame: "pd.DataFrame") -> NDArray[np.bool_]:

@@ -1,7 +1,7 @@
 """Mining: from a collection of reports to a table of frequent itemsets.
 
-Sees reports only, through the backend that counts in them. What is wanted is in requests.py, how itemsets are found in
-apriori.py and thresholds.py, what a table says in frames.py and facts.py.
+What is wanted is in requests.py, how itemsets are found in apriori.py and thresholds.py, what a table says in frames.py
+and facts.py.
 """
 
 from dataclasses import dataclass, replace
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
 from assocpriv.server.counting.backend import CountingBackend, Part
-from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
 from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, counts_of, itemset_frame, with_facts
 from assocpriv.server.itemsets.requests import MiningRequest
-from assocpriv.server.itemsets.sample_splitting import all_itemsets, itemset_p_values
+from assocpriv.server.itemsets.sample_splitting import all_itemsets, false_discoveries_controlled, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
 
 if TYPE_CHECKING:
@@ -55,7 +54,10 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
-        facts, columns = _with_ranks(facts, measurement.mined, request.aim.top)
+        mined, level, population = measurement.mined, facts.errors.confidence_level, facts.errors.population
+        ranks = rank_sets(mined, facts.groups, level, population=population)
+        columns = [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
+        facts = replace(facts, top=Ranking(request.aim.top, mined.ranked))
     if request.certainty is not None:
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
     frame = itemset_frame(measurement.found, plan, facts, columns)
@@ -90,11 +92,6 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
     return _Measurement(mined, found, groups_of(testing), n_selecting)
-
-
-def _with_ranks(facts: MiningFacts, mined: Mined, top: int) -> tuple[MiningFacts, Columns]:
-    ranks = rank_sets(mined, facts.groups, facts.errors.confidence_level, population=facts.errors.population)
-    return replace(facts, top=Ranking(top, mined.ranked)), [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
 
 
 def _with_tests(

@@ -54,11 +54,7 @@ class MiningRequest:
         return self.certainty is not None and self.certain_by == SPLIT
 
     def largest(self, plan: Plan) -> int:
-        """Return the largest itemset size to mine.
-
-        Raises:
-            EstimateError: the plan's reports cannot answer for what is asked.
-        """
+        """Return the largest itemset size to mine; EstimateError if the plan cannot answer for what is asked."""
         if self.consistent and plan.view.itemsets:
             raise EstimateError(
                 "consistent supports need the subsets of every itemset measured too; this plan asks for chosen itemsets"
@@ -89,11 +85,7 @@ def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
 
 
 def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
-    """Return the largest itemset size to mine, the plan's by default.
-
-    Raises:
-        EstimateError: the plan's reports cannot answer for that size.
-    """
+    """Return the largest itemset size to mine, the plan's by default; EstimateError if it cannot answer for that."""
     if max_itemset is None:
         return 1 if plan.view.itemsets else plan.itemset_size
     if plan.view.itemsets and max_itemset != 1:

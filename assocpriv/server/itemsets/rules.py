@@ -16,12 +16,17 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import write_plain
 from assocpriv.server.estimates.confidences import RuleEstimates
-from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import find_itemsets
-from assocpriv.server.itemsets.facts import Certainty, MiningFacts
+from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, counts_of, mining_facts
-from assocpriv.server.itemsets.sample_splitting import SPLIT, all_rules, parse_certainty, read_share
+from assocpriv.server.itemsets.sample_splitting import (
+    SPLIT,
+    all_rules,
+    false_discoveries_controlled,
+    parse_certainty,
+    read_share,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,22 +80,15 @@ def association_rules(
     rules = _sorted_frame(itemsets, derived, tested=tested)
     if level is not None:
         assert facts.certain is not None
-        hypotheses = _hypotheses(itemsets, facts.certain)
+        # all of the itemsets' splits, or of all possible itemsets; rules left out for what the testing reports say of
+        # them count too, as p = 1
+        splits, certain_by = sum((1 << int(k)) - 2 for k in itemsets["length"]), facts.certain.by
+        hypotheses = splits if certain_by == SPLIT else all_rules(facts.certain.items, facts.certain.largest)
         p = rules["p_value"].to_numpy(np.float64)
         rules["certain"] = false_discoveries_controlled(p, float(1 - level), hypotheses)
         claim = {"level": float(level), "min_confidence": threshold, "hypotheses": hypotheses}
         rules.attrs[ATTRIBUTE] = {"certain": claim}
     return rules
-
-
-def _hypotheses(itemsets: "pd.DataFrame", certain: Certainty) -> int:
-    """Return how many rules were considered: all of the itemsets' splits, or of all possible itemsets.
-
-    Rules left out for what the testing reports say of them count too, as p = 1.
-    """
-    if certain.by == SPLIT:
-        return sum((1 << int(k)) - 2 for k in itemsets["length"])
-    return all_rules(certain.items, certain.largest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,18 +30,14 @@ from assocpriv.server.itemsets.apriori import (
     Candidates,
     ItemsetEstimates,
     Level,
-    LevelWalk,
     account_for,
-    close_under_subsets,
-    count_candidates,
-    count_nothing,
+    account_for_steps,
     find_itemsets,
     groups_with_reports,
-    join_candidates,
     least_decidable,
     mine_levels,
     passing,
-    undecidable_level,
+    walk_levels,
 )
 
 _STEPS = 30  # two or three do, unless errors grow with the support that is looked at
@@ -88,29 +84,32 @@ def mine_believable(collections: Collections, n_items: int, max_itemset: int, mo
     """Mine each size at the lowest minimum support at which it is decided; errors as :func:`mine_for`."""
     groups = groups_with_reports(collections)
     hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(groups, k, 1) < 1]
+    decided: dict[int, float] = {}  # sizes, and at which minimum support: that of the size before or more
 
-    def decide(candidates: Candidates, support: float) -> tuple[SupportEstimates, Level] | None:
-        return _decided_level(candidates, groups, support)
+    def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]] | None:
+        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, groups)
+        support = _deciding_support(estimates, groups, k, max(decided.values(), default=0.0))
+        if support is None:
+            return None
+        decided[k] = support
+        return estimates, passing(estimates, support)
 
-    found, levels = LevelWalk(collections, n_items, max_itemset, most_candidates).run(hopeful, decide, 0.0)
-    decided = [level.min_support for level in levels if level.status == "decided"]
+    steps = walk_levels(collections, n_items, hopeful, choose, most_candidates)
+    found, levels = account_for_steps(steps, groups, n_items, max_itemset, lambda _: max(decided.values(), default=0.0))
     if not decided:
         raise _nothing_decidable(groups)
-    return Mined(found, levels, min(decided))
+    return Mined(found, levels, min(decided.values()))
 
 
-def _decided_level(
-    candidates: Candidates, groups: Sequence[Group], least: float
-) -> tuple[SupportEstimates, Level] | None:
-    """Return candidates' estimates, and the account at the lowest support from ``least`` on that decides about them."""
-    estimates, k = estimate_supports(candidates.sums, groups), candidates.itemsets.shape[1]
-    support = max(least, level_discoverable_support(groups, k, len(candidates)))
+def _deciding_support(estimates: SupportEstimates, groups: Sequence[Group], k: int, least: float) -> float | None:
+    """Return the lowest minimum support from ``least`` on that decides about candidates of k items, if there is one."""
+    support = max(least, level_discoverable_support(groups, k, len(estimates.support)))
     for _ in range(_STEPS):
         if support >= 1:
             break
         level = account_for(estimates, passing(estimates, support), groups, k, support)
         if level.status == "decided":
-            return estimates, level
+            return support
         support = level.needed_support
     return None
 
@@ -126,62 +125,27 @@ def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
 def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too."""
     groups = groups_with_reports(collections)
-    sizes = range(1, max_itemset + 1)
-    floors = {k: floor for k in sizes if (floor := least_decidable(groups, k)) < 1}
+    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := least_decidable(groups, k)) < 1}
     if not floors:
         raise _nothing_decidable(groups)
-    steps: list[_Step] = []
     best = np.empty(0)
-    previous = count_nothing(groups)
-    for k in range(1, max(floors) + 1):
-        try:
-            candidates = join_candidates(previous.itemsets, n_items, most_candidates)
-        except EstimateError as error:
-            raise EstimateError(f"{error}, or ask for fewer than {top:,} itemsets (--top)") from None
-        counted = count_candidates(collections, candidates, previous)
-        estimates, chosen = None, np.ones(len(counted), dtype=np.bool_)
-        if k in floors:
-            estimates = estimate_supports(counted.sums, groups)
-            best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
-            last = best[0] if len(best) == top else 0.0
-            later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
-            least = np.minimum(max(last, floors[k]), max(last, later) - estimates.std_error(population=False))
-            chosen = estimates.support >= least
-        steps.append(_Step(counted, estimates, chosen))
-        previous = counted.among(chosen)
+
+    def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]]:
+        nonlocal best
+        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, groups)
+        best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
+        last = best[0] if len(best) == top else 0.0
+        later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
+        least = np.minimum(max(last, floors[k]), max(last, later) - estimates.std_error(population=False))
+        return estimates, estimates.support >= least
+
+    remedy = f", or ask for fewer than {top:,} itemsets (--top)"
+    steps = list(walk_levels(collections, n_items, floors, choose, most_candidates, remedy))
     last = float(best[0]) if len(best) == top else 0.0
-    levels, frequent = _accounts(steps, groups, n_items, max_itemset, last)
-    found = close_under_subsets([step.counted.among(step.chosen) for step in steps], frequent, groups)
+    found, levels = account_for_steps(steps, groups, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0)))
     support = float(best[0]) if len(best) else min(floors.values())
     ranked = tuple(step.counted for step in steps if step.estimates is not None)
     return Mined(found, levels, min(support, 1.0), ranked)
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Candidates of one size, their estimates (none if nothing can be decided), and which of them go on."""
-
-    counted: Candidates
-    estimates: SupportEstimates | None
-    chosen: NDArray[np.bool_]
-
-
-def _accounts(
-    steps: Sequence[_Step], groups: Sequence[Group], n_items: int, max_itemset: int, last: float
-) -> tuple[list[Level], list[NDArray[np.bool_]]]:
-    """Return an account of every size, and which of the candidates that went on are among the largest."""
-    levels, frequent = [], []
-    for k in range(1, max_itemset + 1):
-        step = steps[k - 1] if k <= len(steps) else None
-        if step is None or step.estimates is None:
-            n_counted = 0 if step is None else len(step.counted)
-            levels.append(undecidable_level(groups, n_items, k, last, n_counted))
-            frequent += [] if step is None else [np.zeros(n_counted, dtype=np.bool_)]
-            continue
-        least = max(last, least_decidable(groups, k))
-        levels.append(account_for(step.estimates, step.chosen, groups, k, least))
-        frequent.append(step.estimates.support[step.chosen] >= least)
-    return levels, frequent
 
 
 def rank_sets(
