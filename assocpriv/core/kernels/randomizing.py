@@ -74,7 +74,8 @@ def _draw_number(
 ) -> None:
     """Write a uniform number below the bound of a row, from the least significant word, all words of ``drawn``."""
     if lengths[row, 1]:
-        drawn[:] = U0
+        for i in range(drawn.shape[0]):  # a slice takes seconds to compile
+            drawn[i] = U0
         _draw_words(words, state, lengths[row, 0], drawn)
     else:
         _draw_part(row, row, bounds, lengths, words, state, taken, product, drawn)
@@ -90,7 +91,8 @@ def _draw_part(
     Of words W that make x = ⌊W·L / 2^b⌋ this is ⌊W·n / 2^b⌋.
     """
     n_words = (lengths[whole, 0] + 63) // 64
-    drawn[:] = U0
+    for i in range(drawn.shape[0]):
+        drawn[i] = U0
     accepted = n_words == 0
     while not accepted:
         for i in range(n_words):
@@ -282,7 +284,8 @@ def randomize_sets(
     for start in range(0, n_done, 64):
         for item in range(n_items):
             inside[item] = kept[item] = U0
-        missing[:] = 0
+        for i in range(64):
+            missing[i] = 0
         stop = start
         while stop < min(start + 64, n_done):
             _fit_items(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
