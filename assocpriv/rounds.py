@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from assocpriv.planning.rounds import plan_histogram
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.rounds.combine import write_combined
+    from assocpriv.server.rounds.combine import combined_records, write_combined
     from assocpriv.server.rounds.sampling_model import SizeShares
 
 __all__ = [
-    "combine", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
+    "combine", "combined_records", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.planning.rounds": ("plan_histogram",),
-    "assocpriv.server.rounds.combine": ("write_combined",),
+    "assocpriv.server.rounds.combine": ("combined_records", "write_combined"),
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import (
+    fields,
     figure_up,
     finite,
     itemsets_of,
@@ -13,7 +14,7 @@ from assocpriv.apps.render.figures import (
     percent_up,
     rest_line,
 )
-from assocpriv.apps.render.plan import plan_lines, plan_record
+from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
 from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.lab.rounds_trial import RoundsTrial, RoundTrial, ScheduleTrial
 from assocpriv.planning.prospects import Prospects
@@ -104,11 +105,6 @@ def _split_lines(refinement: Refinement) -> list[str]:
     return [f"people      {shares}; split them by chance, before the first of these rounds"]
 
 
-def combined_record(frame: "pd.DataFrame") -> dict[str, Any]:
-    """Return combined tables for ``--json``."""
-    return combined_records(frame)
-
-
 def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show what tables say together, and each table's own support and error."""
     facts = combined_records(frame.head(0))
@@ -143,7 +139,7 @@ def trial_record(trial: RoundsTrial, rows: int | None = None) -> dict[str, Any]:
         "items": len(trial.baskets.catalogue),
         "wanted": trial.wanted,
         "true_count": len(trial.truth),
-        "promise": {"prior": format_fraction(promise.prior), "posterior": format_fraction(promise.posterior)},
+        "promise": promise_record(promise),
         "amplification_limit": format_fraction(promise.amplification_limit),
         "proposed_rounds": best.count,
         "anything_told": trial.tells,
@@ -182,15 +178,12 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
 
 def _round_record(each: RoundTrial) -> dict[str, Any]:
     return {
-        "name": each.name,
-        "people": each.people,
+        **fields(each, "name people"),
         "entries": each.plan.n_items,
         "transaction_size": each.plan.transaction_size,
         "plan_kind": each.plan.kind,
         "report_bytes": each.plan.report_bytes,
-        "hits": each.hits,
-        "precision": each.precision,
-        "rmse": each.rmse,
+        **fields(each, "hits precision rmse"),
         "support_kept": each.surviving,
         "discoverable": each.discoverable,
     }

@@ -8,6 +8,7 @@ from assocpriv.apps.render.plan import LOWEST
 from assocpriv.planning.sampling_loss import SamplingLoss
 
 if TYPE_CHECKING:
+    from assocpriv.baskets import ReadOutcome
     from assocpriv.lab.sample_plans import SamplePlan
     from assocpriv.planning.transaction_size import SizeRow
     from assocpriv.plans.baskets.plan import Plan
@@ -18,8 +19,13 @@ def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
     """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses."""
     if done.sample is None or done.loss is None:
         return []
-    counts = count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
+    counts = _count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
     return [*counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
+
+
+def outcome_lines(outcome: "ReadOutcome", plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file, and what sampling its baskets loses."""
+    return [*_count_lines(outcome.counts, outcome.empty, plan), *loss_lines(outcome.loss)]
 
 
 def loss_lines(loss: SamplingLoss) -> list[str]:
@@ -83,7 +89,7 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     ]
 
 
-def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
     """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
     parts = [
         (counts.unknown_dropped, "items outside the catalogue dropped"),
