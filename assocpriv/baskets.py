@@ -1,7 +1,4 @@
-"""The door of baskets: the steps from baskets to itemsets and rules, with their usual defaults.
-
-A step loads what it needs when it is taken, so importing this module is instant.
-"""
+"""The door of baskets: the steps from baskets to itemsets and rules; each loads what it needs when it is taken."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -43,19 +40,13 @@ __all__ = [
     "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.core.privacy": ("Breach",),
-    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.core.privacy": ("Breach",), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
-    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
-    "assocpriv.files.names": ("NameSource",),
-    "assocpriv.plans.baskets.plan": ("Plan",),
-    "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.plans.baskets.view": ("View",),
-    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
-    "assocpriv.files.atomic": ("check_writable",),
-    "assocpriv.planning.prospects": ("foresee",),
+    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
+    "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.prospects": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
@@ -172,10 +163,8 @@ def randomize_baskets(
 class ReadOutcome:
     """What a file of baskets comes to as a plan's transactions.
 
-    Attributes:
-        counts: baskets, and items dropped, merged and kept on the way.
-        empty: baskets that came out empty.
-        loss: what sampling long baskets loses, of what the plan's view makes of them.
+    How many baskets there are and what was dropped, merged and kept on the way, how many came out empty, and what
+    sampling long ones loses of what the plan's view makes of them.
     """
 
     counts: "ReadCounts"
@@ -346,8 +335,7 @@ def ask(
         ``length`` and ``count``, as :func:`mine` gives them.
 
     Raises:
-        EstimateError: no reports, an unknown or repeated name, or an itemset larger than the plan can answer for.
-        WireError: files that are damaged or of different plans.
+        EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
     """
     from assocpriv.server.estimates.intervals import ErrorOptions
 

@@ -1,7 +1,4 @@
-"""The door of rounds: several collections of other people each, from a histogram of sizes to the itemsets wanted.
-
-It loads what a step needs when the step is taken.
-"""
+"""The door of rounds: several collections of other people each, from a histogram of sizes to the itemsets wanted."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -154,12 +151,7 @@ def simulate_rounds(
 
 
 def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
-    """Read a file of baskets, over a catalogue of the items that occur in it.
-
-    Args:
-        baskets: the file.
-        reading: as for :func:`read_baskets`.
-    """
+    """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
     from assocpriv.lab.rounds_trial import of_used_items
 
     return of_used_items(read_baskets(baskets, **reading))

@@ -1,7 +1,6 @@
 """The door of trials: both sides on data at hand, with the truth that only a trial knows.
 
-Nothing of it belongs on a server or a device: it sees raw baskets and their reports. It loads what a step needs when
-the step is taken.
+Nothing of it belongs on a server or a device: it sees raw baskets and their reports.
 """
 
 from collections.abc import Callable
@@ -76,13 +75,7 @@ def simulate(
 
 
 def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
-    """Read a file of baskets whole as a plan's transactions, and what is lost of them; else as :func:`randomize_file`.
-
-    Args:
-        baskets: the file.
-        plan: the plan.
-        reading: ``format``, ``unknown``, ``repeats``, ``empty`` and ``progress``.
-    """
+    """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
     from assocpriv.client.baskets.transactions import read_transactions as read
     from assocpriv.planning.sampling_loss import sampling_loss
     from assocpriv.records.basket_files import ReadOptions

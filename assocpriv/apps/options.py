@@ -33,13 +33,13 @@ def choice(name: str, words: Sequence[str], help: str, default: str | None = Non
     return usual(name, default=default or words[0], help=help, type=click.Choice(words))
 
 
-def _to_meta(context: click.Context, _option: click.Parameter, value: bool) -> None:
-    context.meta[AS_JSON] = value
-
-
 AS_JSON = "assocpriv.as_json"  # where show_result looks
 json_option = click.option(
-    "--json", is_flag=True, expose_value=False, callback=_to_meta, help="Print one JSON object instead of text."
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({AS_JSON: value}),
+    help="Print one JSON object instead of text.",
 )
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
 result_options = joined(force_option, json_option)

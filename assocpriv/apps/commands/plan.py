@@ -68,6 +68,7 @@ def plan(histogram: bool, output: Path, force: bool, **options: Any) -> None:
       assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
     from assocpriv.baskets import Breach, NameSource, check_writable, write_plan
+    from assocpriv.rounds import plan_histogram
 
     names = NameSource(**{name: options[name] for name in _NAMES})
     _check_usage(histogram, options)
@@ -75,7 +76,7 @@ def plan(histogram: bool, output: Path, force: bool, **options: Any) -> None:
     promise = Breach(options["prior"], options["posterior"])
     sizes: dict[str, Any] = {}
     if histogram:
-        chosen = _histogram(names, promise, options["reports"])
+        chosen = plan_histogram(promise, options["reports"], *(() if names.is_empty else names.read("drop")))
     else:
         chosen, sizes = _collection(names, promise, options)
     write_plan(chosen, output, force=force)
@@ -96,12 +97,6 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
     elif options["transaction_size"] is None and options["baskets"] is None:
         raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
-
-
-def _histogram(names: Any, promise: Any, reports: int) -> Any:
-    from assocpriv.rounds import plan_histogram
-
-    return plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop")))
 
 
 def _collection(names: Any, promise: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -30,10 +30,6 @@ def describe(content: FileContent, reports: int) -> Description:
     return _DESCRIBE[content.kind](content, reports)
 
 
-def _plan(content: FileContent, reports: int) -> Description:
-    return describe_plan(content.plan, reports)
-
-
 def _reports(content: FileContent, _reports_planned: int) -> Description:
     plan = describe_plan(content.plan, max(content.reports, 1), content.group_reports)
     files, crafted = content.files, content.crafted
@@ -56,7 +52,11 @@ def _itemsets(content: FileContent, _reports_planned: int) -> Description:
     return Description(lambda: mined_record(frame), lambda: [title, *mined_lines(frame, _ROWS)])
 
 
-_DESCRIBE = {PLAN: _plan, REPORTS: _reports, ITEMSETS: _itemsets}
+_DESCRIBE = {
+    PLAN: lambda content, reports: describe_plan(content.plan, reports),
+    REPORTS: _reports,
+    ITEMSETS: _itemsets,
+}
 
 
 def crafted_record(check: CraftedCheck) -> dict[str, Any]:
@@ -122,7 +122,9 @@ def audit_record(audit: Audit) -> dict[str, Any]:
 
 def audit_lines(audit: Audit) -> list[str]:
     """Return an audit as text: the verdict and on what, then a finding after the other, depth by depth."""
-    lines = [f"{audit.verdict}{_left_out(count_undecided(audit.findings))}: {_plan_of(audit)}", _request_line(audit)]
+    count = count_undecided(audit.findings)  # told, so that no check that was not made hides behind the verdict
+    left_out = f", {count} check{'s' * (count != 1)} not made" * (count > 0)
+    lines = [f"{audit.verdict}{left_out}: {_plan_of(audit)}", _request_line(audit)]
     lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
     heading = ""
     for finding in audit.findings:
@@ -152,8 +154,3 @@ def _request_line(audit: Audit) -> str:
         return line
     alarm = percent_as_given(float(1 - Fraction(request["confidence"])))
     return f"{line}; {request['trials']:,} reports asked for, a false alarm with a chance of at most {alarm}"
-
-
-def _left_out(count: int) -> str:
-    """Tell how many checks were not made, so that none hides behind the verdict."""
-    return f", {count} {'check' if count == 1 else 'checks'} not made" if count else ""
