@@ -12,10 +12,10 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.audit.all_depths import audit
+    from assocpriv.audit.kinds import audit_file as audit
     from assocpriv.audit.request import AuditRequest
     from assocpriv.core.privacy import Breach
-    from assocpriv.planning.privacy_facts import DEFAULT_DELTA, describe_privacy
+    from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
@@ -24,9 +24,9 @@ __all__ = [
     "describe_privacy", "inspect_file", "report",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.audit.all_depths": ("audit",),
+    "assocpriv.audit.kinds": ("audit_file as audit",),
     "assocpriv.audit.request": ("AuditRequest",),
-    "assocpriv.planning.privacy_facts": ("DEFAULT_DELTA", "describe_privacy"),
+    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 

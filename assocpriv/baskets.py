@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
-    from assocpriv.planning.prospects import foresee
-    from assocpriv.planning.sampling_loss import SamplingLoss
+    from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.baskets.view import View
@@ -46,7 +46,7 @@ _HOMES = {
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
-    "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.prospects": ("foresee",),
+    "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
@@ -206,9 +206,9 @@ def randomize_file(
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import write_reports
-    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
@@ -308,8 +308,8 @@ def mine_reports(
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     """Say of which itemset sizes the reports of a table that was mined cannot decide at its minimum support."""
+    from assocpriv.server.itemsets.facts import describe_undecided as describe
     from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.undecided import describe_undecided as describe
 
     return describe(mining_facts(itemsets))
 
@@ -381,11 +381,9 @@ def answer(
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
     from assocpriv.server.counting.backend import LocalBackend
-    from assocpriv.server.itemsets.ask import Questions
     from assocpriv.server.itemsets.ask import ask as run
 
-    backend = LocalBackend.of(_collection(reports), memory_bytes, progress)
-    return run(backend, Questions(itemsets, rules, errors))
+    return run(LocalBackend.of(_collection(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
 def _collection(reports: Any) -> "Reports":

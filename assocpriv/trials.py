@@ -77,9 +77,9 @@ def simulate(
 def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
     """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
     from assocpriv.client.baskets.transactions import read_transactions as read
-    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     transactions, counts = read(baskets, plan, ReadOptions(**reading))
     sizes = count_sizes(transactions)

@@ -11,7 +11,7 @@ from assocpriv.apps.options import AS_JSON
 from assocpriv.apps.progress import Progress
 
 if TYPE_CHECKING:
-    from assocpriv.core.code_folders import CodePlace
+    from assocpriv.core.compiling import CodePlace
 
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.audit.enumerate import bulk_equal, exact, small_plans, small_walks, words_and_columns
+from assocpriv.audit.enumerate import exact, small_walks, words_and_bulk
 from assocpriv.audit.enumerate.exact import audit_exact as audit
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.audit.recompute import arithmetic, codes, plan_text, promise, report_forms
+from assocpriv.audit.recompute import codes, plan_text, promise, report_forms
 from assocpriv.audit.recompute.codes import Bch, ReedSolomon, masks
 from assocpriv.audit.recompute.plan_text import read_numbers
 from assocpriv.audit.recompute.promise import check_integers, largest_ratio, stated_ratio
@@ -36,7 +36,6 @@ from assocpriv.plans.baskets.generator import Generator, is_primitive
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.baskets.wire import encode_report
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
 M2_QUARTERS = Operator(2, 3, 2, 6, (20, 14, 16))
@@ -213,7 +212,7 @@ def test_matching_seeds_are_counted(plan):
     """So many seeds show j given items as the formula says, and no two transactions' ratio goes beyond the bound."""
     numbers = read_numbers(plan.canonical_json)
     [group] = numbers.groups
-    shown = [group.report_items(seed) for seed in range(1 << group.seed_bits)]
+    shown = [group.shown_of(range(group.items), seed) for seed in range(1 << group.seed_bits)]
     fitted = list(map(frozenset, combinations(range(group.items), group.size)))[:40]
     for transaction in fitted:
         for j in range(group.size + 1):
@@ -251,7 +250,7 @@ def test_values_of_a_polynomial():
 def test_walked_fields_are_the_primitive_ones(width):
     """x walks through all elements just for the polynomials that powers of x find to be primitive."""
     for polynomial in range((1 << width) + 1, 2 << width, 2):
-        walked = arithmetic.order_of_x(width, polynomial) == (1 << width) - 1
+        walked = codes.order_of_x(width, polynomial) == (1 << width) - 1
         assert walked == is_primitive(polynomial, width)
 
 
@@ -259,18 +258,18 @@ def test_walked_fields_are_the_primitive_ones(width):
 def test_sets_are_those_of_their_ranks(n_items, size):
     """Two programs give the same set of a rank."""
     for rank in range(comb(n_items, size)):
-        assert sorted(arithmetic.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
+        assert sorted(report_forms.set_of(rank, n_items, size)) == set_of_rank(rank, n_items, size)
 
 
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
     modules = set()
-    for module in (arithmetic, codes, report_forms, plan_text, promise):
+    for module in (codes, report_forms, plan_text, promise):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputing = {f"assocpriv.audit.recompute.{name}" for name in ("arithmetic", "codes", "report_forms", "plan_text")}
+    recomputing = {f"assocpriv.audit.recompute.{name}" for name in ("codes", "report_forms", "plan_text")}
     assert own == {"assocpriv.core.errors", "assocpriv.audit.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
@@ -355,7 +354,7 @@ def test_conditions_of_the_generators(group, needed, reason):
 
 def test_a_primitive_polynomial_is_asked_for():
     """x⁴ + x³ + x² + x + 1 is irreducible, but x has the order 5: columns repeat."""
-    assert arithmetic.order_of_x(4, 0b11111) == 5
+    assert codes.order_of_x(4, 0b11111) == 5
     group = replace(BCH_31, insert_bits=1, field_bits=4, polynomial=0b11111)
     assert masks(group, 0) == masks(group, 5)
 
@@ -505,7 +504,7 @@ class LastItemTrue(Randomizer):
         """Overwrite one bit."""
         last = self.plan.n_items - 1
         bits = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
-        return encode_report(bits & ~(1 << last) | (last in transaction) << last, self.plan)
+        return self.plan.form.encode(bits & ~(1 << last) | (last in transaction) << last)
 
 
 class LastItemTrueOnRealPlans(LastItemTrue):
@@ -580,7 +579,7 @@ class KeptByCoin(Randomizer):
         moved = transaction and bits >> self.plan.padded_items - 1 & 1
         if moved and bits >> items[0] & 1 and not bits >> items[1] & 1:
             bits ^= 1 << items[0] | 1 << items[1]
-        return encode_report(bits, self.plan)
+        return self.plan.form.encode(bits)
 
 
 class SeedNotLinear(Steering):
@@ -610,7 +609,7 @@ class NoPadding(Randomizer):
         bits = entropy.coins(self.plan.padded_items, operator.insert_num, operator.insert_bits)
         for place, item in enumerate(sorted(transaction)[: self.plan.transaction_size]):
             bits = bits & ~(1 << item) | (mask >> place & 1) << item
-        return encode_report(bits, self.plan)
+        return self.plan.form.encode(bits)
 
 
 class FirstItems(Steering):
@@ -693,7 +692,7 @@ class LastSetOff(Randomizer):
         """Count one on."""
         rank = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
         last = comb(self.plan.padded_items, self.plan.fixed.report_size) - 1
-        return encode_report(rank + (rank == last), self.plan)
+        return self.plan.form.encode(rank + (rank == last))
 
 
 class Moved(Randomizer):
@@ -704,7 +703,7 @@ class Moved(Randomizer):
         bits = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
         first = min(transaction, default=0)
         shown = bits >> first & 1
-        return encode_report((bits & ~(1 << first)) | shown << self.plan.padded_items - 1, self.plan)
+        return self.plan.form.encode((bits & ~(1 << first)) | shown << self.plan.padded_items - 1)
 
 
 DRAWS, KEPT, OTHERS, BULK = "client, every draw", "client, kept items", "client, other draws", "bulk client"
@@ -815,7 +814,7 @@ def test_columns_that_differ_from_their_definition_are_caught(monkeypatch):
         columns[-1, 0, 0] ^= np.uint64(1)
         return columns
 
-    monkeypatch.setattr(words_and_columns, "item_columns", flipped)
+    monkeypatch.setattr(words_and_bulk, "item_columns", flipped)
     assert broken(audit(PLANS["bch"](), work=3)) == {"generator's columns"}
 
 
@@ -859,7 +858,7 @@ def test_wrong_draws_are_caught(monkeypatch, name, place, attribute, fault):
 def test_words_are_the_least_accepted_ones(n):
     """The words made of a number are the first that give it and are not rejected; those of 0 come before, and are."""
     for number in (0, 1, n // 2, n - 1):
-        words = words_and_columns.words_of(number, n)
+        words = words_and_bulk.words_of(number, n)
         half = len(words) // 2
         rejected, taken = (sum(word << 64 * i for i, word in enumerate(part)) for part in (words[:half], words[half:]))
         span = 1 << 64 * half
@@ -870,14 +869,14 @@ def test_words_are_the_least_accepted_ones(n):
 
 def test_a_bulk_client_that_differs_is_caught(monkeypatch):
     """One report of the bulk client with one bit flipped is found."""
-    right = bulk_equal.BulkRandomizer.randomize
+    right = words_and_bulk.BulkRandomizer.randomize
 
     def wrong(self, *given):
         chunk = right(self, *given)
         chunk.packed[-1, 0] ^= 1
         return chunk
 
-    monkeypatch.setattr(bulk_equal.BulkRandomizer, "randomize", wrong)
+    monkeypatch.setattr(words_and_bulk.BulkRandomizer, "randomize", wrong)
     assert broken(audit(PLANS["none"](), work=3)) == {BULK}
 
 
@@ -903,4 +902,4 @@ def test_small_fixed_operators_keep_what_can_be_kept(fewer):
 @pytest.mark.parametrize("width", range(2, 9))
 def test_small_fields_are_primitive(width):
     """The field of a small generator is one that a Generator accepts."""
-    assert Generator("bch", width, small_plans._primitive(width), 1, False).field_bits == width
+    assert Generator("bch", width, small_walks._primitive(width), 1, False).field_bits == width

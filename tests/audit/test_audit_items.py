@@ -9,16 +9,16 @@ import naive
 import numpy as np
 import pytest
 
+from assocpriv.audit.black_box import dealt_baskets as items
 from assocpriv.audit.black_box import empirical, families
-from assocpriv.audit.black_box import every_item as items
 from assocpriv.audit.black_box import tallies as tallies_module
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient
 from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.every_item import ItemTallies, deals, reports_needed
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, deals, reports_needed
 from assocpriv.audit.black_box.laws import Events, joint_p_value
 from assocpriv.audit.black_box.neighbours import form_of
 from assocpriv.audit.black_box.shown import is_spanned, span_of
-from assocpriv.audit.enumerate import bulk_equal
+from assocpriv.audit.enumerate import words_and_bulk
 from assocpriv.audit.enumerate.exact import audit_exact
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
 from assocpriv.audit.recompute.plan_text import read_numbers
@@ -29,7 +29,6 @@ from assocpriv.core.errors import PlanError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import IN_CLEAR
-from assocpriv.plans.baskets.wire import decode_report, report_items
 
 PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6
@@ -158,13 +157,13 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
     own, kept, other, set_bits = Counter(), Counter(), Counter(), Counter()
     for held, report in reports:
         body = report[first : first + group.report_bytes]
-        shown = report_items(body, group)
+        shown = group.form.items(body)
         [reference] = [each.reference for each in dealt.transactions if each.items == held]
         own.update((held, item) for item in shown & set(reference))
         kept[held, len(shown & set(reference))] += 1
         other.update((held, item) for item in shown - set(reference))
         if group.kind != "fixed-size":
-            set_bits.update((held, bit) for bit in range(group.report_bits) if decode_report(body, group) >> bit & 1)
+            set_bits.update((held, bit) for bit in range(group.report_bits) if group.form.decode(body) >> bit & 1)
     assert len(reports) == dealt.each * len(dealt.transactions)
     m = group.transaction_size
     wanted = [[own[each.items, item] for item in each.reference] for each in dealt.transactions]
@@ -257,17 +256,17 @@ def test_our_clients_differ_in_one_item(name, code):
     plan = LARGE[code]
     for seed in range(3):
         with pytest.raises(Fault, match=r"differ|more random words"):
-            bulk_equal.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
+            words_and_bulk.check_bulk(device(plan), plan, read_numbers(plan.canonical_json), 5000, seed)
 
 
 def test_all_items_take_part_in_the_comparison():
     """The comparison of our clients deals every item, or says how many of them."""
     plan = LARGE["bch"]
     numbers = read_numbers(plan.canonical_json)
-    assert bulk_equal.check_bulk(Randomizer(plan), plan, numbers, 5000).items == 1000
-    few = bulk_equal.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
-    assert few.transactions == 300
-    deals = {tuple(sorted(map(tuple, bulk_equal._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
+    assert words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 5000)["items"] == 1000
+    few = words_and_bulk.check_bulk(Randomizer(plan), plan, numbers, 10, 3)
+    assert few["transactions"] == 300
+    deals = {tuple(sorted(map(tuple, words_and_bulk._dealt(numbers, 400, rng(seed))))) for seed in (1, 2)}
     assert len(deals) == 2
 
 
@@ -353,7 +352,7 @@ def test_a_bulk_client_that_fails_does_not_blame_the_plan(monkeypatch):
     def failing(*given):
         raise PlanError("the plan's generator does not have the independence it states")
 
-    monkeypatch.setattr(bulk.BulkRandomizer, "_run", failing)
+    monkeypatch.setattr(bulk.BulkRandomizer, "randomize_first", failing)
     found = audit_exact(plan, work=2000) + audit_conformance(plan) + empirical.audit_client(plan, trials=1000)
     assert {(finding.depth, finding.name) for finding in found if finding.verdict == BROKEN} == {
         ("exact", "bulk client"),

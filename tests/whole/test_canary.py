@@ -17,6 +17,7 @@ from click.testing import CliRunner
 from naive import small_plan
 
 from assocpriv import baskets as api
+from assocpriv import trials
 from assocpriv.apps.cli import main
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import bulk
@@ -342,7 +343,7 @@ def test_many_transactions_show_no_item() -> None:
     assert not marks_in(refusal(lambda: list(randomize_chunks(baskets, PLAN, entropy=ENTROPY))))
     assert not marks_in(refusal(lambda: api.randomize_baskets(baskets, PLAN)))
     assert not marks_in(refusal(lambda: api.randomize_baskets([[NUMBER]], PLAN)))
-    assert not marks_in(refusal(lambda: api.simulate(baskets, PLAN, 0.5)))
+    assert not marks_in(refusal(lambda: trials.simulate(baskets, PLAN, 0.5)))
 
 
 def test_nothing_on_the_way_shows_an_item() -> None:

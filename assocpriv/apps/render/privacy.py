@@ -6,7 +6,7 @@ from typing import Any
 from assocpriv.apps.render.figures import fields, figure, percent_within, written
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.privacy import float_up, format_fraction
-from assocpriv.planning.privacy_facts import Privacy, Together
+from assocpriv.planning.plan_facts import Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR
 
 

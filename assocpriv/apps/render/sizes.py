@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import discoverable, finite, itemsets_of, percent
 from assocpriv.apps.render.plan import LOWEST
-from assocpriv.planning.sampling_loss import SamplingLoss
+from assocpriv.planning.transaction_size import SamplingLoss
 
 if TYPE_CHECKING:
     from assocpriv.baskets import ReadOutcome

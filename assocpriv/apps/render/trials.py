@@ -9,9 +9,9 @@ from assocpriv.apps.render.sizes import loss_lines
 from assocpriv.files.tables import itemset_records
 from assocpriv.lab.demo import Demo, DemoStart
 from assocpriv.lab.simulate import Simulation
+from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.itemsets.rules import rule_records
-from assocpriv.server.itemsets.undecided import describe_undecided
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -44,35 +44,19 @@ def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Fi
     baskets = _baskets(plan)
     sizes = np.array([len(items) for items in baskets], dtype=np.int64)
     batch = batch_of(baskets, plan)
-    length = max(1, len(batch) // 16)
-    parts = iter([batch[start : start + length] for start in range(0, len(batch), length)])
-    pieces = list(answered(box, parts, partial(progress, "form") if progress else None, len(batch)))
-    answered_all = Finding(
-        DEPTH, "answers", CONSISTENT, "Every basket is answered with one report.", {"reports": len(batch)}
-    )
-    joined = _joined(pieces)
-    is_report = is_whole(joined.octets, joined.lengths, plan)
-    found = [answered_all, _length(joined, sizes, plan), judge_format(DEPTH, int((~is_report).sum()), len(joined))]
+    [answers] = answered(box, iter([batch]), partial(progress or (lambda *_: None), "form"), len(batch))
+    said, malformed = "Every basket is answered with one report.", int((~is_whole(answers, plan)).sum())
+    found = [Finding(DEPTH, "answers", CONSISTENT, said, {"reports": len(batch)})]
+    found += [_length(answers, sizes, plan), judge_format(DEPTH, malformed, len(answers))]
     if size_bytes(plan):
-        found.append(_size_in_clear(joined, sizes, plan))
-    return [*found, _report_file(joined, plan, bool(is_report.all()))]
+        found.append(_size_in_clear(answers, sizes, plan))
+    return [*found, _report_file(answers, plan, not malformed)]
 
 
 def _baskets(plan: Plan) -> list[range]:
     """Return baskets of all sizes, taking turns; of every size some from either end of the catalogue."""
-    n = plan.n_items
-    made = []
-    for number in range(_ROUNDS):
-        for size in range(min(n, _LONGEST_BASKET) + 1):
-            first = n - size if number % 2 else 0
-            made.append(range(first, first + size))
-    return made
-
-
-def _joined(pieces: list[Answers]) -> Answers:
-    width = max(piece.octets.shape[1] for piece in pieces)
-    padded = [np.pad(piece.octets, ((0, 0), (0, width - piece.octets.shape[1]))) for piece in pieces]
-    return Answers(np.concatenate(padded), np.concatenate([piece.lengths for piece in pieces]))
+    n, sizes = plan.n_items, range(min(plan.n_items, _LONGEST_BASKET) + 1)
+    return [range(n - m, n) if number % 2 else range(m) for number in range(_ROUNDS) for m in sizes]
 
 
 def _length(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:

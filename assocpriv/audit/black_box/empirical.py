@@ -5,7 +5,6 @@ the tests together with a chance of 1 − confidence at most: half of it belongs
 shared equally by the laws. docs/privacy.md says what no such audit can see.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -13,13 +12,12 @@ from functools import partial
 import numpy as np
 
 from assocpriv.audit.black_box.clients import BlackBox, BulkClient
-from assocpriv.audit.black_box.every_item import ItemTallies, deals
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies, deals
 from assocpriv.audit.black_box.families import Asked, Law, laws, start_length
 from assocpriv.audit.black_box.lower_bounds import choose_events, learn_scorers, lower_bounds
 from assocpriv.audit.black_box.neighbours import form_of, worst_neighbours
-from assocpriv.audit.black_box.other_sizes import OtherTallies
 from assocpriv.audit.black_box.shown import judge_format
-from assocpriv.audit.black_box.tallies import LawTallies, Stream, Tallies, compare_starts
+from assocpriv.audit.black_box.tallies import Stream, Tallies, compare_starts
 from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.audit.request import Progress, check_request
 from assocpriv.core.errors import FileError
@@ -39,18 +37,11 @@ def audit_client(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Audit a client as a black box.
+    """Audit a client, our own for many transactions by default, as a black box: its amplification, then the laws.
 
-    Args:
-        plan: the plan that it says it follows.
-        box: the client; our own for many transactions, with the operating system's entropy, by default.
-        trials: reports to ask for, at least 1,000.
-        confidence: chance, at least, that a client that follows the plan is not called broken.
-        seed: of how items are dealt into baskets; another deal in every audit by default.
-        progress: called with (stage, reports done, reports in all).
-
-    Returns:
-        Findings of the depth ``empirical``: the amplification first, then the laws.
+    ``trials`` reports are asked for, at least 1,000; ``confidence`` is the chance, at least, that a client that follows
+    the plan is not called broken. The seed is of how items are dealt into baskets; another deal in every audit by
+    default. Progress is called with (stage, reports done, reports in all).
 
     Raises:
         PlanError: trials or a confidence that cannot be used.
@@ -59,16 +50,17 @@ def audit_client(
     level = check_request(trials, confidence)
     half = float((1 - level) / 2)
     try:
-        asked = _ask(plan, box or BulkClient(plan), trials, np.random.default_rng(seed), progress)
+        chance = np.random.default_rng(seed)
+        asked = _ask(plan, box or BulkClient(plan), trials, chance, progress or (lambda *_: None))
     except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
         return [failure(DEPTH, "answers", error)]
-    tested = list(laws(asked))
+    tested, malformed = list(laws(asked)), sum(part.malformed for part in asked.parts)
     return [
         _amplification(plan, asked.training, asked.tested, half),
-        judge_format(DEPTH, asked.malformed, asked.reports),
-        *(_law_finding(law, half / len(tested), asked.malformed) for law in tested),
+        judge_format(DEPTH, malformed, sum(part.total for part in asked.parts)),
+        *(_law_finding(law, half / len(tested), malformed) for law in tested),
     ]
 
 
@@ -99,29 +91,25 @@ def split_trials(trials: int) -> Trials:
     return Trials(part, part, part, part, others, start, trials - 4 * part - others - 2 * start)
 
 
-def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress | None) -> Asked:
+def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, progress: Progress) -> Asked:
     chosen, split = worst_neighbours(plan), split_trials(trials)
-
-    def told(stage: str) -> Callable[[int, int], None] | None:
-        return partial(progress, stage) if progress else None
-
     first = Tallies(chosen, plan)
-    first.collect(box, split.learn, told("learning"))
+    first.collect(box, split.learn, partial(progress, "learning"))
     scorers = learn_scorers(first)
     second = Tallies(chosen, plan, scorers)
-    second.collect(box, split.score, told("scoring"))
+    second.collect(box, split.score, partial(progress, "scoring"))
     stream = Stream(chosen, plan)
-    stream.collect(box, split.follow, told("following"))
+    stream.collect(box, split.follow, partial(progress, "following"))
     items = [ItemTallies(plan, dealt, chance) for dealt in deals(plan, split.items, chance)]
     for each in items:
-        each.collect(box, told("every item"))
+        each.collect(box, partial(progress, "every item"))
     others = OtherTallies(plan, chance)
-    others.collect(box, split.others, told("all sizes"))
+    others.collect(box, split.others, partial(progress, "all sizes"))
     whole, starts = chosen.transactions[0], None
     if box.starts_anew:
         starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.group)))
-    tested = LawTallies(chosen, plan, scorers)
-    tested.collect(box, split.test, told("testing"))
+    tested = Tallies(chosen, plan, scorers, for_laws=True)
+    tested.collect(box, split.test, partial(progress, "testing"))
     return Asked([first, second], tested, stream, items, others, starts)
 
 

@@ -7,17 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.every_item import ItemTallies
-from assocpriv.audit.black_box.laws import (
-    Events,
-    complexity_p_value,
-    joint_p_value,
-    linear_complexity,
-    repeats_p_value,
-)
+from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies
+from assocpriv.audit.black_box.laws import Events, complexity_p_value, joint_p_value, linear_complexity, repeats_p_value
 from assocpriv.audit.black_box.neighbours import form_of
-from assocpriv.audit.black_box.other_sizes import OtherTallies
-from assocpriv.audit.black_box.tallies import LawTallies, Starts, Stream, Tallies, pairs_of
+from assocpriv.audit.black_box.tallies import Starts, Stream, Tallies
 from assocpriv.audit.recompute.report_forms import Group
 
 _SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
@@ -31,26 +24,17 @@ class Asked:
     """All that was asked: two samples to learn from, the one to test, and what only the laws need."""
 
     training: list[Tallies]
-    tested: LawTallies
+    tested: Tallies
     stream: Stream
     items: list[ItemTallies]
     others: OtherTallies
     starts: Starts | None
 
     @property
-    def _parts(self) -> "list[Tallies | Stream | ItemTallies | OtherTallies | Starts]":
+    def parts(self) -> "list[Tallies | Stream | ItemTallies | OtherTallies | Starts]":
+        """All that was counted."""
         starts = [self.starts] if self.starts else []
         return [*self.training, self.tested, self.stream, *self.items, self.others, *starts]
-
-    @property
-    def malformed(self) -> int:
-        """How many answers are no reports of the plan."""
-        return sum(part.malformed for part in self._parts)
-
-    @property
-    def reports(self) -> int:
-        """How many answers there are."""
-        return sum(part.total for part in self._parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +85,19 @@ def law_of(name: str, what: str, parts: list[Events], figures: dict[str, object]
     return Law(name, what, joint_p_value(p_values), len(p_values), figures or {})
 
 
-def _kept(tested: LawTallies, places: list[int]) -> tuple[NDArray[np.int64], int, list[float]]:
+def _kept(tested: Tallies, places: list[int]) -> tuple[NDArray[np.int64], int, list[float]]:
     """Return how many reports of transactions keep each subset, int64 (2^m,), of how many, and p[j]."""
     form = form_of(tested.chosen.transactions[places[0]].group)
     counts = np.sum([tested.kept[place] for place in places], axis=0)
     return counts, int(tested.totals[places].sum()), [float(chance) for chance in form.size_distribution]
 
 
-def _number_kept(tested: LawTallies, places: list[int]) -> Events:
+def _number_kept(tested: Tallies, places: list[int]) -> Events:
     kept, total, p = _kept(tested, places)
     return Events.of(np.bincount(np.bitwise_count(np.arange(len(kept))), weights=kept), total, p)
 
 
-def _items_kept(tested: LawTallies, places: list[int]) -> Events:
+def _items_kept(tested: Tallies, places: list[int]) -> Events:
     """Count each subset where there are few, and each item with each number kept in any case."""
     kept, total, p = _kept(tested, places)
     m = len(p) - 1
@@ -127,7 +111,7 @@ def _items_kept(tested: LawTallies, places: list[int]) -> Events:
     return Events.joined(parts)
 
 
-def _items_shown(tested: LawTallies, place: int) -> Events:
+def _items_shown(tested: Tallies, place: int) -> Events:
     transaction = tested.chosen.transactions[place]
     form = form_of(transaction.group)
     chances = np.full(form.items, float(form.shown_probability(0, 1)))
@@ -135,7 +119,7 @@ def _items_shown(tested: LawTallies, place: int) -> Events:
     return Events.of(tested.items[place, : form.items], int(tested.totals[place]), chances)
 
 
-def _others_shown(tested: LawTallies, places: list[int]) -> Events:
+def _others_shown(tested: Tallies, places: list[int]) -> Events:
     """Count each item over all transactions that do not hold it; without a code all such items are independent."""
     form = form_of(tested.chosen.transactions[places[0]].group)
     outside = np.ones((len(places), form.items), dtype=np.int64)
@@ -147,18 +131,19 @@ def _others_shown(tested: LawTallies, places: list[int]) -> Events:
     return Events.joined([Events(counts, trials, np.full(len(counts), chance)), *together])
 
 
-def _pairs_shown(tested: LawTallies, place: int) -> Events:
+def _pairs_shown(tested: Tallies, place: int) -> Events:
     transaction, watched = tested.chosen.transactions[place], tested.viewer(place).watched
     form = form_of(transaction.group)
     # of a code two items outside are independent only if it serves M + 2 items
     if form.seed_bits and transaction.group.itemset_size < 2:
         return Events.of([], 0, [])
-    inside = np.isin(watched, transaction.reference)[pairs_of(len(watched))].sum(axis=1)
+    pairs, is_inside = np.triu_indices(len(watched), 1), np.isin(watched, transaction.reference).astype(np.int64)
+    inside = is_inside[pairs[0]] + is_inside[pairs[1]]
     chances = np.array([float(form.shown_probability(a, 2 - a)) for a in range(3) if a <= form.size])
-    return Events.of(tested.watched_pairs[place], int(tested.totals[place]), chances[inside])
+    return Events.of(tested.watched_pairs[place][pairs], int(tested.totals[place]), chances[inside])
 
 
-def _seed(tested: LawTallies, place: int) -> Events:
+def _seed(tested: Tallies, place: int) -> Events:
     """A free sum is a fair coin, whatever number of items is kept."""
     sums, total = tested.sums[place], int(tested.totals[place])
     p = form_of(tested.chosen.transactions[place].group).size_distribution

@@ -61,16 +61,10 @@ def joint_p_value(p_values: NDArray[np.float64]) -> float:
 
 
 def repeats_p_value(equal_pairs: int, n_reports: int, second: Fraction, third: Fraction) -> float:
-    """Bound the chance of so many equal pairs among n independent reports.
+    """Bound the chance of so many equal pairs among n independent reports, of which two, or three, are equal by chance.
 
     Two bounds, the smaller counts: the Poisson law with its largest error (Arratia, Goldstein, Gordon 1989, by
     Chen and Stein), sharp where few pairs are expected; and Cantelli's inequality, where many are.
-
-    Args:
-        equal_pairs: pairs of equal reports.
-        n_reports: n.
-        second: chance that two reports are equal.
-        third: chance that three are.
     """
     from scipy.stats import poisson
 

@@ -23,11 +23,9 @@ from assocpriv.audit.black_box.tallies import SCORE_CELLS, Counts, Scorer, Talli
 _ERRORS = 4.0  # standard errors by which a promising set may still disappoint
 _LEAST_Z = 3.0  # of a bit that has a say in the score
 _ROUNDING = 1e-9  # far more than the error of an inverse beta function
-_FEATURES = ("overlaps", "items", "bits", "bytes", "length", "repeats", "score")
 
-Table = tuple[
-    Counts, Counts
-]  # of two transactions: how many reports have each value of each feature, (features, values)
+# of two transactions: how many reports have each value of each feature, (features, values)
+Table = tuple[Counts, Counts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +107,9 @@ def choose_events(training: list[Tallies]) -> list[Event]:
             for feature, table in tables(tallies, pair):
                 before = summed.get(feature)
                 summed[feature] = (before[0] + table[0], before[1] + table[1]) if before else table
-        for feature in _FEATURES:
-            if feature in summed:
-                first, second = summed[feature]
-                events.append(_best_event(pair, False, feature, first, second))
-                events.append(_best_event(pair, True, feature, second, first))
+        for feature, (first, second) in summed.items():
+            events.append(_best_event(pair, False, feature, first, second))
+            events.append(_best_event(pair, True, feature, second, first))
     return events
 
 

@@ -13,7 +13,6 @@ from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
@@ -29,24 +28,19 @@ def chance_of_plan(plan: Plan) -> np.random.Generator:
     return np.random.default_rng(int(plan.plan_id[:16], 16))
 
 
-def is_whole(octets: NDArray[np.uint8], lengths: NDArray[np.int64], plan: Plan) -> NDArray[np.bool_]:
+def is_whole(answers: Answers, plan: Plan) -> NDArray[np.bool_]:
     """Tell which answers are reports of the plan, bool (n,)."""
-    whole: NDArray[np.bool_] = lengths == plan.report_bytes
-    packed = np.ascontiguousarray(octets[:, : plan.report_bytes])
+    whole: NDArray[np.bool_] = answers.lengths == plan.report_bytes
+    packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
     try:
         plan.check_form(packed[whole])
     except WireError:
         for row in np.flatnonzero(whole).tolist():
-            whole[row] = _decodes(packed[row].tobytes(), plan)
+            try:
+                plan.check_form(packed[row : row + 1])
+            except WireError:
+                whole[row] = False
     return whole
-
-
-def _decodes(report: bytes, plan: Plan) -> bool:
-    try:
-        decode_report(report, plan)
-    except WireError:
-        return False
-    return True
 
 
 def judge_format(depth: str, malformed: int, reports: int) -> Finding:
@@ -74,7 +68,7 @@ class Sample:
 def sample_of(answers: Answers, rows: NDArray[np.int64] | slice, transaction: Transaction, plan: Plan) -> Sample:
     """Take the reports of one transaction out of a batch."""
     raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
-    whole, group, first = is_whole(raw, lengths, plan), transaction.group, size_bytes(plan)
+    whole, group, first = is_whole(Answers(raw, lengths), plan), transaction.group, size_bytes(plan)
     if first:
         whole &= raw[:, 0] == group.transaction_size
     packed = raw[:, first : first + group.report_bytes] * whole[:, None].astype(np.uint8)
@@ -102,15 +96,15 @@ class Viewer:
         known = [item for item in items if item < self.group.padded_items]
         return np.searchsorted(self.watched, known)
 
-    def look(self, packed: NDArray[np.uint8], item_counts: NDArray[np.int64] | None = None) -> Rows:
-        """Return the watched items' bitmaps, and add how many reports show each item to counts, int64 (padded_items,).
+    def look(self, packed: NDArray[np.uint8], item_counts: NDArray[np.int64] | None = None) -> Lines:
+        """Return the watched items' lines, and add how many reports show each item to counts, int64 (padded_items,).
 
         ``packed`` are reports of the group, uint8 (n, report_bytes).
         """
         planes = planes_of(packed, self.group)
         if item_counts is not None:
             self._all.count(planes, len(packed), item_counts)
-        return self._tables.rows(planes, len(packed))
+        return lines_of(self._tables.rows(planes, len(packed)))
 
 
 def lines_of(rows: Rows) -> Lines:
@@ -122,14 +116,6 @@ def bits_of(lines: Lines, n: int) -> Bits:
     """Return lines over n reports as 0 and 1, (lines, n)."""
     octets = lines.astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=n, bitorder="little")
-
-
-def lines_where(places: NDArray[np.bool_], n_words: int) -> Lines:
-    """Return the lines of bool (lines, n)."""
-    octets = np.zeros((len(places), 8 * n_words), dtype=np.uint8)
-    packed = np.packbits(places, axis=1, bitorder="little")
-    octets[:, : packed.shape[1]] = packed
-    return octets.view("<u8").astype(np.uint64, copy=False)
 
 
 def joint_counts(left: Lines, right: Lines) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import BlackBox, Told, answered
+from assocpriv.audit.black_box.clients import BlackBox, Told, answered, batch_of
 from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
 from assocpriv.audit.black_box.shown import (
     Bits,
@@ -18,14 +18,11 @@ from assocpriv.audit.black_box.shown import (
     coin_bits,
     free_sums,
     joint_counts,
-    lines_of,
-    lines_where,
     raw_bits,
     sample_of,
     sum_lines,
 )
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.bitmaps import Rows, SupersetCounter
 
 SCORE_CELLS = 64
 _LONGEST = 255
@@ -72,9 +69,18 @@ class Tallies:
         overlaps: for each pair, of the reports of its first and of its second transaction, how many show so many items
             of the first and so many of the second, int64 (2, cells, cells).
         scores: for each pair likewise how many have a score in each cell, int64 (2, SCORE_CELLS).
+
+    What only the laws need is counted where it is asked for:
+
+        kept: of each transaction that is not sampled, how many reports keep each subset of its items, int64 (2^m,);
+            bit i of a subset is the i-th of its reference.
+        watched_pairs: how many show both of each two watched items, int64 (watched, watched), for each transaction.
+        sums: how many keep j items and have each free sum 1, int64 (m + 1, sums), for each transaction.
     """
 
-    def __init__(self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None) -> None:
+    def __init__(
+        self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None, *, for_laws: bool = False
+    ) -> None:
         n = len(chosen.transactions)
         self.chosen, self.plan, self._scorers = chosen, plan, scorers or []
         self.totals, self.total, self.malformed = np.zeros(n, dtype=np.int64), 0, 0
@@ -87,6 +93,14 @@ class Tallies:
         self.scores = [np.zeros((2, SCORE_CELLS), dtype=np.int64) for _ in self._scorers]
         groups = {each.group.transaction_size: each.group for each in chosen.transactions}
         self._viewers = {size: Viewer(group, chosen) for size, group in groups.items()}
+        self._for_laws = for_laws
+        if for_laws:
+            self._free = [free_sums(each, plan) for each in chosen.transactions]
+            sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
+            self.kept = [np.zeros(1 << m, np.int64) for m in sizes]
+            self.sums = [np.zeros((m + 1, len(free)), np.int64) for m, free in zip(sizes, self._free, strict=True)]
+            watched = [len(self.viewer(place).watched) for place in range(n)]
+            self.watched_pairs = [np.zeros((count, count), np.int64) for count in watched]
 
     def viewer(self, place: int) -> Viewer:
         """Return how the reports of a transaction are looked at."""
@@ -108,10 +122,11 @@ class Tallies:
         pairs = sample.raw.reshape(len(sample.raw) // 2, 2, -1)
         self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
         viewer = self.viewer(place)
-        rows = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
-        shown = bits_of(lines_of(rows), len(sample.packed))
+        lines = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
+        shown = bits_of(lines, len(sample.packed))
         self._add_pairs(place, sample, shown)
-        self.add_laws(place, sample, rows, shown)
+        if self._for_laws and not self.chosen.transactions[place].is_sampled:
+            self._add_kept(place, sample, shown)
 
     def _add_pairs(self, place: int, sample: Sample, shown: Bits) -> None:
         bits = raw_bits(sample.raw) if self._scorers else None
@@ -128,48 +143,17 @@ class Tallies:
                 scores = self._scorers[number].cells(bits)
                 self.scores[number][side] += np.bincount(scores, minlength=SCORE_CELLS)
 
-    def add_laws(self, place: int, sample: Sample, rows: Rows, shown: Bits) -> None:
-        """Count what only the laws need; nothing here."""
-
-
-class LawTallies(Tallies):
-    """Counts for the laws as well.
-
-    Attributes:
-        kept: of each transaction that is not sampled, how many reports keep each subset of its items, int64 (2^m,);
-            bit i of a subset is the i-th of its reference.
-        watched_pairs: how many show both of each two watched items, int64 (pairs,), for each transaction.
-        sums: how many keep j items and have each free sum 1, int64 (m + 1, sums), for each transaction.
-    """
-
-    def __init__(self, chosen: Neighbours, plan: Plan, scorers: list[Scorer] | None = None) -> None:
-        super().__init__(chosen, plan, scorers)
-        self._free = [free_sums(each, plan) for each in chosen.transactions]
-        sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
-        self.kept = [np.zeros(1 << m, dtype=np.int64) for m in sizes]
-        self.sums = [np.zeros((m + 1, len(free)), dtype=np.int64) for m, free in zip(sizes, self._free, strict=True)]
-        pairs = [pairs_of(len(self.viewer(place).watched)) for place in range(len(sizes))]
-        self.watched_pairs = [np.zeros(len(each), dtype=np.int64) for each in pairs]
-        self._counters = [SupersetCounter(each, len(self.viewer(place).watched)) for place, each in enumerate(pairs)]
-
-    def add_laws(self, place: int, sample: Sample, rows: Rows, shown: Bits) -> None:
-        """Count kept subsets, pairs and free sums."""
-        transaction = self.chosen.transactions[place]
-        if transaction.is_sampled:
-            return
-        inside = shown[self.viewer(place).places(transaction.reference)]
+    def _add_kept(self, place: int, sample: Sample, shown: Bits) -> None:
+        """Count kept subsets, pairs, and free sums by how many items are kept."""
+        together = shown.astype(np.float32)
+        self.watched_pairs[place] += (together @ together.T).astype(np.int64)  # exact below 2^24 reports
+        inside = shown[self.viewer(place).places(self.chosen.transactions[place].reference)]
         m = len(inside)
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
-        self._counters[place].count(rows, self.watched_pairs[place])
         if self._free[place]:
-            odd = sum_lines(sample.packed, self._free[place])
-            levels = lines_where(inside.sum(axis=0) == np.arange(m + 1)[:, None], odd.shape[1])
-            self.sums[place] += joint_counts(levels, odd)
-
-
-def pairs_of(n: int) -> Counts:
-    """Return the pairs 01, 02, … of n places, int64 (n(n − 1)/2, 2)."""
-    return np.stack(np.triu_indices(n, 1), axis=1).astype(np.int64)
+            odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
+            levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
+            self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)
 
 
 class Stream:
@@ -228,7 +212,7 @@ class Stream:
         self.sums += ones[0][:, None] + ones[1] - 2 * joint_counts(before, after)
         self.n_sums += len(packed) - 1
         pairs = packed[: len(packed) // 2 * 2]
-        first, second = (lines_of(self._viewer.look(part)) for part in (pairs[::2], pairs[1::2]))
+        first, second = (self._viewer.look(part) for part in (pairs[::2], pairs[1::2]))
         self.items += joint_counts(first, second)
         self.n_items += len(pairs) // 2
 
@@ -267,11 +251,5 @@ def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_len
 
 
 def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
-    """Start a client and ask it about one transaction so often."""
-    answers = answered(box, equal_batches(transaction, plan, total))
-    samples = [sample_of(each, slice(None), transaction, plan) for each in answers]
-    raw, lengths, packed = (
-        np.concatenate(parts)
-        for parts in zip(*((each.raw, each.lengths, each.packed) for each in samples), strict=True)
-    )
-    return Sample(raw, lengths, packed, sum(each.malformed for each in samples))
+    [answers] = answered(box, iter([batch_of([transaction.items] * total, plan)]))
+    return sample_of(answers, slice(None), transaction, plan)

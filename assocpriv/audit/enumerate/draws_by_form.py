@@ -9,24 +9,25 @@ checked by its structure, a transaction and a kept subset at a time, by the form
   with a linear part of rank s − m·r: then ξ is uniform among the 2^(s−mr) seeds that have these values;
 * of a long transaction the M first places of the drawn shuffle must be the items that a report keeps.
 
-The client is anything that has ``randomize``; reports are read by audit/recompute/report_forms.py alone.
+The client is anything that has ``randomize``; reports are read by audit/recompute/report_forms.py alone. Whatever a
+report or a client's draws are wrong in is raised as a Fault.
 """
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from math import comb
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from assocpriv.audit.enumerate.steered import KeptOnly, Listed
 from assocpriv.audit.findings import Fault, client_at_work
-from assocpriv.audit.recompute.arithmetic import rank_over_gf2, set_of
-from assocpriv.audit.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.audit.recompute.codes import Bch, ReedSolomon, Seed, rank_over_gf2
 from assocpriv.audit.recompute.plan_text import Numbers
-from assocpriv.audit.recompute.report_forms import Bits, Group, Sets
+from assocpriv.audit.recompute.report_forms import Bits, Group, Sets, set_of
 from assocpriv.core.entropy import Entropy
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -34,6 +35,7 @@ from assocpriv.plans.baskets.plan import Plan
 
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4
 _Form = TypeVar("_Form", bound=Group)
+_Outcome = TypeVar("_Outcome", bound=Hashable)
 
 
 class Device(Protocol):
@@ -54,56 +56,104 @@ class Guarded:
             self._device = client(plan)
 
     def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
-        """Return the report of one transaction."""
         with client_at_work():
             return self._device.randomize(transaction, entropy=entropy)
 
 
-def report_number(report: bytes, numbers: Numbers, group: Group) -> int:
-    """Return a report's bits as an integer, without the size in clear.
+class KeptOnly:
+    """Passes on the draws that decide what is kept, the first ``ranks`` numbers among them; others draws the rest."""
 
-    Raises:
-        Fault: it has another length, another size, a bit beyond its own or the number of no set.
+    def __init__(self, walked: Entropy, others: Entropy, ranks: int) -> None:
+        self._walked, self._others, self._ranks = walked, others, ranks
+        self.pick, self.coins = walked.pick, others.coins
+
+    def below(self, n: int) -> int:
+        self._ranks -= 1
+        return (self._walked if self._ranks >= 0 else self._others).below(n)
+
+
+class Listed:
+    """Answers one pick with a given index, and other draws from a list.
+
+    ``asked`` notes of each draw but the pick its n, or (count, num, bits); ``below(1)`` is none.
     """
-    if len(report) != numbers.report_bytes:
-        raise Fault(f"A report has {len(report)} bytes, not {numbers.report_bytes}.")
-    if numbers.in_clear and report[0] != group.size:
-        raise Fault("A report states another size than its transaction's.")
-    bits = int.from_bytes(report[int(numbers.in_clear) :], "little")
-    if bits >> group.report_bits:
-        raise Fault("A report has a bit set beyond its own.")
-    if not group.is_report(bits):
-        raise Fault("A report of a fixed size is the number of no set.")
-    return bits
+
+    def __init__(self, index: int, answers: Sequence[int]) -> None:
+        self._index, self._answers = index, list(answers)
+        self.asked: list[object] = []
+
+    def _next(self, draw: object) -> int:
+        self.asked.append(draw)
+        if not self._answers:
+            raise Fault("The client draws more than docs/formats.md says.")
+        return self._answers.pop(0)
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        return min(self._index, len(cumulative) - 1)
+
+    def below(self, n: int) -> int:
+        return self._next(n) % n if n > 1 else 0
+
+    def coins(self, count: int, num: int, bits: int) -> int:
+        return self._next((count, num, bits)) & ((1 << count) - 1)
 
 
-def padded(transaction: Collection[int], numbers: Numbers, group: Group) -> list[int]:
-    """Return a transaction of at most m items with the dummies that it is padded with."""
-    n = numbers.n_items
-    return sorted(transaction) + list(range(n, n + group.size - len(transaction)))
+@dataclass(frozen=True)
+class Reader(Generic[_Form]):
+    """A device, and the reports of one group of a plan as the audit reads them."""
+
+    device: Device
+    numbers: Numbers
+    group: _Form
+
+    def report(self, transaction: Collection[int], entropy: Entropy) -> int:
+        """Return the bits of a transaction's report as an integer, without the size in clear."""
+        report, in_clear = self.device.randomize(transaction, entropy=entropy), self.numbers.in_clear
+        if len(report) != self.numbers.report_bytes:
+            raise Fault(f"A report has {len(report)} bytes, not {self.numbers.report_bytes}.")
+        if in_clear and report[0] != self.group.size:
+            raise Fault("A report states another size than its transaction's.")
+        bits = int.from_bytes(report[int(in_clear) :], "little")
+        if bits >> self.group.report_bits:
+            raise Fault("A report has a bit set beyond its own.")
+        if not self.group.is_report(bits):
+            raise Fault("A report of a fixed size is the number of no set.")
+        return bits
+
+    def padded(self, transaction: Collection[int]) -> list[int]:
+        """Return a transaction of at most m items with the dummies that it is padded with."""
+        n = self.numbers.n_items
+        return sorted(transaction) + list(range(n, n + self.group.size - len(transaction)))
 
 
-def check_kept(device: Device, transaction: Collection[int], numbers: Numbers, group: Group) -> int:
+def bounded_law(run: Callable[[Entropy], _Outcome], most: int) -> tuple[dict[_Outcome, Fraction], int]:
+    """Return the exact law of a run's outcome, and how often it was run: no more than ``most`` times."""
+    runs = 0
+
+    def counted(entropy: Entropy) -> _Outcome:
+        nonlocal runs
+        runs += 1
+        if runs > most:  # they might not come to an end
+            raise Fault("The client's draws are not those of docs/formats.md: they can fall in more ways.")
+        return run(entropy)
+
+    return distribution(counted), runs
+
+
+def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
     """Compare the law of which items of a transaction are kept with the stated one; return how often the client ran.
 
     The client runs once for every subset that can be kept of a transaction of at most m items, other draws being
-    random.
-
-    Raises:
-        Fault: a subset of j items does not have just the probability v_j / 2^b, or that of a fixed-size operator.
+    random. A subset of j items must have just the probability v_j / 2^b, or that of a fixed-size operator.
     """
-    items, others, runs = padded(transaction, numbers, group), SeededEntropy(1), 0
+    items, others = reader.padded(transaction), SeededEntropy(1)
+    group: Group = reader.group
 
     def run(entropy: Entropy) -> frozenset[int]:
-        nonlocal runs
-        runs += 1
-        if runs > 2 << group.size:  # two answers for each subset of a report of a fixed size
-            raise Fault("The client's draws are not those of docs/formats.md.")  # they would not come to an end
-        steered = KeptOnly(entropy, others, group.ranks_kept)
-        report = report_number(device.randomize(transaction, entropy=steered), numbers, group)
-        return group.shown_of(items, report)
+        return group.shown_of(items, reader.report(transaction, KeptOnly(entropy, others, group.ranks_kept)))
 
-    for kept, probability in distribution(run).items():
+    law, runs = bounded_law(run, 2 << group.size)  # two answers for each subset of a report of a fixed size
+    for kept, probability in law.items():
         wanted = group.kept_probability(len(kept))
         if probability != wanted:
             raise Fault(
@@ -113,103 +163,67 @@ def check_kept(device: Device, transaction: Collection[int], numbers: Numbers, g
     return runs
 
 
-def check_others(device: Device, transaction: Collection[int], kept: int, numbers: Numbers, group: Group) -> int:
-    """Check the structure of all draws but the pick, given that ``kept`` items are kept; return the client's runs.
-
-    Raises:
-        Fault: the report is not what the draws say, or the draws are not those of docs/formats.md.
-    """
-    case = _CASES[type(group)](device, transaction, kept, numbers, group)
-    case.check()
-    return case.runs
-
-
-def walk_seeds(device: Device, transaction: Collection[int], kept: int, numbers: Numbers, group: Group) -> int:
-    """Walk through all values that a transaction's items can have, and all seeds for one choice of these.
-
-    How often the client ran is returned, but for once to see what is kept. A Fault is a seed that does not give the
-    values drawn, or one of those that do that is not as likely as the others.
-    """
-    assert isinstance(group, Seed)
-    case = _SeedCase(device, transaction, kept, numbers, group)
-    case.walk()
-    return case.runs
-
-
-def check_sampling(device: Device, transaction: Collection[int], numbers: Numbers, group: Group) -> int:
-    """Check random samples of a transaction of more than m items, all of which are kept; return the client's runs.
-
-    The sample is the first m places of a Fisher–Yates shuffle, of which every order is equally likely.
-
-    Raises:
-        Fault: the report does not keep the items that the draws say.
-    """
-    runs = 0
-    for seed in range(RANDOM_POINTS):
-        case = _CASES[type(group)](device, transaction, group.possible[-1], numbers, group, seed)
-        case.check_once()
-        runs += case.runs
-    return runs
+def case_of(reader: Reader[Any], transaction: Collection[int], kept: int, seed: int = 0) -> "_Case[Any]":
+    """Return the checks of all draws but the pick, given that ``kept`` items are kept; the seed is of random points."""
+    return _CASES[type(reader.group)](reader, transaction, kept, seed)
 
 
 class _Case(ABC, Generic[_Form]):
-    """One transaction, the sample drawn of it if it is long, and one pick that keeps a given number of its items."""
+    """One transaction, the sample drawn of it if it is long, and one pick that keeps a given number of its items.
 
-    def __init__(
-        self,
-        device: Device,
-        transaction: Collection[int],
-        kept: int,
-        numbers: Numbers,
-        group: _Form,
-        seed: int = 0,
-    ) -> None:
-        self._device, self._transaction, self._kept = device, transaction, kept
-        self._numbers, self._group = numbers, group
+    A sample is the first m places of a Fisher–Yates shuffle, of which every order is equally likely. Each check returns
+    how often the client ran.
+    """
+
+    def __init__(self, reader: Reader[_Form], transaction: Collection[int], kept: int, seed: int = 0) -> None:
+        self._reader, self._group, self._transaction, self._kept = reader, reader.group, transaction, kept
         self._random = np.random.default_rng([kept, seed])
         self.runs = 0
-        self._index = group.picked_index(kept)
-        long = len(transaction) > group.size
-        self._choices_of_sample = [len(transaction) - place for place in range(group.size)] if long else []
+        m = self._group.size
+        self._index = self._group.picked_index(kept)
+        long = len(transaction) > m
+        self._choices_of_sample = [len(transaction) - place for place in range(m)] if long else []
         self._sample = [int(self._random.integers(n)) for n in self._choices_of_sample]
         items = sorted(transaction)
         for place, answer in enumerate(self._sample):
             items[place], items[place + answer] = items[place + answer], items[place]
-        self._items = items[: group.size] if long else padded(transaction, numbers, group)
+        self._items = items[:m] if long else reader.padded(transaction)
 
     def _run(self, answers: Sequence[int], draws: Sequence[object]) -> int:
         self.runs += 1
         entropy = Listed(self._index, [*self._sample, *answers])
-        report = self._device.randomize(self._transaction, entropy=entropy)
+        report = self._reader.report(self._transaction, entropy)
         if entropy.asked != [*self._choices_of_sample, *draws]:
             raise Fault("The client's draws are not those of docs/formats.md.")
-        return report_number(report, self._numbers, self._group)
+        return report
 
     def _uniform(self, bits: int) -> int:
         return int.from_bytes(self._random.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
 
     @abstractmethod
-    def check(self) -> None:
-        """Many runs, at extreme and at random draws."""
+    def check(self) -> int:
+        """Check the structure of the draws in many runs, at extreme and at random ones."""
 
     @abstractmethod
-    def check_once(self) -> None:
-        """One random run that keeps as many items as can be kept: these are the transaction's."""
+    def check_once(self) -> int:
+        """Check one random run that keeps as many items as can be kept: these are the transaction's."""
 
 
 class _CoinCase(_Case[Bits]):
     """The report is the coins but on the transaction's items."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         kept = self._report(0)
         if kept & ~self._held or kept.bit_count() != self._kept:
             raise Fault("With all coins 0 a report shows other items than the kept ones.")
         n = self._group.items
         for coins in ((1 << n) - 1, *(self._uniform(n) for _ in range(RANDOM_POINTS))):
             self._check(coins, kept)
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         self._check(self._uniform(self._group.items), self._held)
+        return self.runs
 
     @property
     def _held(self) -> int:
@@ -226,14 +240,16 @@ class _CoinCase(_Case[Bits]):
 class _SetCase(_Case[Sets]):
     """The report is the rank of the kept and the added items."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         self._check(lambda _: 0)
         self._check(lambda n: n - 1)
         for _ in range(RANDOM_POINTS):
             self.check_once()
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         self._check(lambda n: self._uniform(600) % n)
+        return self.runs
 
     def _check(self, answer: Callable[[int], int]) -> None:
         """Check an answer, of so many, for which items are kept and for which are added."""
@@ -250,10 +266,10 @@ class _SetCase(_Case[Sets]):
             raise Fault("A report of a fixed size is not the set that was drawn.")
 
 
-class _SeedCase(_Case[Seed]):
+class SeedCase(_Case[Seed]):
     """The seed sent is an affine function of the seed drawn, onto the seeds with the values drawn."""
 
-    def check(self) -> None:
+    def check(self) -> int:
         group, s = self._group, self._group.seed_bits
         kept = self._kept_places()
         values = self._values()
@@ -269,13 +285,15 @@ class _SeedCase(_Case[Seed]):
                 moved ^= columns[bit] if drawn >> bit & 1 else 0
             if self._report(kept, other, drawn) != self._report(kept, other, 0) ^ moved:
                 raise Fault("The seed sent is no affine function of the seed drawn, so it may not be uniform.")
+        return self.runs
 
-    def check_once(self) -> None:
+    def check_once(self) -> int:
         every = frozenset(range(self._group.size))
         self._report(every, self._values(), self._uniform(self._group.seed_bits))
+        return self.runs
 
-    def walk(self) -> None:
-        """Each seed with the values drawn is sent for equally many of the seeds drawn; all values are kept to."""
+    def walk(self) -> int:
+        """Walk through all seeds for one choice of values, each sent equally often, and through all values."""
         group, s = self._group, self._group.seed_bits
         kept = self._kept_places()
         some = self._values()
@@ -285,12 +303,12 @@ class _SeedCase(_Case[Seed]):
             raise Fault("The seeds that agree with the transaction's items are not sent equally often.")
         for values in product(range(group.value_choices), repeat=group.size):
             self._report(kept, values, self._uniform(s))
+        return self.runs
 
     def _kept_places(self) -> frozenset[int]:
         """Return the places that the pick keeps: those shown when all values and the seed are drawn as 0."""
-        entropy = Listed(self._index, [0] * (self._group.size + 1))
-        report = self._device.randomize(self._transaction, entropy=entropy)
-        kept = self._group.shown_of(self._items, report_number(report, self._numbers, self._group))
+        report = self._reader.report(self._transaction, Listed(self._index, [0] * (self._group.size + 1)))
+        kept = self._group.shown_of(self._items, report)
         if len(kept) != self._kept:
             raise Fault(f"A pick that keeps {self._kept} items shows {len(kept)}.")
         return kept
@@ -312,4 +330,4 @@ class _SeedCase(_Case[Seed]):
         return seed
 
 
-_CASES: dict[type[Group], type[_Case[Any]]] = {Bits: _CoinCase, Bch: _SeedCase, ReedSolomon: _SeedCase, Sets: _SetCase}
+_CASES: dict[type[Group], type[_Case[Any]]] = {Bits: _CoinCase, Bch: SeedCase, ReedSolomon: SeedCase, Sets: _SetCase}

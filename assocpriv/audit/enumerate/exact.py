@@ -1,34 +1,23 @@
 """The exact depth of an audit: a plan's promise recomputed, and the shipping client walked through.
 
 1. audit/recompute/promise.py computes the promise anew from the plan's text.
-2. audit/enumerate/small_walks.py runs the client once for every way its draws can fall, on a small catalogue with the
-   plan's own operators and the smallest generator of its kind.
-3. On the plan itself, audit/enumerate/draws_by_form.py looks at what the client draws and shows, words_and_columns.py
-   at how draws are made of words and at the generator's columns, bulk_equal.py at the bulk client.
+2. small_walks.py runs the client once for every way its draws can fall, on a small catalogue with the plan's operators.
+3. On the plan itself, draws_by_form.py looks at what the client draws and shows, words_and_bulk.py at how words make
+   draws, at the generator's columns and at the bulk client.
 
 A finding says ``not decided`` where a check would take more runs than allowed; nothing is concluded from it.
 """
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from assocpriv.audit.enumerate.bulk_equal import check_bulk
-from assocpriv.audit.enumerate.draws_by_form import (
-    RANDOM_POINTS,
-    Client,
-    Device,
-    Guarded,
-    check_kept,
-    check_others,
-    check_sampling,
-)
+from assocpriv.audit.enumerate.draws_by_form import RANDOM_POINTS, Client, Device, Guarded, Reader, case_of, check_kept
 from assocpriv.audit.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
-from assocpriv.audit.enumerate.words_and_columns import check_columns, check_words
+from assocpriv.audit.enumerate.words_and_bulk import check_bulk, check_columns, check_words
 from assocpriv.audit.findings import (
     BROKEN,
     CONSISTENT,
@@ -69,18 +58,12 @@ def audit_exact(
     work: int = WORK,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Finding]:
-    """Audit a plan and the client that answers it, by recomputation and enumeration.
+    """Audit a plan and the client that answers it, by recomputation and enumeration; a finding a check.
 
-    Args:
-        plan: the plan, or None where only its text is at hand, or no plan can be made of it.
-        text: the plan's JSON text; the plan's canonical one by default.
-        client: makes a device's side of a plan; the shipping one by default.
-        work: how often the client may run on small catalogues, and again for what is kept on the plan itself; a run
-            with a generator counts as four or more.
-        progress: called with (checks done, checks).
-
-    Returns:
-        Findings, one a check. Where the integers are broken the client is not run.
+    The plan may be None where only its text is at hand, or no plan can be made of it; the text is the plan's canonical
+    one by default. Where the integers are broken the client is not run. It may run ``work`` times on small catalogues,
+    and again for what is kept on the plan itself; a run with a generator counts as four or more. Progress is called
+    with (checks done, checks).
 
     Raises:
         PlanError: neither a plan nor a text is given.
@@ -93,21 +76,16 @@ def audit_exact(
             said = "The client was not run: the plan itself is broken."
         return [*findings, Finding(DEPTH, "client", UNDECIDED, said)]
     checks = _client_checks(plan, numbers, partial(Guarded, client), work)
-    for done, (name, check) in enumerate(checks, start=1):
-        if progress:
-            progress(done, 1 + len(checks))
+    progress = progress or (lambda *_: None)
+    for done, (name, check) in enumerate(checks.items(), start=1):
+        progress(done, 1 + len(checks))
         findings.append(_finding(name, check))
-    if progress:
-        progress(1 + len(checks), 1 + len(checks))
+    progress(1 + len(checks), 1 + len(checks))
     return findings
 
 
 def audit_plan(plan: Plan | None, text: str | None = None) -> tuple[Plan | None, Numbers | None, list[Finding]]:
-    """Audit a plan alone, by its integers, with the arguments of :func:`audit_exact`; no client is run.
-
-    Returns:
-        The plan and its integers, each None where there is none, and what was found.
-    """
+    """Audit a plan alone; return it and its integers, each None where there is none, and what was found."""
     if plan is None and text is None:
         raise PlanError("an audit needs a plan or the text of one")
     numbers, findings = check_integers(plan.canonical_json if text is None and plan else text or "")
@@ -133,39 +111,31 @@ def _same_plan(plan: Plan | None, text: str, is_sound: bool) -> tuple[Plan | Non
     return parsed, Finding(DEPTH, _ACCEPTED, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id})
 
 
-@dataclass
-class _Outcome:
-    """What a check has to say if it finds no fault."""
-
-    said: str
-    figures: dict[str, Any] = field(default_factory=dict)
-    verdict: str = CONSISTENT
-
-
+# a check's verdict, what it has to say if it finds no fault, and the figures
+_Outcome = tuple[str, str, dict[str, Any]]
 _Check = Callable[[], _Outcome]
 
 
 def _finding(name: str, check: _Check) -> Finding:
     try:
-        outcome = check()
+        return Finding(DEPTH, name, *check())
     except Fault as fault:
         return Finding(DEPTH, name, BROKEN, str(fault))
     except Exception as error:  # noqa: BLE001 -- whatever is raised in an audit is a finding
         return failure(DEPTH, name, error)
-    return Finding(DEPTH, name, outcome.verdict, outcome.said, outcome.figures)
 
 
-def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> list[tuple[str, _Check]]:
+def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, _Check]:
     device = cache(lambda: client(plan))  # one for all checks: where a field is large it makes tables in time
-    checks: list[tuple[str, _Check]] = [
-        ("client, every draw", lambda: _every_draw(plan, numbers, client, work)),
-        ("client, kept items", lambda: _kept_items(device(), numbers, work)),
-        ("client, other draws", lambda: _other_draws(device(), numbers, work)),
-        ("draws from words", lambda: _words(numbers)),
-    ]
+    checks: dict[str, _Check] = {
+        "client, every draw": lambda: _every_draw(plan, numbers, client, work),
+        "client, kept items": lambda: _kept_items(device(), numbers, work),
+        "client, other draws": lambda: _other_draws(device(), numbers, work),
+        "draws from words": lambda: _words(numbers),
+    }
     if numbers.coded:
-        checks.append(("generator's columns", lambda: _columns(plan, numbers)))
-    return [*checks, ("bulk client", lambda: _bulk(device(), plan, numbers, work))]
+        checks["generator's columns"] = lambda: _columns(plan, numbers)
+    return checks | {"bulk client": lambda: _bulk(device(), plan, numbers, work)}
 
 
 # ---- on the plan itself
@@ -179,7 +149,7 @@ def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
             if cost > left or (place and cost > work // 10):  # the second transaction is one check more
                 left_out += [group.size] * (not place)
                 continue
-            runs = check_kept(device, transaction, numbers, group)
+            runs = check_kept(Reader(device, numbers, group), transaction)
             left -= cost
             done.append({"size": group.size, "items": len(transaction), "runs": runs})
     said = (
@@ -187,7 +157,7 @@ def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
     )
     if left_out:
         said += f"; of size {', '.join(map(str, left_out))} they would take more than the runs allowed"
-    return _Outcome(f"{said}.", {"transactions": done}, UNDECIDED if left_out else CONSISTENT)
+    return UNDECIDED if left_out else CONSISTENT, f"{said}.", {"transactions": done}
 
 
 def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
@@ -199,39 +169,40 @@ def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
         if len(pairs) * (group.seed_bits + 2 * RANDOM_POINTS) * group.run_work > work:
             pairs = pairs[::4]  # of three transactions with three sizes, each once
         for transaction, kept in pairs:
-            runs += check_others(device, transaction, kept, numbers, group)
+            runs += case_of(Reader(device, numbers, group), transaction, kept).check()
         cases += len(pairs)
     group, n = numbers.groups[-1], numbers.n_items
     if n > group.size:
-        runs += check_sampling(device, range(n - min(n, 2 * group.size), n), numbers, group)
+        reader, long = Reader(device, numbers, group), range(n - min(n, 2 * group.size), n)
+        runs += sum(case_of(reader, long, group.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
         cases += 1
     said = (
         f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
         f"the draws beyond what is kept were sampled, at {RANDOM_POINTS} points a case."
     )
-    return _Outcome(said, {"runs": runs, "cases": cases})
+    return CONSISTENT, said, {"runs": runs, "cases": cases}
 
 
 def _words(numbers: Numbers) -> _Outcome:
     with client_at_work():
         compared = check_words(numbers)
-    return _Outcome(f"{compared} draws of chosen words are those of their definition.", {"draws": compared})
+    return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
 
 
 def _columns(plan: Plan, numbers: Numbers) -> _Outcome:
     compared = check_columns(plan, numbers, np.random.default_rng())
-    return _Outcome(f"The columns of {compared:,} items are those of the definition.", {"items": compared})
+    return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
 
 
 def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     compared = check_bulk(device, plan, numbers, work * 3 // 5 // max(group.run_work for group in numbers.groups))
-    held = "all" if compared.items == numbers.n_items else f"{compared.items:,} of"
+    held = "all" if compared["items"] == numbers.n_items else f"{compared['items']:,} of"
     said = (
-        f"The bulk client's reports of {compared.transactions:,} random transactions, which hold {held} "
-        f"{numbers.n_items:,} items, and at {compared.picks:,} of {compared.ends:,} ends of kept subsets' numbers "
-        "equal those of one at a time, byte for byte."
+        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held} "
+        f"{numbers.n_items:,} items, and at {compared['picks']:,} of {compared['ends']:,} ends of kept subsets' "
+        "numbers equal those of one at a time, byte for byte."
     )
-    return _Outcome(said, asdict(compared))
+    return CONSISTENT, said, {**compared}
 
 
 def _real_transactions(numbers: Numbers, group: Group) -> list[list[int]]:
@@ -257,4 +228,4 @@ def _every_draw(plan: Plan, numbers: Numbers, client: Client, work: int) -> _Out
     sizes = {how: [walk["size"] for walk in walks if walk["how"] == how] for how in _SAID}
     parts = [said.format(", ".join(map(str, sizes[how]))) for how, said in _SAID.items() if sizes[how]]
     said = "On small catalogues with the plan's operators " + "; ".join(parts) + "."
-    return _Outcome(said, {"sizes": walks}, UNDECIDED if sizes[NOT_DECIDED] else CONSISTENT)
+    return UNDECIDED if sizes[NOT_DECIDED] else CONSISTENT, said, {"sizes": walks}

@@ -1,4 +1,4 @@
-"""Codes of seeds, by the definitions of docs/formats.md: what a seed shows, and how many items are independent."""
+"""Codes of seeds by the definitions of docs/formats.md, one step at a time: GF(2^w), masks, independent items."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -6,8 +6,56 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from assocpriv.audit.recompute.arithmetic import times
 from assocpriv.audit.recompute.report_forms import SelectASize
+
+
+def times(x: int, y: int, width: int, polynomial: int) -> int:
+    """Multiply two elements of GF(2^width), bit i of a number being the coefficient of x^i.
+
+    >>> times(2, 3, 2, 0b111)
+    1
+    """
+    product = 0
+    while y:
+        if y & 1:
+            product ^= x
+        x <<= 1
+        if x >> width:
+            x ^= polynomial
+        y >>= 1
+    return product
+
+
+def order_of_x(width: int, polynomial: int) -> int:
+    """Return after how many steps the powers of x come back to 1; 0 if they never do. It walks through them all.
+
+    >>> order_of_x(4, 0b10011), order_of_x(4, 0b11111), order_of_x(4, 0b10000)
+    (15, 5, 0)
+    """
+    power = 1
+    for step in range(1, 1 << width):
+        power <<= 1
+        if power >> width:
+            power ^= polynomial
+        if power == 1:
+            return step
+    return 0
+
+
+def rank_over_gf2(vectors: list[int]) -> int:
+    """Return the rank of vectors over GF(2), by elimination.
+
+    >>> rank_over_gf2([0b011, 0b101, 0b110])
+    2
+    """
+    by_length: dict[int, int] = {}
+    for vector in vectors:
+        left = vector
+        while left and left.bit_length() in by_length:
+            left ^= by_length[left.bit_length()]
+        if left:
+            by_length[left.bit_length()] = left
+    return len(by_length)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from assocpriv.core.errors import PlanError
 
 NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
 _FORMS: dict[str, type[SelectASize]] = {NONE: Bits, BCH: Bch, REED_SOLOMON: ReedSolomon}  # by the generator
+_Generator = tuple[type[SelectASize], dict[str, int]]  # the form of reports, and the numbers of a code
 _WEIGHT = re.compile(r"0|[1-9][0-9]{0,399}", re.ASCII)
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _LARGEST_DENOMINATOR = 10**24
@@ -66,7 +67,7 @@ def read_numbers(text: str) -> Numbers:
     if not isinstance(operators, list) or len(operators) != len(sizes):
         raise PlanError(f"operators must be a list of {len(sizes)}")
     generator = _generator(_field(content, "generator"))
-    if kind == FIXED and (in_clear or generator["kind"] != NONE):
+    if kind == FIXED and (in_clear or generator[0] is not Bits):
         raise PlanError("reports of a fixed size need hidden sizes and the generator none")
     promise = _field(content, "promise")
     prior, posterior = (_probability(_field(promise, name), name) for name in ("prior", "posterior"))
@@ -126,10 +127,10 @@ def _count(catalogue: object) -> int:
     return _whole(catalogue, "count", 1, 1 << 20)
 
 
-def _generator(content: object) -> dict[str, Any]:
-    kind = _text(content, "kind", (NONE, BCH, REED_SOLOMON))
+def _generator(content: object) -> _Generator:
+    kind = _text(content, "kind", tuple(_FORMS))
     if kind == NONE:
-        return {"kind": kind}
+        return Bits, {}
     w = _whole(content, "field_bits", 2, 24)
     ones_row = _field(content, "ones_row") if kind == BCH else False
     if type(ones_row) is not bool:
@@ -138,10 +139,11 @@ def _generator(content: object) -> dict[str, Any]:
     if w * blocks + ones_row > 4096:
         raise PlanError("a seed may have at most 4096 bits")
     polynomial = _whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
-    return {"kind": kind, "field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
+    code = {"field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
+    return _FORMS[kind], code
 
 
-def _group(content: object, kind: str, size: int, n_items: int, generator: dict[str, Any]) -> Group:
+def _group(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Group:
     _whole(content, "size", size, size)
     weights = _field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
@@ -153,9 +155,8 @@ def _group(content: object, kind: str, size: int, n_items: int, generator: dict[
     if kind == FIXED:
         _whole(content, "items", items, min(items, 4096))
         return Sets(size, items, values, _whole(content, "report_size", 1, items - 1))
-    r = _whole(content, "insert_bits", 1, 16)
-    code = {name: number for name, number in generator.items() if name != "kind"}
-    return _FORMS[generator["kind"]](
+    r, (form, code) = _whole(content, "insert_bits", 1, 16), generator
+    return form(
         size=size,
         items=items,
         weights=values,

@@ -17,12 +17,11 @@ Source: EGS03, sections 3 (statement 1), 5 and 6.
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
-from itertools import combinations, count, islice
+from itertools import combinations, count, islice, product
 from math import comb, nextafter
 
 from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.audit.recompute.arithmetic import order_of_x, rank_over_gf2
-from assocpriv.audit.recompute.codes import Seed, masks
+from assocpriv.audit.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
 from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
 from assocpriv.audit.recompute.report_forms import Group, added_weights
 from assocpriv.core.errors import PlanError
@@ -59,17 +58,12 @@ def largest_ratio(numbers: Numbers, group: Group) -> Fraction:
     With a generator it is an upper bound: whether a seed shows j1 items of t1 and j2 of t2 is left open.
     """
     m, largest = group.size, Fraction(1)
-    for shared in overlaps(numbers, group):
+    for shared, first, second in product(overlaps(numbers, group), range(m + 1), range(m + 1)):
         own = m - shared  # items of each that the other does not have; items of neither show up in both chances alike
-        for first in range(m + 1):
-            for second in range(m + 1):
-                both = _both_shown(group, shared, first, second)
-                if both is None:
-                    continue
-                largest = max(
-                    largest,
-                    group.chance(first, second - both, own) / group.chance(second, first - both, own),
-                )
+        both = _both_shown(group, shared, first, second)
+        if both is not None:
+            ratio = group.chance(first, second - both, own) / group.chance(second, first - both, own)
+            largest = max(largest, ratio)
     return largest
 
 

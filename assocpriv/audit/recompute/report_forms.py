@@ -19,8 +19,6 @@ from functools import lru_cache
 from math import comb, lcm, prod
 from typing import ClassVar, Self
 
-from assocpriv.audit.recompute.arithmetic import set_of
-
 _PLAIN_BITS = 1 << 12  # of a report of bits that take a client as long as all else
 
 
@@ -94,9 +92,9 @@ class Group(ABC):
         )
         return sum(chances, Fraction(0))
 
-    @abstractmethod
-    def collisions(self, j: int, power: int) -> Fraction:
+    def collisions(self, j: int, power: int) -> Fraction:  # noqa: ARG002
         """Return Σ P^power over the reports that one choice of j kept items can lead to, over (v_j / Σ v)^power."""
+        return Fraction(1)  # where each choice is a report
 
     def collision_moment(self, power: int) -> Fraction:
         """Return Σ P^power over all reports of one transaction: the chance that so many reports are equal."""
@@ -123,10 +121,6 @@ class Group(ABC):
     def shown_of(self, items: Sequence[int], report: int) -> frozenset[int]:
         """Return which places of some items a report shows."""
 
-    def report_items(self, report: int) -> frozenset[int]:
-        """Return the items that a report shows."""
-        return self.shown_of(range(self.items), report)
-
     # ---- what a client draws
 
     @property
@@ -139,9 +133,9 @@ class Group(ABC):
         return sum(comb(self.size, i) for i in range(j + 1)) - 1
 
     @property
-    @abstractmethod
     def drawn_below(self) -> set[int]:
-        """The bounds of the uniform numbers that are drawn for a report of m items."""
+        """The bounds of the uniform numbers that are drawn for a report of m items, beside coins."""
+        return set()
 
     @property
     @abstractmethod
@@ -204,10 +198,6 @@ class Bits(SelectASize):
         return frozenset(place for place, item in enumerate(items) if report >> item & 1)
 
     @property
-    def drawn_below(self) -> set[int]:
-        return set()  # coins only
-
-    @property
     def ways(self) -> int:
         return 1 << self.size + self.items
 
@@ -242,9 +232,6 @@ class Sets(Group):
     def others_shown(self, kept: int, others: int) -> Fraction:
         n, shown = self.items - self.size, self.report_size - kept
         return Fraction(comb(n - others, shown - others), comb(n, shown)) if 0 <= others <= shown else Fraction(0)
-
-    def collisions(self, j: int, power: int) -> Fraction:  # noqa: ARG002 -- each choice is a report
-        return Fraction(1)
 
     def can_show(self, given: int, others: int) -> bool:
         return 0 <= self.report_size - given <= others
@@ -285,6 +272,24 @@ class Sets(Group):
             if (max(0, smaller - n_items), min(m, smaller)) == (max(0, size - n), min(m, size)):
                 return replace(self, items=n_items + m, report_size=smaller)
         return None
+
+
+def set_of(rank: int, n_items: int, size: int) -> list[int]:
+    """Return the set of numbers below ``n_items`` with a rank: for i = size … 1 the largest c with C(c, i) ≤ rank.
+
+    >>> set_of(3, 4, 2)
+    [3, 0]
+    """
+    members, c, i = [], n_items - 1, size
+    ways = comb(c, i) if size else 0  # C(c, i) throughout, without a new product each time
+    while i:
+        if ways > rank:
+            c, ways = c - 1, ways * (c - i) // c
+        else:
+            members.append(c)
+            rank -= ways
+            c, i, ways = c - 1, i - 1, ways * i // c if ways else 0  # C(c, i) = 0 stays 0 for all that follow
+    return members
 
 
 @lru_cache(maxsize=32)

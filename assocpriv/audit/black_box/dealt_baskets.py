@@ -1,12 +1,15 @@
-"""Every item, dealt into baskets of at most M items: no item may be treated otherwise than the plan says.
+"""Baskets dealt from the shuffled catalogue, anew in every audit, and asked about for the plan's law alone.
 
-A client can leak one rare item and follow the plan with all others. So the shuffled catalogue is dealt into baskets,
-anew in every audit, and each is asked about often enough that an item which is always shown when it is held, or never,
-is found. Two laws are tested, of each basket by itself:
+Every item is dealt into baskets of at most M items: a client can leak one rare item and follow the plan with all
+others. Each basket is asked about often enough that an item which is always shown when it is held, or never, is found.
+Two laws are tested, of each basket by itself:
 
 * how often each of its items is shown, and how many of them are kept;
 * what else its reports show: each bit of a seed that its items leave free is a fair coin; without a seed, each item
   shows as often as the plan says.
+
+Nor need a mistake be made with the neighbours that are hardest to hide. So many baskets of every size up to 64 get a
+few reports each: how many items are kept, how often a basket's own items are shown, and how often all others are.
 """
 
 from collections.abc import Iterator
@@ -20,9 +23,9 @@ from assocpriv.audit.black_box.clients import LARGEST_BATCH, BlackBox, Told, ans
 from assocpriv.audit.black_box.laws import Events
 from assocpriv.audit.black_box.neighbours import Transaction, form_of, transaction_of
 from assocpriv.audit.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
+from assocpriv.audit.black_box.tallies import samples_in_turn
 from assocpriv.plans.baskets.codes import Field
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import ItemTables, planes_of
 
 _ALARM = 1e-10  # of one item's test: about that of an audit at its default, shared by all laws and some thousand tests
@@ -30,6 +33,12 @@ _MOST_EVENTS = 1 << 19  # of what else is shown, in each deal
 _LEAST_ELSE = 64  # bits or items looked at in each basket, all the same
 _EXPANDED_BITS = 1 << 28  # of bitmaps at a time: 32 MiB
 _LOOKED_INTO = 2.0  # standard errors from a fair coin, beyond which a bit may be one that is not free
+
+_LONGEST = 64  # items of a basket, of those of all sizes
+_EACH_SHORT = 4  # baskets of each size up to M, where a plan promises most
+
+
+# ---- every item
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,26 +104,19 @@ class ItemTallies:
         self._form = form_of(group)
         seed_bits, code = self._form.seed_bits, group.generator
         self._else = np.sort(chance.permutation(seed_bits or group.padded_items)[:most])
-        self._field = Field(code.field_bits, code.field_polynomial) if seed_bits else None
+        self._field = Field(code) if seed_bits else None
         self._else_tables = None if seed_bits else ItemTables(group, self._else)
 
     def collect(self, box: BlackBox, told: Told | None = None) -> None:
         """Ask a client for the reports of all baskets, and count what they show."""
-        parts = list(self._parts())
-        batches = iter([self._batch(part) for part in parts])
-        for part, answers in zip(parts, answered(box, batches, told, self.total), strict=True):
-            sample = sample_of(answers, slice(None), self.deal.transactions[0], self.plan)
+        dealt, at_once = self.deal.transactions, max(1, batch_length(self.plan) // self.deal.each)
+        # all reports of a basket are in one batch, whose baskets take turns
+        parts = [range(start, min(start + at_once, len(dealt))) for start in range(0, len(dealt), at_once)]
+        batches = [batch_of([dealt[place].items for place in part] * self.deal.each, self.plan) for part in parts]
+        for part, answers in zip(parts, answered(box, iter(batches), told, self.total), strict=True):
+            sample = sample_of(answers, slice(None), dealt[0], self.plan)
             self.malformed += sample.malformed
-            self._add(part, sample)
-
-    def _parts(self) -> Iterator[NDArray[np.int64]]:
-        """Yield the baskets of each batch: all reports of a basket are in one."""
-        count, at_once = len(self._references), max(1, batch_length(self.plan) // self.deal.each)
-        yield from (np.arange(start, min(start + at_once, count)) for start in range(0, count, at_once))
-
-    def _batch(self, part: NDArray[np.int64]) -> Baskets:
-        """Make a batch; its baskets take turns."""
-        return batch_of([self.deal.transactions[place].items for place in part.tolist()] * self.deal.each, self.plan)
+            self._add(np.array(part), sample)
 
     def _add(self, part: NDArray[np.int64], sample: Sample) -> None:
         each, references = self.deal.each, self._references[part]
@@ -123,7 +125,7 @@ class ItemTallies:
         turns = shown.reshape(each, len(part), m)
         self.own.append(Events.of(turns.sum(axis=0), each, float(self._form.shown_probability(1, 0))))
         kept = turns.sum(axis=2)[:, :, None] == np.arange(m + 1)
-        self.own.append(Events.of(kept.sum(axis=0), each, np.tile([float(chance) for chance in p], len(part))))
+        self.own.append(Events.of(kept.sum(axis=0), each, np.tile(np.array(p, dtype=np.float64), len(part))))
         seen = self._else_tables
         self.elsewhere.append(
             self._coins_elsewhere(part, sample) if seen is None else self._items_elsewhere(part, sample, seen)
@@ -165,3 +167,81 @@ class ItemTallies:
             for place in np.flatnonzero(far[row]).tolist():
                 free[row, place] = not is_spanned(1 << int(self._else[place]), span)
         return Events.of(counts[free], each, 0.5)
+
+
+# ---- all sizes
+
+
+def other_transactions(plan: Plan, chance: np.random.Generator) -> tuple[Transaction, ...]:
+    """Choose transactions of all sizes up to 64; their items are dealt from the shuffled catalogue, over and over."""
+    n = plan.n_items
+    short, longest = min(n, plan.transaction_size), min(n, _LONGEST)
+    sizes = [*range(short + 1)] * _EACH_SHORT + [*range(short + 1, longest + 1)]
+    ends = np.cumsum(sizes)
+    dealt = np.resize(chance.permutation(n), ends[-1]).tolist()
+    baskets = (tuple(sorted(dealt[end - size : end])) for size, end in zip(sizes, ends.tolist(), strict=True))
+    return tuple(transaction_of(items, plan) for items in dict.fromkeys(baskets))
+
+
+class OtherTallies:
+    """What the reports of K transactions show of them."""
+
+    def __init__(self, plan: Plan, chance: np.random.Generator) -> None:
+        self._plan, self.transactions = plan, other_transactions(plan, chance)
+        self.groups = {each.group.transaction_size: each.group for each in self.transactions}
+        self.totals = np.zeros(len(self.transactions), dtype=np.int64)
+        self.total = self.malformed = 0  # of all
+        # how many show so many of the reference; of a sampled transaction nothing
+        self.kept = np.zeros((len(self.transactions), plan.transaction_size + 1), dtype=np.int64)
+        # of each transaction how many show each item of its reference
+        self.own = [np.zeros(len(each.reference), dtype=np.int64) for each in self.transactions]
+        # for each group, by its M, how many show each item that they do not hold, and out of how many
+        self.others = {m: np.zeros((2, group.padded_items), dtype=np.int64) for m, group in self.groups.items()}
+        self._own = [ItemTables(each.group, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
+        self._all = {m: ItemTables(group, np.arange(group.padded_items)) for m, group in self.groups.items()}
+
+    def collect(self, box: BlackBox, total: int, told: Told | None = None) -> None:
+        """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
+        for samples in samples_in_turn(box, self.transactions, self._plan, total, told):
+            packed: dict[int, list[NDArray[np.uint8]]] = {m: [] for m in self.groups}
+            for place, sample in enumerate(samples):
+                self._add(place, sample)
+                packed[self.transactions[place].group.transaction_size].append(sample.packed)
+            for m, parts in packed.items():
+                self._count_all(m, np.concatenate(parts))
+
+    def _add(self, place: int, sample: Sample) -> None:
+        transaction, n = self.transactions[place], len(sample.packed)
+        planes = planes_of(sample.packed, transaction.group)
+        shown = bits_of(lines_of(self._own[place].rows(planes, n)), n)
+        own = shown.sum(axis=1, dtype=np.int64)
+        self.totals[place] += n
+        self.total += n
+        self.malformed += sample.malformed
+        self.own[place] += own
+        if not transaction.is_sampled:
+            self.kept[place] += np.bincount(shown.sum(axis=0, dtype=np.int64), minlength=self.kept.shape[1])
+        others, reference = self.others[transaction.group.transaction_size], list(transaction.reference)
+        others[0, reference] -= own
+        others[1, reference] -= n
+
+    def _count_all(self, m: int, packed: NDArray[np.uint8]) -> None:
+        """Count all items, those of their transactions too, in a batch's reports of one group."""
+        self._all[m].count(planes_of(packed, self.groups[m]), len(packed), self.others[m][0])
+        self.others[m][1] += len(packed)
+
+    def events(self) -> Iterator[Events]:
+        """Yield what was counted beside its law, of each transaction and of all together that share an operator."""
+        for place, transaction in enumerate(self.transactions):
+            yield Events.of(self.own[place], int(self.totals[place]), float(transaction.own_shown))
+            if not transaction.is_sampled:
+                yield self._number_kept([place], transaction.group)
+        for m, group in self.groups.items():
+            whole = [p for p, each in enumerate(self.transactions) if each.group == group and not each.is_sampled]
+            yield self._number_kept(whole, group)
+            counts, trials = self.others[m]
+            yield Events(counts, trials, np.full(len(counts), float(form_of(group).shown_probability(0, 1))))
+
+    def _number_kept(self, places: list[int], group: Plan) -> Events:
+        counts, p = self.kept[places].sum(axis=0), form_of(group).size_distribution
+        return Events.of(counts[: len(p)], int(self.totals[places].sum()), [float(chance) for chance in p])

@@ -1,0 +1,218 @@
+"""What the shipping clients are made of, on the plan under audit: draws from words, columns, and the bulk client.
+
+lab/enumeration.py takes draws for what core/entropy.py says they are. Here the plan's own draws are made of chosen
+words:
+
+    coins(count, a, r)  words that spell all numbers below 2^r, each once: just those below a are 1
+    below(n)            the least words of a number, by the definition in docs/formats.md, after a word that is rejected
+    pick(c)             numbers on both sides of every bound
+
+The bulk client must report what the client of a single transaction does for equal words. The shuffled catalogue is
+dealt into transactions of 0 to 2M items, over and over, so that every item takes part several times; and full
+transactions get words that pick the first and the last number of each kept subset, so that a bound that is off by one
+shows. The deal and all other words are others in every audit. Whatever differs is raised as a Fault.
+"""
+
+import secrets
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.audit.enumerate.draws_by_form import Device
+from assocpriv.audit.findings import Fault, client_at_work
+from assocpriv.audit.recompute.codes import masks
+from assocpriv.audit.recompute.plan_text import Numbers
+from assocpriv.audit.recompute.report_forms import Bits, Group
+from assocpriv.client.baskets.bulk import BulkRandomizer, GroupedRandomizer
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.baskets.codes import item_columns
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.baskets import Baskets
+
+_MOST_COLUMNS = 2000  # items whose columns are compared
+_LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
+_DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
+_MOST_ENDS = 1024  # numbers picked, of each operator
+
+
+class Replayed(WordEntropy):
+    """Hands out given words, and no more."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, given: Iterable[int]) -> None:
+        self._left = list(given)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next words."""
+        if count > len(self._left):
+            raise Fault("A client or a draw takes more random words than docs/formats.md says.")
+        handed, self._left = self._left[:count], self._left[count:]
+        return np.array(handed, dtype=np.uint64)
+
+
+# ---- draws and columns
+
+
+def check_words(numbers: Numbers) -> int:
+    """Make the plan's draws of chosen words; return how many draws were compared with their definition."""
+    coins = sum(_check_coins(group) for group in numbers.groups if isinstance(group, Bits))
+    return coins + sum(_check_below(group) + _check_pick(group) for group in numbers.groups)
+
+
+def _check_coins(group: Bits) -> int:
+    a, r = group.insert_num, group.insert_bits
+    count = max(64, 1 << r)
+    spelt = [
+        sum((64 * part + place >> (r - 1 - digit) & 1) << place for place in range(64))
+        for part in range(count // 64)
+        for digit in range(r)
+    ]
+    wanted = sum(1 << number for number in range(count) if number % (1 << r) < a)
+    if Replayed(spelt).coins(count, a, r) != wanted:
+        raise Fault("Coins made of all words there can be do not show with the plan's probability.")
+    return count
+
+
+def _check_below(group: Group) -> int:
+    bounds = group.drawn_below | set(range(2, 2 * group.size + 1))  # what long transactions are sampled with
+    draws = [(n, number) for n in bounds for number in {0, 1, n // 3, n // 2, n - 2, n - 1} if 0 <= number < n]
+    for n, number in draws:
+        if Replayed(words_of(number, n)).below(n) != number:
+            raise Fault(f"A number drawn below a bound of {n.bit_length()} bits is not that of its words.")
+    return len(draws)
+
+
+def _check_pick(group: Group) -> int:
+    cumulative = list(accumulate(group.picked_weights))
+    for index, (low, high) in enumerate(pairwise([0, *cumulative])):
+        for number in (low, high - 1):
+            if Replayed(words_of(number, cumulative[-1])).pick(cumulative) != index:
+                raise Fault("A pick is not that of its weights.")
+    return 2 * len(cumulative)
+
+
+def words_of(number: int, n: int) -> list[int]:
+    """Return words that ``below(n)`` makes a number of: one draw that is rejected, if any is, then the least.
+
+    >>> words_of(5, 8), words_of(0, 1), words_of(1, 3)
+    ([5], [], [0, 6148914691236517206])
+    """
+    count = -(-(n - 1).bit_length() // 64)
+    if n & (n - 1) == 0:
+        return _split(number, count)
+    span = 1 << 64 * count
+    least = -(-(number * span + span % n) // n)  # of the x with ⌊x·n / span⌋ = number and x·n mod span ≥ span mod n
+    return _split(0, count) + _split(least, count)
+
+
+def _split(number: int, count: int) -> list[int]:
+    return [number >> 64 * place & (1 << 64) - 1 for place in range(count)]
+
+
+def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> int:
+    """Compare the generator's columns that client and server use with masks made by their definition.
+
+    How many items were compared is returned: all of at most 2,000, else so many, others in every audit.
+    """
+    compared = 0
+    for group in {each.insert_bits: each for each in numbers.coded}.values():
+        items = np.sort(chance.permutation(group.items)[:_MOST_COLUMNS])
+        with client_at_work():
+            columns = item_columns(plan.generator, group.insert_bits, items)
+        for item, own in zip(items.tolist(), columns, strict=True):
+            if tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in own) != masks(group, item):
+                raise Fault("A column of the generator differs from its definition.")
+        compared += len(items)
+    return compared
+
+
+# ---- the bulk client
+
+
+_Case = tuple[list[int], list[int]]  # a transaction's items, and the words that it gets first
+
+
+def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None) -> dict[str, int]:
+    """Compare the bulk client's reports with those of one transaction at a time, for equal words.
+
+    The device answers for one transaction, and may run ``most`` times, at least; where the catalogue needs more, a part
+    of it is dealt. The seed is of the deal and the words; fresh by default. How much was compared is returned:
+    transactions, how many items they hold together, and numbers picked, of how many ends.
+    """
+    seed = secrets.randbits(64) if seed is None else seed
+    chance = np.random.default_rng(seed)
+    dealt = list(_dealt(numbers, max(most, _LEAST_DEALT), chance))
+    groups = [group for group in numbers.groups if not numbers.in_clear or group.size <= numbers.n_items]
+    ends = [_ends(group) for group in groups]
+    picks = [case for group, own in zip(groups, ends, strict=True) for case in _picks(numbers, group, own, chance)]
+    cases: list[_Case] = [(items, []) for items in dealt]
+    cases += picks
+    if numbers.in_clear:
+        # the bulk client goes through the groups in their order, so the transactions come in this order
+        cases.sort(key=lambda case: min(max(len(case[0]), 1), numbers.transaction_size))
+    _compare(device, plan, numbers, cases, SeededEntropy(seed))
+    items = len(set(chain.from_iterable(dealt)))
+    return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": sum(map(len, ends))}
+
+
+def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator[list[int]]:
+    """Deal transactions of 0 to 2M items until every item was in six, and there are some, or ``most`` of them."""
+    longest, left, deals = 2 * numbers.transaction_size, np.empty(0, dtype=np.int64), 0
+    for done in range(most):
+        if not len(left):
+            if deals >= _DEALS and done >= _LEAST_DEALT:
+                return
+            left, deals = chance.permutation(numbers.n_items), deals + 1
+        size = int(chance.integers(0, longest + 1))
+        yield sorted(left[:size].tolist())
+        left = left[size:]
+
+
+def _ends(group: Group) -> list[int]:
+    """Return the numbers on both sides of every bound of a pick."""
+    bounds = [0, *accumulate(group.picked_weights)]
+    return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
+
+
+def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Generator) -> Iterator[_Case]:
+    """Yield full transactions with the words of these numbers, or of some of them where they are many.
+
+    A transaction that is not sampled draws its pick first.
+    """
+    total = sum(group.picked_weights)
+    for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
+        items = chance.choice(numbers.n_items, min(group.size, numbers.n_items), replace=False)
+        yield sorted(items.tolist()), words_of(ends[place], total)
+
+
+class _Recorded(WordEntropy):
+    """Hands out the first words of a case, then a source's, and keeps them all."""
+
+    __slots__ = ("_source", "first", "given")
+
+    def __init__(self, source: WordEntropy) -> None:
+        self._source, self.first = source, np.empty(0, dtype=np.uint64)
+        self.given: list[NDArray[np.uint64]] = []
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        led, self.first = self.first[:count], self.first[count:]
+        self.given.append(np.concatenate([led, self._source.words(count - len(led))]))
+        return self.given[-1]
+
+
+def _compare(device: Device, plan: Plan, numbers: Numbers, cases: list[_Case], source: WordEntropy) -> None:
+    entropy, wanted = _Recorded(source), []
+    for items, first in cases:
+        entropy.first = np.array(first, dtype=np.uint64)
+        wanted.append(device.randomize(items, entropy=entropy))
+    offsets = np.append(0, np.cumsum([len(items) for items, _ in cases]))
+    flat = np.array(list(chain.from_iterable(items for items, _ in cases)), dtype=np.int64)
+    with client_at_work():
+        bulk = GroupedRandomizer(plan) if numbers.in_clear else BulkRandomizer(plan)
+        chunk = bulk.randomize(Baskets(plan.catalogue, offsets, flat), np.concatenate(entropy.given), Replayed([]))
+    if [row.tobytes() for row in chunk.packed] != wanted:
+        raise Fault("The bulk client's reports differ from those of one transaction at a time.")
