@@ -15,46 +15,20 @@ from typing import TYPE_CHECKING
 
 from assocpriv.core.loading import on_first_use
 
+# isort: off
+# fmt: off
 if TYPE_CHECKING:
     from assocpriv.baskets import (
-        AssocprivError,
-        Baskets,
-        Breach,
-        Catalogue,
-        Plan,
-        Reports,
-        View,
-        ask,
-        ask_rules,
-        association_rules,
-        mine,
-        plan,
-        randomize,
-        randomize_baskets,
-        randomize_file,
-        read_baskets,
-        read_itemsets,
-        read_plan,
-        read_reports,
-        to_baskets,
-        write_itemsets,
-        write_plan,
-        write_rules,
+        AssocprivError, Baskets, Breach, Catalogue, Plan, Reports, View, ask, ask_rules, association_rules, mine, plan,
+        randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports, to_baskets,
+        write_itemsets, write_plan, write_rules,
     )
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
+# fmt: on
+# isort: on
 
 __version__ = "0.1.0"
-
-_HOMES = {
-    "assocpriv.baskets": (
-        "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
-        "association_rules", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
-        "read_itemsets", "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
-    ),
-    "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
-    "assocpriv.trials": ("simulate",),
-}  # fmt: skip
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
@@ -62,5 +36,7 @@ __all__ = [
     "read_itemsets", "read_plan", "read_reports", "refine", "simulate", "simulate_rounds", "to_baskets",
     "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
+_HOMES = {"assocpriv.rounds": ("combine", "refine", "simulate_rounds"), "assocpriv.trials": ("simulate",)}
+_HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)

@@ -1,7 +1,4 @@
-"""The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports.
-
-It loads what a question needs when the question is asked.
-"""
+"""The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -42,16 +39,10 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a path holds.
+    """What a path of a kind (``plan``, ``reports`` or ``itemsets``) holds.
 
-    Attributes:
-        kind: ``plan``, ``reports`` or ``itemsets``.
-        plan: of a plan file, or that the reports were made with.
-        reports: how many there are.
-        group_reports: with sizes in clear, how many of each size.
-        files: of reports.
-        itemsets: the table.
-        crafted: what the tests for crafted reports say, where they were asked for.
+    Of reports their plan, their number, with sizes in clear that of each size, their files, and what the tests for
+    crafted reports say, where they were asked for.
     """
 
     kind: str
@@ -77,11 +68,17 @@ def inspect_file(
         FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
         PlanError: it says that it is a plan, and what is wrong with it.
     """
+    from assocpriv.files.tables import FORMATS
+
     if not path.exists():
         raise FileError(f"there is no file {path}")
     reasons = []
-    for endings, folders, read in (((".json",), False, _plan), ((".parquet",), True, _reports), (None, False, _table)):
-        if not (folders if path.is_dir() else _ends(path, endings)):
+    for endings, folders, read in (
+        ((".json",), False, _plan),
+        ((".parquet",), True, _reports),
+        (FORMATS, False, _table),
+    ):
+        if not (folders if path.is_dir() else path.suffix.lower() in endings):
             continue
         try:
             content = read(path)
@@ -92,12 +89,6 @@ def inspect_file(
     if not reasons:
         raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files")
     raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
-
-
-def _ends(path: Path, endings: tuple[str, ...] | None) -> bool:
-    from assocpriv.files.tables import FORMATS
-
-    return path.suffix.lower() in (endings or FORMATS)
 
 
 def _plan(path: Path) -> FileContent:

@@ -1,7 +1,4 @@
-"""The door of baskets: the steps from baskets to itemsets and rules, with their usual defaults.
-
-A step loads what it needs when it is taken, so importing this module is instant.
-"""
+"""The door of baskets: the steps from baskets to itemsets and rules; each loads what it needs when it is taken."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -15,14 +12,12 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.compiling import CodePlace
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.files.tables import output_format
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
     from assocpriv.planning.transaction_size import SamplingLoss
@@ -39,35 +34,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
-    "RandomizedFile", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
-    "check_writable", "compile_kernels", "describe_undecided", "foresee", "mine", "mine_reports", "output_format",
-    "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets",
-    "read_plan", "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
+    "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize", "randomize_baskets",
+    "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan", "read_reports", "to_baskets",
+    "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.core.errors": ("AssocprivError",),
-    "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.core.privacy": ("Breach",),
-    "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
+    "assocpriv.core.privacy": ("Breach",), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
-    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
-    "assocpriv.files.names": ("NameSource",),
-    "assocpriv.plans.baskets.plan": ("Plan",),
-    "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.plans.baskets.view": ("View",),
-    "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
-    "assocpriv.files.atomic": ("check_writable",),
-    "assocpriv.planning.plan_facts": ("foresee",),
-    "assocpriv.files.tables": ("output_format",),
+    "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
+    "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
+    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
 }  # fmt: skip
-_KERNELS = {  # of a task, that Python calls; all by default
-    "randomizing": ("parse_numbers", "randomize_transactions"),
-    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
-}
-
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
@@ -154,9 +137,8 @@ def randomize_baskets(
     Args:
         baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
         plan: the published plan.
-        unknown: ``error``, or ``drop`` to leave out items outside the plan's catalogue; a plan whose view says so drops
-            them in any case.
-        repeats: ``error``, or ``merge`` to count an item once that a basket repeats.
+        unknown: as for :func:`read_baskets`; a plan whose view says so drops other names in any case.
+        repeats: as for :func:`read_baskets`.
         progress: called with (baskets done, baskets).
 
     Raises:
@@ -178,13 +160,11 @@ def randomize_baskets(
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedFile:
-    """What randomizing a file met.
+class ReadOutcome:
+    """What a file of baskets comes to as a plan's transactions.
 
-    Attributes:
-        counts: baskets, and items dropped, merged and kept on the way.
-        empty: baskets that came out empty.
-        loss: what sampling long baskets loses, of what the plan's view makes of them.
+    How many baskets there are and what was dropped, merged and kept on the way, how many came out empty, and what
+    sampling long ones loses of what the plan's view makes of them.
     """
 
     counts: "ReadCounts"
@@ -204,17 +184,15 @@ def randomize_file(
     memory_bytes: int | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> RandomizedFile:
+) -> ReadOutcome:
     """Randomize a file of baskets of any size into a file of reports, with the operating system's entropy.
 
     Args:
         baskets: the file, read batch by batch.
         plan: the published plan.
         output: Parquet file to write; it appears whole or not at all.
-        format: as for :func:`read_baskets`.
+        format, repeats, empty: as for :func:`read_baskets`.
         unknown: as for :func:`randomize_baskets`.
-        repeats: as for :func:`read_baskets`.
-        empty: as for :func:`read_baskets`.
         memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
         force: replace an existing file.
         progress: called with (bytes read, bytes of the file).
@@ -245,7 +223,7 @@ def randomize_file(
 
     chunks = randomize_chunks(counted(), plan, entropy=SystemEntropy(), workers=workers_within(memory))
     write_reports((chunk.packed for chunk in chunks), plan, output, force=force)
-    return RandomizedFile(stream.counts, sizes[0], sampling_loss(sizes, plan))
+    return ReadOutcome(stream.counts, sizes[0], sampling_loss(sizes, plan))
 
 
 def mine(
@@ -329,11 +307,7 @@ def mine_reports(
 
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
-    """Say of which itemset sizes the reports of a mined table cannot decide at its minimum support.
-
-    Args:
-        itemsets: as :func:`mine` returned it.
-    """
+    """Say of which itemset sizes the reports of a table that was mined cannot decide at its minimum support."""
     from assocpriv.server.itemsets.facts import describe_undecided as describe
     from assocpriv.server.itemsets.frames import mining_facts
 
@@ -352,21 +326,16 @@ def ask(
     """Estimate the supports of chosen itemsets from reports alone, without mining.
 
     Args:
-        reports: reports, a report file, a folder of them, or a list of files.
+        reports: as for :func:`mine`, as are all other arguments.
         itemsets: sets or lists of names of the plan's catalogue (an int 7 is the name "7"); where the plan asks for
             itemsets, all the names of one of them.
-        confidence_level: of the intervals.
-        population: errors for the population that the transactions were drawn from, instead of for those collected.
-        memory_bytes: what of reports and bitmaps may be held; a quarter of the free memory by default.
-        progress: called with (what is done, done, total).
 
     Returns:
         One row an itemset, in the order asked: ``support``, ``itemsets``, ``std_error``, ``ci_low``, ``ci_high``,
         ``length`` and ``count``, as :func:`mine` gives them.
 
     Raises:
-        EstimateError: no reports, an unknown or repeated name, or an itemset larger than the plan can answer for.
-        WireError: files that are damaged or of different plans.
+        EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.
     """
     from assocpriv.server.estimates.intervals import ErrorOptions
 
@@ -386,9 +355,7 @@ def ask_rules(
     """Estimate the confidences of chosen rules from reports alone, without mining.
 
     Args:
-        reports: reports, a report file, a folder of them, or a list of files.
-        rules: pairs (antecedent, consequent) of sets or lists of names.
-        confidence_level: of the confidence's interval; all other arguments as for :func:`ask`.
+        rules: pairs (antecedent, consequent) of sets or lists of names; all other arguments are as for :func:`mine`.
 
     Returns:
         One row a rule, in the order asked: the columns of :func:`association_rules`, and ``confidence_ci_low`` and
@@ -396,8 +363,7 @@ def ask_rules(
         share of nobody would be is NaN.
 
     Raises:
-        EstimateError: as :func:`ask`, or both sides name the same item.
-        WireError: files that are damaged or of different plans.
+        EstimateError, WireError: as :func:`ask`, or both sides name the same item.
     """
     from assocpriv.server.estimates.intervals import ErrorOptions
 
@@ -432,22 +398,3 @@ def _collection(reports: Any) -> "Reports":
     if not all(isinstance(path, str | Path) for path in listed):
         raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
     return read_reports(listed)
-
-
-def compile_kernels(
-    task: str | None = None, progress: Callable[[int, int], None] | None = None
-) -> "dict[str, CodePlace]":
-    """Compile the code for this processor, or load it from disk.
-
-    Args:
-        task: ``randomizing`` or ``counting``; all by default.
-        progress: called with (kernels done, kernels).
-
-    Returns:
-        Of each function where its code is kept; nothing where compiling is turned off.
-    """
-    from assocpriv.core.compiling import compile_kernels as run
-    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
-    from assocpriv.records import text_kernel  # noqa: F401
-
-    return run(None if task is None else _KERNELS[task], progress)

@@ -25,42 +25,20 @@ from typing import TYPE_CHECKING
 
 from assocpriv.core.loading import on_first_use
 
+# isort: off
+# fmt: off
 if TYPE_CHECKING:
     from assocpriv.core.information import (
-        downward_threshold,
-        excluded_fall,
-        excluded_posterior,
-        information_limit,
-        inverse_worst_information,
-        mutual_information,
-        upward_threshold,
-        worst_information,
+        downward_threshold, excluded_fall, excluded_posterior, information_limit, inverse_worst_information,
+        mutual_information, upward_threshold, worst_information,
     )
     from assocpriv.core.privacy import (
-        BeliefRange,
-        Breach,
-        Channel,
-        amplification_of,
-        breach_curve,
-        compose,
-        epsilon,
-        highest_posterior,
-        largest_rise,
+        BeliefRange, Breach, Channel, amplification_of, breach_curve, compose, epsilon, highest_posterior, largest_rise,
         lowest_posterior,
     )
     from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_amplification, cut_and_paste_sizes
-
-_HOMES = {
-    "assocpriv.core.privacy": (
-        "BeliefRange", "Breach", "Channel", "amplification_of", "breach_curve", "compose", "epsilon",
-        "highest_posterior", "largest_rise", "lowest_posterior",
-    ),
-    "assocpriv.core.information": (
-        "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit", "inverse_worst_information",
-        "mutual_information", "upward_threshold", "worst_information",
-    ),
-    "assocpriv.planning.named_randomizers": ("cut_and_paste", "cut_and_paste_amplification", "cut_and_paste_sizes"),
-}  # fmt: skip
+# fmt: on
+# isort: on
 
 __all__ = [
     "BeliefRange", "Breach", "Channel", "amplification_of", "breach_curve", "compose", "cut_and_paste",
@@ -68,5 +46,13 @@ __all__ = [
     "excluded_posterior", "highest_posterior", "information_limit", "inverse_worst_information", "largest_rise",
     "lowest_posterior", "mutual_information", "upward_threshold", "worst_information",
 ]  # fmt: skip
+_HOMES = {
+    "assocpriv.core.information": (
+        "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit", "inverse_worst_information",
+        "mutual_information", "upward_threshold", "worst_information",
+    ),
+    "assocpriv.planning.named_randomizers": ("cut_and_paste", "cut_and_paste_amplification", "cut_and_paste_sizes"),
+}  # fmt: skip
+_HOMES["assocpriv.core.privacy"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)

@@ -1,7 +1,4 @@
-"""The door of rounds: several collections of other people each, from a histogram of sizes to the itemsets wanted.
-
-It loads what a step needs when the step is taken.
-"""
+"""The door of rounds: several collections of other people each, from a histogram of sizes to the itemsets wanted."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,15 +16,15 @@ if TYPE_CHECKING:
     from assocpriv.planning.rounds import plan_histogram
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.baskets import Baskets
-    from assocpriv.server.rounds.combine import write_combined
+    from assocpriv.server.rounds.combine import combined_records, write_combined
     from assocpriv.server.rounds.sampling_model import SizeShares
 
 __all__ = [
-    "combine", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
+    "combine", "combined_records", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.planning.rounds": ("plan_histogram",),
-    "assocpriv.server.rounds.combine": ("write_combined",),
+    "assocpriv.server.rounds.combine": ("combined_records", "write_combined"),
 }  # fmt: skip
 
 
@@ -154,12 +151,7 @@ def simulate_rounds(
 
 
 def read_used_baskets(baskets: str | Path, **reading: Any) -> "Baskets":
-    """Read a file of baskets, over a catalogue of the items that occur in it.
-
-    Args:
-        baskets: the file.
-        reading: as for :func:`read_baskets`.
-    """
+    """Read a file of baskets as :func:`read_baskets`, over a catalogue of the items that occur in it."""
     from assocpriv.lab.rounds_trial import of_used_items
 
     return of_used_items(read_baskets(baskets, **reading))

@@ -1,14 +1,13 @@
 """The door of trials: both sides on data at hand, with the truth that only a trial knows.
 
-Nothing of it belongs on a server or a device: it sees raw baskets and their reports. It loads what a step needs when
-the step is taken.
+Nothing of it belongs on a server or a device: it sees raw baskets and their reports.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.baskets import ReadOutcome
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
@@ -17,14 +16,12 @@ if TYPE_CHECKING:
     from assocpriv.lab.simulate import Simulation
     from assocpriv.lab.simulate import simulate as simulate_transactions
     from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
-    from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets.plan import Plan
-    from assocpriv.records.basket_files import ReadCounts
     from assocpriv.records.baskets import Baskets
     from assocpriv.server.itemsets.requests import check_max_itemset
 
 __all__ = [
-    "FILE_FORMATS", "DemoSettings", "QuestSettings", "ReadTransactions", "check_max_itemset", "generate_file",
+    "FILE_FORMATS", "DemoSettings", "QuestSettings", "check_max_itemset", "generate_file",
     "plan_for_sample", "read_transactions", "simulate", "simulate_transactions", "start_demo",
 ]  # fmt: skip
 _HOMES = {
@@ -58,8 +55,7 @@ def simulate(
         min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
         seed: makes the run repeatable; the operating system's entropy by default.
-        unknown: as for :func:`randomize_baskets`.
-        repeats: as for :func:`randomize_baskets`.
+        unknown, repeats: as for :func:`randomize_baskets`.
         progress: called with (stage, done, total).
 
     Returns:
@@ -78,31 +74,8 @@ def simulate(
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTransactions:
-    """Baskets of a file as a plan's transactions.
-
-    Attributes:
-        transactions: what the plan's view makes of the baskets.
-        counts: what was dropped, merged and kept on the way.
-        empty: transactions that came out empty.
-        loss: what sampling long ones loses.
-    """
-
-    transactions: "Baskets"
-    counts: "ReadCounts"
-    empty: int
-    loss: "SamplingLoss"
-
-
-def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> ReadTransactions:
-    """Read a file of baskets whole as a plan's transactions, and what is lost of them.
-
-    Args:
-        baskets: the file.
-        plan: the plan.
-        reading: ``format``, ``unknown``, ``repeats``, ``empty`` and ``progress``, as for :func:`randomize_file`.
-    """
+def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> tuple["Baskets", ReadOutcome]:
+    """Read a file of baskets whole as a plan's transactions, and what is lost of them; as :func:`randomize_file`."""
     from assocpriv.client.baskets.transactions import read_transactions as read
     from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
@@ -110,4 +83,4 @@ def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> Read
 
     transactions, counts = read(baskets, plan, ReadOptions(**reading))
     sizes = count_sizes(transactions)
-    return ReadTransactions(transactions, counts, sizes[0], sampling_loss(sizes, plan))
+    return transactions, ReadOutcome(counts, sizes[0], sampling_loss(sizes, plan))

@@ -3,13 +3,22 @@
 import json
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from assocpriv.apps.options import AS_JSON
 from assocpriv.apps.progress import Progress
 
+if TYPE_CHECKING:
+    from assocpriv.core.compiling import CodePlace
+
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
+
+_KERNELS = {  # of a task, that Python calls
+    "randomizing": ("parse_numbers", "randomize_transactions"),
+    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+}
 
 
 def say(lines: Iterable[str]) -> None:
@@ -23,18 +32,30 @@ def warn(lines: Iterable[str]) -> None:
     say(f"warning: {line}" for line in lines)
 
 
-def show_result(as_json: bool, record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
+def wants_json() -> bool:
+    """Return whether the result is wanted as JSON instead of text."""
+    return bool(click.get_current_context().meta[AS_JSON])
+
+
+def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> None:
     """Print a result: one JSON object, or text."""
-    if as_json:
+    if wants_json():
         click.echo(json.dumps(record(), allow_nan=False))
     else:
         click.echo("\n".join(lines()))
 
 
+def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":
+    """Compile the kernels of a task (all by default), or load them from disk; returns where the code of each is."""
+    from assocpriv.core.compiling import compile_kernels as run
+    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
+    from assocpriv.records import text_kernel  # noqa: F401
+
+    return run(None if task is None else _KERNELS[task], Progress().stage("compiling"))
+
+
 def compile_ahead(task: str | None = None) -> None:
     """Compile the kernels of a task (all by default), or load them from disk; say so where that takes long."""
-    from assocpriv.baskets import compile_kernels
-
     late = threading.Event()
 
     def notice() -> None:
@@ -45,7 +66,7 @@ def compile_ahead(task: str | None = None) -> None:
     timer.daemon = True
     timer.start()
     try:
-        compiled = compile_kernels(task, Progress().stage("compiling"))
+        compiled = compile_kernels(task)
     finally:
         timer.cancel()
         timer.join()

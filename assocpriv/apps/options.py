@@ -23,16 +23,28 @@ def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
+def usual(*names: str, default: Any, help: str, **settings: Any) -> Callable[[_F], _F]:  # noqa: A002
+    """Return an option whose help shows its default."""
+    return click.option(*names, default=default, show_default=True, help=help, **settings)
+
+
 def choice(name: str, words: Sequence[str], help: str, default: str | None = None) -> Callable[[_F], _F]:  # noqa: A002
     """Return an option that takes one of several words, the first by default."""
-    return click.option(name, type=click.Choice(words), default=default or words[0], show_default=True, help=help)
+    return usual(name, default=default or words[0], help=help, type=click.Choice(words))
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+AS_JSON = "assocpriv.as_json"  # where show_result looks
+json_option = click.option(
+    "--json",
+    is_flag=True,
+    expose_value=False,
+    callback=lambda context, _, value: context.meta.update({AS_JSON: value}),
+    help="Print one JSON object instead of text.",
+)
 force_option = click.option("--force", is_flag=True, help="Replace existing files.")
+result_options = joined(force_option, json_option)
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
 ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
-top_option = click.option("--top", type=click.IntRange(0), default=ROWS, show_default=True, help="Rows shown as text.")
 PATH = click.Path(path_type=Path)
 format_option = click.option(
     "--format",
@@ -72,19 +84,24 @@ memory_option = click.option(
     help="What of the data may be held at a time, as 500MB or 2GB.  [default: a quarter of the free memory]",
 )
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
-plan_output_option = click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON).")
+plan_output_options = joined(
+    click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON)."), result_options
+)
 table_output_option = click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
+_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=click.IntRange(0))
+table_options = joined(table_output_option, _top_option, result_options)
 histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 error_options = joined(
-    click.option("--confidence-level", type=float, default=0.95, show_default=True, help="Of the intervals."),
+    usual("--confidence-level", default=0.95, help="Of the intervals."),
     click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
 )
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
     """Refuse a file for a table, if one is to be written, before any work is done for it."""
-    from assocpriv.baskets import check_writable, output_format
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.tables import output_format
 
     if output is not None:
         output_format(output)

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from assocpriv.apps.cli import main
-from assocpriv.apps.render.audit import audit_lines, audit_record
+from assocpriv.apps.render.assurance import audit_lines, audit_record
 from assocpriv.audit.black_box import empirical, families, pipe
 from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
 from assocpriv.audit.black_box.conformance import audit_conformance

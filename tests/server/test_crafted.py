@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from assocpriv.apps.cli import main
-from assocpriv.apps.render.crafted import crafted_lines, influence_lines
-from assocpriv.apps.render.plan import plan_lines, plan_record
+from assocpriv.apps.render.assurance import crafted_lines
+from assocpriv.apps.render.plan import influence_lines, plan_lines, plan_record
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import EstimateError, PlanError

@@ -165,7 +165,7 @@ def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setitem(
         app_kinds.KINDS,
         "yes-no",
-        app_kinds.PlanKind(
+        (
             "tests.second_kind.render:foresee",
             "tests.second_kind.render:plan_record",
             "tests.second_kind.render:plan_lines",

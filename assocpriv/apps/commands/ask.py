@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,13 +21,7 @@ _ARROW = "=>"
 @memory_option
 @json_option
 def ask(
-    reports: tuple[Path, ...],
-    itemsets: tuple[str, ...],
-    rules: tuple[str, ...],
-    confidence_level: float,
-    population: bool,
-    memory: int | None,
-    as_json: bool,
+    reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], memory: int | None, **errors: Any
 ) -> None:
     """Estimate the supports of chosen itemsets, and rules, from REPORTS (files, or folders of them) without mining.
 
@@ -34,7 +29,7 @@ def ask(
     Example:
       assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule milk=>eggs
     """
-    from assocpriv.apps.render.rules import answer_lines, answer_record
+    from assocpriv.apps.render.itemsets import answer_lines, answer_record
     from assocpriv.baskets import ErrorOptions, answer, read_reports
 
     if not itemsets and not rules:
@@ -42,9 +37,8 @@ def ask(
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
     collection = read_reports(reports)
     compile_ahead("counting")
-    errors = ErrorOptions(confidence_level, population)
-    answers = answer(collection, *questions, errors, memory, Progress())
-    show_result(as_json, lambda: answer_record(answers), lambda: answer_lines(answers))
+    answers = answer(collection, *questions, ErrorOptions(**errors), memory, Progress())
+    show_result(lambda: answer_record(answers), lambda: answer_lines(answers))
 
 
 def _names(text: str, option: str) -> list[str]:

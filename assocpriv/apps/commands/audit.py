@@ -8,21 +8,16 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result
-from assocpriv.apps.options import PATH, choice, json_option
+from assocpriv.apps.options import PATH, choice, json_option, usual
 from assocpriv.apps.progress import Progress
 
 
 @click.command()
 @click.argument("plan", type=PATH)
 @choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
-@click.option(
-    "--trials", type=click.IntRange(1000), default=1_000_000, show_default=True, help="Reports for empirical."
-)
-@click.option(
-    "--confidence",
-    default="99.9%",
-    show_default=True,
-    help="Chance, at least, that a client that follows the plan is not called broken.",
+@usual("--trials", default=1_000_000, help="Reports for empirical.", type=click.IntRange(1000))
+@usual(
+    "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
 )
 @choice(
     "--client",
@@ -32,7 +27,7 @@ from assocpriv.apps.progress import Progress
 @click.option("--program", help="Audit this program and its arguments instead; docs/formats.md says what it reads.")
 @json_option
 @click.pass_context
-def audit(context: click.Context, /, plan: Path, program: str | None, as_json: bool, **options: Any) -> None:
+def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
 
     Ends with status 1 if anything is broken. The clients run on transactions made here, never on anybody's baskets.
@@ -43,7 +38,7 @@ def audit(context: click.Context, /, plan: Path, program: str | None, as_json: b
       assocpriv audit plan.json --depth exact
       assocpriv audit plan.json --program ./client --trials 200000
     """
-    from assocpriv.apps.render.audit import audit_lines, audit_record
+    from assocpriv.apps.render.assurance import audit_lines, audit_record
     from assocpriv.assurance import AuditRequest
     from assocpriv.assurance import audit as run
 
@@ -53,7 +48,7 @@ def audit(context: click.Context, /, plan: Path, program: str | None, as_json: b
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     request = AuditRequest(program=None if program is None else _words(program), **options)
     done = run(plan, request, compile_ahead, Progress())
-    show_result(as_json, lambda: audit_record(done), lambda: audit_lines(done))
+    show_result(lambda: audit_record(done), lambda: audit_lines(done))
     if done.is_broken:
         context.exit(1)
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, force_option, json_option
+from assocpriv.apps.options import PATH, result_options, usual
 from assocpriv.apps.progress import Progress
 
 
@@ -21,16 +21,15 @@ def generate() -> None:
 
 
 @generate.command()
-@click.option("--baskets", "n_baskets", type=int, default=1_000_000, show_default=True, help="Number of baskets.")
-@click.option("--items", "n_items", type=int, default=1_000, show_default=True, help="Number of items.")
+@usual("--baskets", "n_baskets", default=1_000_000, help="Number of baskets.")
+@usual("--items", "n_items", default=1_000, help="Number of items.")
 @click.option("--mean-size", type=float, help="Mean size of a basket.")
 @click.option("--patterns", "n_patterns", type=int, help="Number of patterns that baskets are made of.")
 @click.option("--mean-pattern-size", type=float, help="Mean size of a pattern.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same baskets.")
+@usual("--seed", default=0, help="Same seed, same baskets.", type=click.IntRange(0))
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
-@force_option
-@json_option
-def quest(output: Path, force: bool, as_json: bool, **settings: Any) -> None:
+@result_options
+def quest(output: Path, force: bool, **settings: Any) -> None:
     """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.
 
     \b
@@ -44,7 +43,6 @@ def quest(output: Path, force: bool, as_json: bool, **settings: Any) -> None:
     chosen = QuestSettings(**{name: value for name, value in settings.items() if value is not None})
     count = len(generate_file(chosen, output, force=force, progress=Progress().stage("generating")))
     show_result(
-        as_json,
         lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
         lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
     )

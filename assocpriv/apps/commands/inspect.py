@@ -5,17 +5,17 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import compile_ahead, refuse_given, show_result
-from assocpriv.apps.options import PATH, json_option
+from assocpriv.apps.options import PATH, json_option, usual
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import FileError
 
 
 @click.command()
 @click.argument("path", type=PATH)
-@click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports to plan for (of a plan).")
+@usual("--reports", default=1_000_000, help="Reports to plan for (of a plan).")
 @click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
 @json_option
-def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> None:
+def inspect(path: Path, reports: int, check_crafted: bool) -> None:
     """Say what PATH is (a plan, reports or itemsets), what it promises and what can be learned from it.
 
     \b
@@ -23,7 +23,7 @@ def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> Non
       assocpriv inspect reports.parquet
       assocpriv inspect reports.parquet --check-crafted
     """
-    from assocpriv.apps.render.inspection import describe
+    from assocpriv.apps.render.assurance import describe
     from assocpriv.assurance import PLAN, inspect_file
 
     if reports < 1:
@@ -34,4 +34,4 @@ def inspect(path: Path, reports: int, check_crafted: bool, as_json: bool) -> Non
     if content.kind != PLAN:
         refuse_given(("reports",), f"describes a plan; {path} holds {content.kind}")
     described = describe(content, reports)
-    show_result(as_json, lambda: {"kind": content.kind} | described.record(), described.lines)
+    show_result(lambda: {"kind": content.kind} | described.record(), described.lines)

@@ -12,10 +12,9 @@ from assocpriv.apps.options import (
     check_table_output,
     choice,
     error_options,
-    force_option,
-    json_option,
     memory_option,
     reports_argument,
+    result_options,
     table_output_option,
 )
 from assocpriv.apps.progress import Progress
@@ -42,19 +41,9 @@ from assocpriv.apps.progress import Progress
     help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
     f"Else the rows shown as text.  [default: {ROWS}]",
 )
-@force_option
-@json_option
+@result_options
 def mine(
-    reports: tuple[Path, ...],
-    min_support: str | None,
-    confidence_level: float,
-    population: bool,
-    memory: int | None,
-    output: Path | None,
-    top: int | None,
-    force: bool,
-    as_json: bool,
-    **options: Any,
+    reports: tuple[Path, ...], memory: int | None, output: Path | None, top: int | None, force: bool, **options: Any
 ) -> None:
     """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
 
@@ -75,14 +64,14 @@ def mine(
         write_itemsets,
     )
 
-    if min_support is None and not top:
+    if options["min_support"] is None and not top:
         raise click.UsageError(
             "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
             "from 1 (the K itemsets of the largest estimates)"
         )
-    wanted = top if min_support is None else None
-    errors = ErrorOptions(confidence_level, population)
-    request = MiningRequest(min_support, wanted, errors=errors, **options)
+    wanted = top if options["min_support"] is None else None
+    errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
+    request = MiningRequest(top=wanted, errors=errors, **options)
     check_table_output(output, force, reports)
     collection = read_reports(reports)
     compile_ahead("counting")
@@ -91,4 +80,4 @@ def mine(
     if output is not None:
         write_itemsets(frame, output, force=force)
     rows = len(frame) if wanted else ROWS if top is None else top
-    show_result(as_json, lambda: mined_record(frame), lambda: mined_lines(frame, rows))
+    show_result(lambda: mined_record(frame), lambda: mined_lines(frame, rows))

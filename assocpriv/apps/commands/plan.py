@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import refuse_given, say, show_result
-from assocpriv.apps.kinds import kind_of
-from assocpriv.apps.options import PATH, choice, force_option, format_option, joined, json_option, plan_output_option
+from assocpriv.apps.kinds import describe_plan
+from assocpriv.apps.options import PATH, choice, format_option, joined, plan_output_options, usual
 from assocpriv.apps.progress import Progress
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
@@ -29,12 +29,10 @@ _promise_options = joined(
     click.option("--prior", required=True, help="Belief before a report, as 5% or 0.05."),
     click.option("--posterior", required=True, help="Belief that no report may lift the prior to."),
     click.option("--itemset-size", type=int, help="K: largest itemsets to estimate.  [default: 3, at most M]"),
-    click.option("--reports", type=int, default=1_000_000, show_default=True, help="Reports that are expected."),
-    click.option(
+    usual("--reports", default=1_000_000, help="Reports that are expected."),
+    usual(
         "--reports-per-person",
-        type=int,
         default=1,
-        show_default=True,
         help="R: reports that one person may send; the promise covers all of them together.",
     ),
 )
@@ -58,10 +56,8 @@ _design_options = joined(
 @click.option("--baskets", type=PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose.")
 @format_option
 @click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
-@plan_output_option
-@force_option
-@json_option
-def plan(histogram: bool, output: Path, force: bool, as_json: bool, **options: Any) -> None:
+@plan_output_options
+def plan(histogram: bool, output: Path, force: bool, **options: Any) -> None:
     """Choose the operator with the least error inside a promise.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way.
@@ -72,6 +68,7 @@ def plan(histogram: bool, output: Path, force: bool, as_json: bool, **options: A
       assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
     from assocpriv.baskets import Breach, NameSource, check_writable, write_plan
+    from assocpriv.rounds import plan_histogram
 
     names = NameSource(**{name: options[name] for name in _NAMES})
     _check_usage(histogram, options)
@@ -79,12 +76,12 @@ def plan(histogram: bool, output: Path, force: bool, as_json: bool, **options: A
     promise = Breach(options["prior"], options["posterior"])
     sizes: dict[str, Any] = {}
     if histogram:
-        chosen = _histogram(names, promise, options["reports"])
+        chosen = plan_histogram(promise, options["reports"], *(() if names.is_empty else names.read("drop")))
     else:
         chosen, sizes = _collection(names, promise, options)
     write_plan(chosen, output, force=force)
-    described = kind_of(chosen).describe(chosen, options["reports"])
-    show_result(as_json, lambda: described.record() | sizes, described.lines)
+    described = describe_plan(chosen, options["reports"])
+    show_result(lambda: described.record() | sizes, described.lines)
 
 
 def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
@@ -100,12 +97,6 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
     elif options["transaction_size"] is None and options["baskets"] is None:
         raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
-
-
-def _histogram(names: Any, promise: Any, reports: int) -> Any:
-    from assocpriv.rounds import plan_histogram
-
-    return plan_histogram(promise, reports, *(() if names.is_empty else names.read("drop")))
 
 
 def _collection(names: Any, promise: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

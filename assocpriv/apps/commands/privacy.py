@@ -21,7 +21,7 @@ from assocpriv.apps.options import PATH, json_option
 )
 @click.option("--delta", type=click.FloatRange(1e-90, 1, max_open=True), help="δ of that guarantee.  [default: 1e-9]")
 @json_option
-def privacy(plan: Path, delta: float | None, as_json: bool, **options: Any) -> None:
+def privacy(plan: Path, delta: float | None, **options: Any) -> None:
     """Say what PLAN proves: how far beliefs can move, what several reports tell, and information in bits.
 
     All figures err on the side of less privacy.
@@ -39,4 +39,4 @@ def privacy(plan: Path, delta: float | None, as_json: bool, **options: Any) -> N
         raise click.UsageError("--delta goes with --shuffled")
     published = read_plan(plan, Plan)
     proved = describe_privacy(published, delta=DEFAULT_DELTA if delta is None else delta, **options)
-    show_result(as_json, lambda: privacy_record(proved), lambda: privacy_lines(proved))
+    show_result(lambda: privacy_record(proved), lambda: privacy_lines(proved))

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result
-from assocpriv.apps.options import PATH, basket_options, force_option, json_option, memory_option, plan_option
+from assocpriv.apps.options import PATH, basket_options, memory_option, plan_option, result_options
 from assocpriv.apps.progress import Progress
 
 
@@ -16,11 +16,8 @@ from assocpriv.apps.progress import Progress
 @click.option("-o", "--output", type=PATH, required=True, help="Report file to write (Parquet).")
 @basket_options
 @memory_option
-@force_option
-@json_option
-def randomize(
-    baskets: Path, plan_path: Path, output: Path, memory: int | None, force: bool, as_json: bool, **reading: Any
-) -> None:
+@result_options
+def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, force: bool, **reading: Any) -> None:
     """Randomize BASKETS: the clients' side, in bulk, with the operating system's entropy.
 
     Files of any size are read, randomized and written batch by batch.
@@ -29,7 +26,7 @@ def randomize(
     Example:
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
-    from assocpriv.apps.render.sizes import count_lines, loss_lines
+    from assocpriv.apps.render.sizes import outcome_lines
     from assocpriv.baskets import Plan, check_writable, randomize_file, read_plan
 
     plan = read_plan(plan_path, Plan)
@@ -37,9 +34,8 @@ def randomize(
     compile_ahead("randomizing")
     progress = Progress().stage("randomizing", in_bytes=True)
     done = randomize_file(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
-    say([*count_lines(done.counts, done.empty, plan), *loss_lines(done.loss)])
+    say(outcome_lines(done, plan))
     show_result(
-        as_json,
         lambda: {
             "plan_id": plan.plan_id,
             "reports": done.counts.baskets,

@@ -1,44 +1,26 @@
 """The command refine: a next round's plan, for other people."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import (
-    PATH,
-    WANTED,
-    force_option,
-    histogram_table_option,
-    json_option,
-    plan_output_option,
-)
+from assocpriv.apps.options import PATH, WANTED, histogram_table_option, plan_output_options, usual
 
 
 @click.command()
 @click.argument("itemsets", type=PATH)
 @click.option("--plan", "plan_path", type=PATH, required=True, help="The plan that ITEMSETS were mined with.")
-@click.option("--top", type=int, default=WANTED, show_default=True, help="Itemsets wanted.")
+@usual("--top", default=WANTED, help="Itemsets wanted.")
 @click.option("--itemsets", "candidates", is_flag=True, help="Ask for the itemsets themselves, not their items.")
 @histogram_table_option
 @click.option("--reports", type=int, help="People who will answer; after sizes, in all rounds to come.")
 @click.option("--items", type=int, help="After sizes of all names: number of items, named 0 … N−1.")
 @click.option("--catalogue", type=PATH, help="After sizes of all names: file of item names, one a line.")
-@plan_output_option
-@force_option
-@json_option
+@plan_output_options
 def refine(
-    itemsets: Path,
-    plan_path: Path,
-    top: int,
-    candidates: bool,
-    histogram: Path | None,
-    reports: int | None,
-    items: int | None,
-    catalogue: Path | None,
-    output: Path,
-    force: bool,
-    as_json: bool,
+    itemsets: Path, plan_path: Path, items: int | None, catalogue: Path | None, output: Path, force: bool, **wishes: Any
 ) -> None:
     """Plan a next round for OTHER people: the items of mined ITEMSETS become its short catalogue.
 
@@ -56,17 +38,11 @@ def refine(
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
-    read = [itemsets, plan_path, *(path for path in (histogram, catalogue) if path is not None)]
+    read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
     before = read_plan(plan_path, Plan)
     check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else read_catalogue(catalogue)
-    refinement = plan_next(
-        itemsets, before, top=top, candidates=candidates, histogram=histogram, reports=reports, items=names
-    )
+    refinement = plan_next(itemsets, before, items=names, **wishes)
     write_plan(refinement.plan, output, force=force)
     prospects = foresee(refinement.plan, refinement.reports)
-    show_result(
-        as_json,
-        lambda: refinement_record(refinement, prospects),
-        lambda: refinement_lines(refinement, prospects),
-    )
+    show_result(lambda: refinement_record(refinement, prospects), lambda: refinement_lines(refinement, prospects))

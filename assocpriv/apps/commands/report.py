@@ -3,11 +3,12 @@
 import csv
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, force_option, json_option, plan_option
+from assocpriv.apps.options import PATH, plan_option, result_options
 from assocpriv.core.errors import BasketError
 
 _MOST_BYTES = 1 << 24  # of a basket
@@ -15,7 +16,7 @@ _MOST_BYTES = 1 << 24  # of a basket
 
 @click.command()
 @plan_option
-@click.option("--ledger", "ledger_path", type=PATH, required=True, help="What this device told; made if missing.")
+@click.option("--ledger", type=PATH, required=True, help="What this device told; made if missing.")
 @click.option("--occasion", required=True, help="What the basket is of, as 2026-W47; one report each.")
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
@@ -23,18 +24,9 @@ _MOST_BYTES = 1 << 24  # of a basket
 @click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
 @click.option("--posterior", help="See --prior.")
 @click.option("-o", "--output", type=PATH, required=True, help="File for the report's bytes, which are to be sent.")
-@force_option
-@json_option
+@result_options
 def report(
-    plan_path: Path,
-    ledger_path: Path,
-    occasion: str,
-    basket: str | None,
-    prior: str | None,
-    posterior: str | None,
-    output: Path,
-    force: bool,
-    as_json: bool,
+    plan_path: Path, basket: str | None, prior: str | None, posterior: str | None, output: Path, **device: Any
 ) -> None:
     """Make one basket's report on a device that keeps count of what it told.
 
@@ -45,7 +37,7 @@ def report(
       printf 'milk\\nbread\\n' |
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
-    from assocpriv.apps.render.device import device_lines, device_record
+    from assocpriv.apps.render.assurance import device_lines, device_record
     from assocpriv.assurance import report as make_report
     from assocpriv.baskets import Breach, read_plan
 
@@ -53,17 +45,9 @@ def report(
         raise click.UsageError("--prior and --posterior go together")
     limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
     plan = read_plan(plan_path)
-    done = make_report(
-        _names_given(basket) if basket is not None else _names_read(),
-        plan,
-        ledger=ledger_path,
-        occasion=occasion,
-        output=output,
-        limit=limit,
-        inputs=[plan_path],
-        force=force,
-    )
-    show_result(as_json, lambda: device_record(done), lambda: device_lines(done, output))
+    names = _names_given(basket) if basket is not None else _names_read()
+    done = make_report(names, plan, output=output, limit=limit, inputs=[plan_path], **device)
+    show_result(lambda: device_record(done), lambda: device_lines(done, output))
 
 
 def _names_read() -> list[str]:

@@ -5,40 +5,22 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import show_result, warn
-from assocpriv.apps.options import (
-    PATH,
-    check_table_output,
-    force_option,
-    json_option,
-    table_output_option,
-    top_option,
-)
+from assocpriv.apps.options import PATH, check_table_output, table_options
 
 
 @click.command()
 @click.argument("itemsets", type=PATH)
 @click.option("--min-confidence", required=True, help="Least confidence of a rule, as 60% or 0.6.")
 @click.option("--certain", metavar="C", help="Mark rules that have it for sure, as 95%: at most 5% false ones.")
-@table_output_option
-@top_option
-@force_option
-@json_option
-def rules(
-    itemsets: Path,
-    min_confidence: str,
-    certain: str | None,
-    output: Path | None,
-    top: int,
-    force: bool,
-    as_json: bool,
-) -> None:
+@table_options
+def rules(itemsets: Path, min_confidence: str, certain: str | None, output: Path | None, top: int, force: bool) -> None:
     """Derive association rules from mined ITEMSETS.
 
     \b
     Example:
       assocpriv rules itemsets.parquet --min-confidence 60% -o rules.csv
     """
-    from assocpriv.apps.render.rules import derived_lines, derived_record
+    from assocpriv.apps.render.itemsets import derived_lines, derived_record
     from assocpriv.baskets import association_rules, describe_undecided, read_itemsets, write_rules
 
     check_table_output(output, force, [itemsets])
@@ -47,4 +29,4 @@ def rules(
     if output is not None:
         write_rules(derived, output, force=force)
     warn(describe_undecided(frame))
-    show_result(as_json, lambda: derived_record(frame, derived), lambda: derived_lines(frame, derived, top))
+    show_result(lambda: derived_record(frame, derived), lambda: derived_lines(frame, derived, top))

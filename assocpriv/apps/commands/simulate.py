@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, warn
+from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, wants_json, warn
 from assocpriv.apps.options import LEAST_SUPPORT, PATH, ROWS, WANTED, basket_options, json_option
 from assocpriv.apps.progress import Progress
 
@@ -26,7 +26,7 @@ from assocpriv.apps.progress import Progress
     help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {ROWS}, with --rounds {WANTED}]",
 )
 @json_option
-def simulate(baskets: Path, rounds: str | None, as_json: bool, **options: Any) -> None:
+def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
     """Try a plan, or a schedule of rounds, on BASKETS like yours: both sides, and the truth beside what was found.
 
     \b
@@ -37,39 +37,37 @@ def simulate(baskets: Path, rounds: str | None, as_json: bool, **options: Any) -
     if rounds is not None:
         refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
         require(("prior", "posterior"))
-        _simulate_rounds(baskets, rounds, options, as_json)
+        _simulate_rounds(baskets, rounds, options)
     else:
         refuse_given(("prior", "posterior"), "goes with --rounds only; a plan holds its promise")
         require(("plan_path", "min_support"))
-        _simulate_plan(baskets, options, as_json)
+        _simulate_plan(baskets, options)
 
 
-def _simulate_plan(baskets: Path, options: dict[str, Any], as_json: bool) -> None:
-    from assocpriv.apps.render.simulation import simulation_lines, simulation_record
-    from assocpriv.apps.render.sizes import count_lines, loss_lines
+def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
+    from assocpriv.apps.render.sizes import outcome_lines
+    from assocpriv.apps.render.trials import simulation_lines, simulation_record
     from assocpriv.baskets import Plan, check_aim, describe_undecided, read_plan
     from assocpriv.trials import check_max_itemset, read_transactions, simulate_transactions
 
     plan = read_plan(options["plan_path"], Plan)
     check_aim(options["min_support"], None)
     check_max_itemset(plan, options["max_itemset"])
-    read = read_transactions(baskets, plan, **_reading(options, "unknown"))
-    say([*count_lines(read.counts, read.empty, plan), *loss_lines(read.loss)])
+    transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
+    say(outcome_lines(outcome, plan))
     compile_ahead()
     done = simulate_transactions(
-        read.transactions,
+        transactions,
         plan,
-        options["min_support"],
-        max_itemset=options["max_itemset"],
-        seed=options["seed"],
         progress=Progress(),
+        **{name: options[name] for name in ("min_support", "max_itemset", "seed")},
     )
     warn(describe_undecided(done.itemsets))
     rows = ROWS if options["top"] is None else options["top"]
-    show_result(as_json, lambda: simulation_record(done), lambda: simulation_lines(done, rows))
+    show_result(lambda: simulation_record(done), lambda: simulation_lines(done, rows))
 
 
-def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any], as_json: bool) -> None:
+def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
     from assocpriv.apps.render.rounds import trial_lines, trial_record
     from assocpriv.baskets import Breach
     from assocpriv.rounds import read_used_baskets, simulate_rounds
@@ -80,9 +78,9 @@ def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any], as_jso
     wanted = WANTED if options["top"] is None else options["top"]
     count = rounds if rounds == "auto" else int(rounds)
     trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())
-    if as_json and not trial.tells:  # the text says it itself
+    if wants_json() and not trial.tells:  # the text says it itself
         warn(["with this promise and so many people nothing can be told"])
-    show_result(as_json, lambda: trial_record(trial), lambda: trial_lines(trial, wanted))
+    show_result(lambda: trial_record(trial), lambda: trial_lines(trial, wanted))
 
 
 def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:

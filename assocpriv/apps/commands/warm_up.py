@@ -4,14 +4,13 @@ from time import perf_counter
 
 import click
 
-from assocpriv.apps.console import show_result
+from assocpriv.apps.console import compile_kernels, show_result
 from assocpriv.apps.options import json_option
-from assocpriv.apps.progress import Progress
 
 
 @click.command("warm-up")
 @json_option
-def warm_up(as_json: bool) -> None:
+def warm_up() -> None:
     """Compile all kernels for this processor and keep the code, so that no later command has to.
 
     For the images of containers and for computers that start many short runs.
@@ -20,10 +19,8 @@ def warm_up(as_json: bool) -> None:
     Example:
       assocpriv warm-up
     """
-    from assocpriv.baskets import compile_kernels
-
     started = perf_counter()
-    compiled = compile_kernels(progress=Progress().stage("compiling"))
+    compiled = compile_kernels()
     seconds = perf_counter() - started
     if not compiled:
         raise click.ClickException("nothing is compiled while the environment variable NUMBA_DISABLE_JIT is set")
@@ -36,7 +33,6 @@ def warm_up(as_json: bool) -> None:
     folders = sorted({str(each.folder) for each in compiled.values()})
     passed_over = sorted({each.passed_over for each in compiled.values() if each.passed_over})
     show_result(
-        as_json,
         lambda: {"kernels": sorted(compiled), "seconds": seconds, "folders": folders, "passed_over": passed_over},
         lambda: [
             f"{len(compiled)} kernels ready after {seconds:.1f} s, kept in {' and '.join(folders)}",

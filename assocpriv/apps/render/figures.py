@@ -1,8 +1,9 @@
-"""Numbers as text: supports and other shares, figures of privacy, names of itemset sizes, and cut tables."""
+"""Numbers as text: supports and other shares, figures of privacy, names of itemset sizes, cut tables; and records."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 _PLAIN = range(-5, 16)  # powers of ten of figures that are written without an exponent
 
@@ -54,6 +55,11 @@ def figure_up(value: float) -> str:
     """Write a figure of privacy that is a float with at least six digits, rounded up; from a million on as 1e+06."""
     digits = 6 - math.floor(math.log10(value)) - 1
     return f"{math.ceil(value * 10**digits) / 10**digits:.6g}"
+
+
+def fields(thing: object, names: str) -> dict[str, Any]:
+    """Return attributes as JSON content under their own names, which stand with blanks between."""
+    return {name: getattr(thing, name) for name in names.split()}
 
 
 def finite(by_size: dict[int, float]) -> dict[str, float | None]:

@@ -1,18 +1,27 @@
-"""Mined itemsets as text: supports with errors and intervals, what is sure, and what they are shares of."""
+"""Itemsets and rules, mined or asked for: supports with errors and intervals, what is sure, what they are shares of."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.apps.render.figures import itemsets_of, listed, percent, percent_as_given, rest_line
+from assocpriv.apps.render.figures import (
+    discoverable,
+    fields,
+    itemsets_of,
+    listed,
+    percent,
+    percent_as_given,
+    rest_line,
+)
 from assocpriv.files.tables import itemset_records
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import mining_facts, sizes_of, sure_rows
+from assocpriv.server.itemsets.rules import rule_records
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.server.itemsets.ask import AnswerFacts
+    from assocpriv.server.itemsets.ask import AnswerFacts, Answers
 
 _MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
 _CONSISTENT_CLAIMS = {
@@ -20,6 +29,7 @@ _CONSISTENT_CLAIMS = {
     "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
     "that some baskets have them is not proven",
 }
+_RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
 
 
 def mined_record(frame: "pd.DataFrame") -> dict[str, Any]:
@@ -30,7 +40,7 @@ def mined_record(frame: "pd.DataFrame") -> dict[str, Any]:
 def mined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show a mined table, and what its supports and the minimum support are."""
     facts = mining_facts(frame)
-    return [meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top)]
+    return [_meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top)]
 
 
 def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
@@ -58,14 +68,14 @@ def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
         lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
     if certain is not None:
         false = f"support below {percent_as_given(facts.min_support)}"
-        lines += claim_lines(frame, (certain.level, certain.hypotheses), "itemsets", false)
+        lines += _claim_lines(frame, (certain.level, certain.hypotheses), "itemsets", false)
     return lines
 
 
 def _itemset_header(frame: "pd.DataFrame") -> str:
     more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
     rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
-    return f"{rank}{support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
+    return f"{rank}{_support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
 
 
 def _itemset_line(row: dict[Any, Any]) -> str:
@@ -75,7 +85,7 @@ def _itemset_line(row: dict[Any, Any]) -> str:
     if "rank" in row:
         place = f"{row['rank']:,} ({row['rank_low']:,}–{row['rank_high']:,})"
         rank = f"{place:>15}  "
-    return f"{rank}{support_line(row)}{more}"
+    return f"{rank}{_support_line(row)}{more}"
 
 
 def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
@@ -87,24 +97,24 @@ def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
     return f"? may be nothing: what is sure among so many candidates has more standard errors ({asked})"
 
 
-def support_header(level: float) -> str:
+def _support_header(level: float) -> str:
     """Head a table of supports with errors and intervals."""
-    return f"{'support':>9} {'± error':>9}  {interval_title(level):>17}"
+    return f"{'support':>9} {'± error':>9}  {_interval_title(level):>17}"
 
 
-def interval_title(level: float) -> str:
+def _interval_title(level: float) -> str:
     """Head a column of intervals."""
     return f"{percent_as_given(level, 4)} interval"
 
 
-def support_line(row: dict[Any, Any]) -> str:
+def _support_line(row: dict[Any, Any]) -> str:
     """Show a support with its error and interval."""
     support, error = (percent(row[name], width=9) for name in ("support", "std_error"))
     low, high = (percent(row[name], width=8) for name in ("ci_low", "ci_high"))
     return f"{support} {error}  {low}–{high}"
 
 
-def claim_lines(table: "pd.DataFrame", certainty: tuple[float, int], what: str, false: str) -> list[str]:
+def _claim_lines(table: "pd.DataFrame", certainty: tuple[float, int], what: str, false: str) -> list[str]:
     """Say what is claimed of what is marked, with which certainty, and how many hypotheses it rests on."""
     (level, hypotheses), found = certainty, int(table["certain"].sum())
     share = percent_as_given(1 - level)
@@ -136,7 +146,7 @@ def threshold_lines(facts: MiningFacts) -> list[str]:
     return lines
 
 
-def meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
+def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     """Say what the supports of a table of itemsets are shares of."""
     certain = facts.certain if isinstance(facts, MiningFacts) else None
     chosen = ""
@@ -146,3 +156,76 @@ def meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
         f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
         "sampled items a basket"
     )
+
+
+def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str, Any]:
+    """Return rules and what their itemsets come from, for ``--json``."""
+    facts = mining_facts(itemsets)
+    record = fields(facts, "plan_id reports transaction_size min_support")
+    record |= rules.attrs.get("assocpriv", {})
+    return record | {"rules": rule_records(rules)}
+
+
+def derived_lines(itemsets: "pd.DataFrame", rules: "pd.DataFrame", top: int) -> list[str]:
+    """Show rules, and what the supports of their itemsets are."""
+    return [_meaning_line(mining_facts(itemsets)), *rule_lines(rules, top)]
+
+
+def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
+    """Show rules, with the truth where the table holds it, and what is certain marked."""
+    truth = "true_confidence" in rules.columns
+    certain = rules.attrs.get("assocpriv", {}).get("certain")
+    lines = [_RULE_HEADER + (f" {'true':>8}" if truth else "") + "  rule"]
+    for row in rules.head(top).to_dict("records"):
+        line = _rule_line(row)
+        if truth:
+            line += f" {percent(row['true_confidence'], 1, 8)}"
+        mark = "" if certain is None else "* " if row["certain"] else "  "
+        lines.append(f"{line}  {mark}{_sides(row)}")
+    lines += rest_line(len(rules), top)
+    if certain is not None:
+        false = f"confidence below {percent_as_given(certain['min_confidence'])}"
+        lines += _claim_lines(rules, (certain["level"], certain["hypotheses"]), "rules", false)
+    return lines
+
+
+def _rule_line(row: dict[Any, Any]) -> str:
+    return (
+        f"{percent(row['confidence'], 1, 10)} {percent(row['confidence_std_error'], 1, 8)} {row['lift']:8.2f} "
+        f"{row['lift_std_error']:8.2f} {percent(row['support'], 2, 8)}"
+    )
+
+
+def _sides(row: dict[Any, Any]) -> str:
+    left, right = (listed(row[side]) for side in ("antecedents", "consequents"))
+    return f"{left} → {right}"
+
+
+def answer_record(answers: "Answers") -> dict[str, Any]:
+    """Return what was asked for ``--json``."""
+    return answers.facts.to_json() | {
+        "itemsets": itemset_records(answers.itemsets),
+        "rules": rule_records(answers.rules),
+    }
+
+
+def answer_lines(answers: "Answers") -> list[str]:
+    """Show what was asked: itemsets, then rules, in the order asked."""
+    lines, level = [_meaning_line(answers.facts)], answers.facts.errors.confidence_level
+    if len(answers.itemsets):
+        lines.append(_support_header(level) + "  itemset")
+        lines += [f"{_support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict("records")]
+    if len(answers.rules):
+        lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
+        lines += [
+            f"{_rule_line(row)}  {percent(row['confidence_ci_low'], 1, 7)}–"
+            f"{percent(row['confidence_ci_high'], 1, 7)}  {_sides(row)}"
+            for row in answers.rules.to_dict("records")
+        ]
+    for k, limits in answers.facts.limits.items():
+        one, asked, whole = map(discoverable, limits)
+        lines.append(
+            f"{itemsets_of(k)}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "
+            f"asked, {whole} of all there are"
+        )
+    return lines

@@ -5,9 +5,8 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from assocpriv.apps.render.crafted import influence_lines, influence_record
-from assocpriv.apps.render.figures import discoverable, figure_up, finite, itemsets_of
-from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
+from assocpriv.apps.render.figures import discoverable, fields, figure_up, finite, itemsets_of, percent_as_given
+from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
@@ -24,10 +23,8 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         "plan_id": plan.plan_id,
         "items": plan.n_items,
         "view": plan.view.kind,
-        "sizes": plan.sizes,
-        "transaction_size": plan.transaction_size,
-        "itemset_size": plan.itemset_size,
-        "promise": promise_record(plan),
+        **fields(plan, "sizes transaction_size itemset_size"),
+        "promise": promise_record(plan.promise),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
         "epsilon": epsilon(plan.amplification),
@@ -37,8 +34,7 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         **_INSERTION[plan.kind](plan).record,
         "pattern": plan.operator.pattern,
         "code": plan.generator.kind,
-        "report_bits": plan.report_bits,
-        "report_bytes": plan.report_bytes,
+        **fields(plan, "report_bits report_bytes"),
         "reports": prospects.reports,
         **_discoverable_record(prospects.discoverable),
         "influence": influence_record(prospects),
@@ -46,12 +42,9 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
     return record | ({"groups": _group_records(prospects)} if prospects.groups else {})
 
 
-def promise_record(plan: Plan) -> dict[str, str]:
+def promise_record(promise: Breach) -> dict[str, str]:
     """Return both sides of a promise."""
-    return {
-        "prior": format_fraction(plan.promise.prior),
-        "posterior": format_fraction(plan.promise.posterior),
-    }
+    return {"prior": format_fraction(promise.prior), "posterior": format_fraction(promise.posterior)}
 
 
 def _discoverable_record(limits: DiscoverableSupports) -> dict[str, dict[str, float | None]]:
@@ -97,6 +90,41 @@ def plan_lines(prospects: Prospects) -> list[str]:
         "the lowest discoverable support is",
     ]
     return lines + _discoverable_lines(prospects) + influence_lines(prospects)
+
+
+def influence_record(prospects: Prospects) -> dict[str, Any]:
+    """Return how far crafted reports among N move estimates, by itemset size (docs/cli tells the fields)."""
+    return {
+        "targets_at_once": prospects.most_targets,
+        "itemsets": {
+            str(k): liars and fields(liars, "one_report one_person") | {"one_percent": list(liars.one_percent)}
+            for k, liars in prospects.liars.items()
+        },
+    }
+
+
+def influence_lines(prospects: Prospects) -> list[str]:
+    """Say how far crafted reports among N move estimates."""
+    known = {str(k): liars for k, liars in prospects.liars.items() if liars is not None}
+    if not known:
+        return []
+    one = _alike([percent_as_given(liars.one_report, 2) for liars in known.values()])
+    share = _alike([" … ".join(_change(100 * change) for change in liars.one_percent) for liars in known.values()])
+    targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
+    several = f" (all {per_person} of one person that many times as far)"
+    return [
+        f"liars       one crafted report of {prospects.reports:,} moves the support of itemsets of {', '.join(known)} "
+        f"item{'s' * (list(known) != ['1'])} by up to {one}{several * (per_person > 1)},",
+        f"            1% of them move it by {share}; each can show {targets:,} item{'s' * (targets != 1)} at once",
+    ]
+
+
+def _change(points: float) -> str:
+    return f"{points:+.3g}%" if abs(points) < 1000 else f"{points:+,.0f}%"
+
+
+def _alike(texts: list[str]) -> str:
+    return texts[0] if len(set(texts)) == 1 else ", ".join(texts)
 
 
 def _promise_lines(prospects: Prospects) -> list[str]:

@@ -3,7 +3,8 @@
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.apps.render.figures import figure, percent_within, written
+from assocpriv.apps.render.figures import fields, figure, percent_within, written
+from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.privacy import float_up, format_fraction
 from assocpriv.planning.plan_facts import Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR
@@ -13,14 +14,9 @@ def privacy_record(privacy: Privacy) -> dict[str, Any]:
     """Return what a plan proves as JSON content."""
     plan = privacy.plan
     return {
-        "plan_id": plan.plan_id,
-        "sizes": plan.sizes,
+        **fields(plan, "plan_id sizes"),
         "covers": "baskets of one size" if plan.sizes == IN_CLEAR else "all baskets",
-        "promise": {
-            "prior": format_fraction(plan.promise.prior),
-            "posterior": format_fraction(plan.promise.posterior),
-            "reports_per_person": plan.reports_per_person,
-        },
+        "promise": promise_record(plan.promise) | fields(plan, "reports_per_person"),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
         "one_report": _together_record(privacy.one),
@@ -29,35 +25,20 @@ def privacy_record(privacy: Privacy) -> dict[str, Any]:
             "unit": "bits",
             "mutual_limit": privacy.mutual_limit,
             "equally_likely": [
-                {
-                    "basket_size": part.basket_size,
-                    "exact": part.exact,
-                    "mutual_least": part.mutual_least,
-                    "mutual": part.mutual,
-                    "worst": part.worst,
-                    "inverse_worst": part.inverse_worst,
-                }
+                fields(part, "basket_size exact mutual_least mutual worst inverse_worst")
                 for part in privacy.information
             ],
         },
-        "shuffled": None
-        if privacy.central is None
-        else {
-            "people": privacy.people,
-            "epsilon": privacy.central.epsilon,
-            "delta": privacy.central.delta,
-            "method": privacy.central.method,
-            "part_of_the_promise": False,
-        },
+        "shuffled": privacy.central
+        and fields(privacy, "people")
+        | fields(privacy.central, "epsilon delta method")
+        | {"part_of_the_promise": False},
     }
 
 
 def _together_record(part: Together) -> dict[str, Any]:
     return {
-        "reports": part.reports,
-        "epsilon": part.epsilon,
-        "largest_rise": part.largest_rise,
-        "log_amplification_bits": part.log_amplification_bits,
+        **fields(part, "reports epsilon largest_rise log_amplification_bits"),
         "worst_limit": part.information_limit,
         "beliefs": [
             {

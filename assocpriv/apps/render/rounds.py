@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import (
+    fields,
     figure_up,
     finite,
     itemsets_of,
@@ -13,7 +14,7 @@ from assocpriv.apps.render.figures import (
     percent_up,
     rest_line,
 )
-from assocpriv.apps.render.plan import plan_lines, plan_record
+from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
 from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.plan_facts import Prospects
@@ -30,7 +31,6 @@ _SPLIT = {
     "shortlist": "for the shortlist (refine)",
     "itemsets": "for itemsets (refine --itemsets)",
 }
-_NAMES = {"sizes": "sizes", "items": "all items", "shortlist": "shortlist", "itemsets": "itemsets"}
 
 
 def refinement_record(refinement: Refinement, prospects: Prospects) -> dict[str, Any]:
@@ -80,16 +80,10 @@ def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
         f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; {prior:.10g} becomes at "
         f"most {figure_up(float(refinement.highest_posterior))}, not {posterior:.10g}. Each further answer multiplies "
         "γ again",
-        *(
-            ["            that holds among baskets of one size: the first plan sends the size in clear"]
-            if before.sizes == IN_CLEAR
-            else []
-        ),
-        *(
-            [f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
-            if before.reports_per_person > 1
-            else []
-        ),
+        *["            that holds among baskets of one size: the first plan sends the size in clear"]
+        * (before.sizes == IN_CLEAR),
+        *[f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
+        * (before.reports_per_person > 1),
     ]
 
 
@@ -104,16 +98,10 @@ def _split_lines(refinement: Refinement) -> list[str]:
     return [f"people      {shares}; split them by chance, before the first of these rounds"]
 
 
-def combined_record(frame: "pd.DataFrame") -> dict[str, Any]:
-    """Return combined tables for ``--json``."""
-    return combined_records(frame)
-
-
 def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     """Show what tables say together, and each table's own support and error."""
     facts = combined_records(frame.head(0))
-    tables = facts["tables"]
-    corrected = facts["corrected"]
+    tables, corrected = facts["tables"], facts["corrected"]
     lines = [
         f"{number}: {table['reports']:,} reports of plan {table['plan_id'][:16]}…, {table['itemsets']:,} itemsets, "
         f"within at most {table['transaction_size']} sampled {table['entries']}"
@@ -134,16 +122,15 @@ def combined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
     return lines + rest_line(len(frame), top)
 
 
-def trial_record(trial: RoundsTrial, rows: int | None = None) -> dict[str, Any]:
+def trial_record(trial: RoundsTrial) -> dict[str, Any]:
     """Return tried schedules for ``--json``, with the itemsets that the proposed one found."""
-    promise = trial.promise
-    best = trial.proposed
+    promise, best = trial.promise, trial.proposed
     return {
         "baskets": len(trial.baskets),
         "items": len(trial.baskets.catalogue),
         "wanted": trial.wanted,
         "true_count": len(trial.truth),
-        "promise": {"prior": format_fraction(promise.prior), "posterior": format_fraction(promise.posterior)},
+        "promise": promise_record(promise),
         "amplification_limit": format_fraction(promise.amplification_limit),
         "proposed_rounds": best.count,
         "anything_told": trial.tells,
@@ -155,7 +142,7 @@ def trial_record(trial: RoundsTrial, rows: int | None = None) -> dict[str, Any]:
                 "true_support": trial.supports.get(itemset),
                 "wanted": itemset in trial.truth,
             }
-            for itemset in _found(trial)[:rows]
+            for itemset in _found(trial)
         ],
         "missed": [
             {"itemset": sorted(trial.baskets.catalogue[item] for item in itemset), "true_support": support}
@@ -182,15 +169,12 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
 
 def _round_record(each: RoundScore) -> dict[str, Any]:
     return {
-        "name": each.name,
-        "people": each.people,
+        **fields(each, "name people"),
         "entries": each.plan.n_items,
         "transaction_size": each.plan.transaction_size,
         "plan_kind": each.plan.kind,
         "report_bytes": each.plan.report_bytes,
-        "hits": each.hits,
-        "precision": each.precision,
-        "rmse": each.rmse,
+        **fields(each, "hits precision rmse"),
         "support_kept": each.surviving,
         "discoverable": each.discoverable,
     }
@@ -207,9 +191,9 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
     ]
     for tried in trial.schedules:
         for place, each in enumerate(tried.rounds):
-            plan = each.plan
+            plan, name = each.plan, "all items" if each.name == "items" else each.name
             line = (
-                f"{tried.count if not place else '':>6} {_NAMES[each.name]:<10} {each.people:>11,} {plan.n_items:>8,} "
+                f"{tried.count if not place else '':>6} {name:<10} {each.people:>11,} {plan.n_items:>8,} "
                 f"{plan.transaction_size:>3} {plan.kind:<13} {plan.report_bytes:>6,}"
             )
             if each.hits is not None and each.precision is not None and each.rmse is not None:

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import discoverable, finite, itemsets_of, percent
 from assocpriv.apps.render.plan import LOWEST
+from assocpriv.planning.transaction_size import SamplingLoss
 
 if TYPE_CHECKING:
+    from assocpriv.baskets import ReadOutcome
     from assocpriv.lab.sample_plans import SamplePlan
-    from assocpriv.planning.transaction_size import SamplingLoss, SizeRow
+    from assocpriv.planning.transaction_size import SizeRow
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_files import ReadCounts
 
@@ -17,11 +19,16 @@ def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
     """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses."""
     if done.sample is None or done.loss is None:
         return []
-    counts = count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
+    counts = _count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
     return [*counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
 
 
-def loss_lines(loss: "SamplingLoss") -> list[str]:
+def outcome_lines(outcome: "ReadOutcome", plan: "Plan") -> list[str]:
+    """Say what was left out or merged of a file, and what sampling its baskets loses."""
+    return [*_count_lines(outcome.counts, outcome.empty, plan), *loss_lines(outcome.loss)]
+
+
+def loss_lines(loss: SamplingLoss) -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
     size = loss.transaction_size
     if not loss.sampled:
@@ -82,7 +89,7 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     ]
 
 
-def count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
+def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:
     """Say what was left out or merged of a file; ``empty`` baskets came out empty."""
     parts = [
         (counts.unknown_dropped, "items outside the catalogue dropped"),
