@@ -95,9 +95,9 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
         return None, [Finding(DEPTH, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
     said = f"The plan's text holds {len(numbers.groups)} operator(s), a generator and a promise of the stated form."
     findings = [Finding(DEPTH, "plan text", CONSISTENT, said), _check_weights(numbers)]
-    if findings[-1].verdict == BROKEN:
-        return numbers, findings  # there are no probabilities to go on with
-    return numbers, [*findings, _check_amplification(numbers), *_check_generator(numbers)]
+    if findings[-1].verdict != BROKEN:  # else there are no probabilities to go on with
+        findings += [_check_amplification(numbers), *_check_generator(numbers)]
+    return numbers, findings
 
 
 def _check_weights(numbers: Numbers) -> Finding:
