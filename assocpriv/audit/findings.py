@@ -68,7 +68,7 @@ def client_at_work() -> Iterator[None]:
         raise ClientFailure(error) from error
 
 
-def failure(depth: str, name: str, error: Exception) -> Finding:
+def failure(depth: str, name: str, error: Exception, of_client: bool = False) -> Finding:
     """Return the finding that a check failed; of what was raised the kind and the place are said, never the text.
 
     A :class:`WireError` is the audit's own, of answers that are none; its text names no item. An audit that fails
@@ -79,9 +79,9 @@ def failure(depth: str, name: str, error: Exception) -> Finding:
     """
     if isinstance(error, WireError):
         return Finding(depth, name, BROKEN, f"The client does not answer as it must: {error}.")
-    who = "This audit itself, not the client,"
     if isinstance(error, ClientFailure):
-        who, error = "The client", error.args[0]
+        of_client, error = True, error.args[0]
+    who = "The client" if of_client else "This audit itself, not the client,"
     said = f"{who} failed with {type(error).__name__}"
     frames = extract_tb(error.__traceback__)
     if frames:

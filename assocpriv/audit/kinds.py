@@ -85,7 +85,6 @@ def audit(
 
 
 def _kind_of(text: str) -> str:
-    """Return the kind that a text names, if it does."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):

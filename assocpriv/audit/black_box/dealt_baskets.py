@@ -240,7 +240,7 @@ class OtherTallies:
             whole = [p for p, each in enumerate(self.transactions) if each.group == group and not each.is_sampled]
             yield self._number_kept(whole, group)
             counts, trials = self.others[m]
-            yield Events(counts, trials, np.full(len(counts), float(form_of(group).shown_probability(0, 1))))
+            yield Events.of(counts, trials, float(form_of(group).shown_probability(0, 1)))
 
     def _number_kept(self, places: list[int], group: Plan) -> Events:
         counts, p = self.kept[places].sum(axis=0), form_of(group).size_distribution

@@ -66,17 +66,14 @@ def audit_client(
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """How many reports to ask for: to learn from, to score, as one stream, of every item, of other baskets, to test.
-
-    ``start`` is how many each of two long starts gives. Short ones, of a client that starts anew, come on top.
-    """
+    """How many reports to ask for."""
 
     learn: int
     score: int
-    follow: int
-    items: int
-    others: int
-    start: int
+    follow: int  # as one stream
+    items: int  # of every item
+    others: int  # of baskets of all sizes
+    start: int  # of each of two long starts; short ones, of a client that starts anew, come on top
     test: int
 
 

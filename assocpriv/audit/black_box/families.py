@@ -128,7 +128,7 @@ def _others_shown(tested: Tallies, places: list[int]) -> Events:
     counts = (tested.items[places, : form.items] * outside).sum(axis=0)
     trials, chance = tested.totals[places] @ outside, float(form.shown_probability(0, 1))
     together = [Events.of(counts.sum(), int(trials.sum()), chance)] if form.has_coins else []
-    return Events.joined([Events(counts, trials, np.full(len(counts), chance)), *together])
+    return Events.joined([Events.of(counts, trials, chance), *together])
 
 
 def _pairs_shown(tested: Tallies, place: int) -> Events:

@@ -26,21 +26,19 @@ class Events:
     probability: NDArray[np.float64]
 
     @classmethod
-    def of(cls, count: Any, trials: int, probability: Any) -> "Events":
-        """Take counts of events among the same reports; the probability may be one for all."""
+    def of(cls, count: Any, trials: Any, probability: Any) -> "Events":
+        """Take counts of events; the number of reports, and the probability, may be one for all."""
         counts = np.asarray(count, dtype=np.int64).ravel()
-        chances = np.broadcast_to(np.asarray(probability, dtype=np.float64).ravel(), counts.shape)
-        return cls(counts, np.full(len(counts), trials, dtype=np.int64), chances)
+        of_each = np.broadcast_to(np.asarray(trials, dtype=np.int64).ravel(), counts.shape)
+        return cls(counts, of_each, np.broadcast_to(np.asarray(probability, dtype=np.float64).ravel(), counts.shape))
 
     @classmethod
     def joined(cls, parts: Iterable["Events"]) -> "Events":
         """Put the events of several samples together."""
-        listed = [cls.of([], 0, []), *parts]
-        return cls(
-            np.concatenate([part.count for part in listed]),
-            np.concatenate([part.trials for part in listed]),
-            np.concatenate([part.probability for part in listed]),
+        columns = zip(
+            *((part.count, part.trials, part.probability) for part in [cls.of([], 0, []), *parts]), strict=True
         )
+        return cls(*map(np.concatenate, columns))
 
     def p_values(self) -> NDArray[np.float64]:
         """Return each event's two-sided p-value, float64 (n,): twice the smaller tail of the binomial law."""

@@ -4,10 +4,9 @@ A client promises P[report ∈ S | t1] ≤ γ·P[report ∈ S | t2] for every se
 
     ε ≥ ln(P1 / P2),   P1 at least the lower and P2 at most the upper Clopper–Pearson bound.
 
-S is chosen on reports of its own, so that the reports that are tested know nothing of the choice; then each bound is
-wrong with no more than its stated chance, for any client whose reports are independent. S is a set of values of one
-feature: how many items of either transaction a report shows, one item, one bit, one byte, the length, whether it
-repeats the one before, and a score learned from all bits.
+S is chosen on reports of its own, so that each bound on the others is wrong with no more than its stated chance, for
+any client whose reports are independent. S is a set of values of one feature: how many items of either transaction a
+report shows, one item, bit or byte, the length, whether it repeats the one before, and a score learned from all bits.
 """
 
 import math

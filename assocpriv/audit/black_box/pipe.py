@@ -185,7 +185,6 @@ def _lines_of(batch: Baskets) -> bytes:
 
 
 def _decoded(lines: list[bytes], least_width: int, before: int) -> Answers:
-    """Return the reports that lines of hexadecimal digits are."""
     # beyond this a length tells no more, and each line is padded to the longest one
     longest = 2 * max(least_width + 1, _LONGEST_KEPT)
     reports = []

@@ -18,16 +18,7 @@ import numpy as np
 from assocpriv.audit.enumerate.draws_by_form import RANDOM_POINTS, Client, Device, Guarded, Reader, case_of, check_kept
 from assocpriv.audit.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
 from assocpriv.audit.enumerate.words_and_bulk import check_bulk, check_columns, check_words
-from assocpriv.audit.findings import (
-    BROKEN,
-    CONSISTENT,
-    UNDECIDED,
-    ClientFailure,
-    Fault,
-    Finding,
-    client_at_work,
-    failure,
-)
+from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Finding, client_at_work, failure
 from assocpriv.audit.recompute.plan_text import Numbers
 from assocpriv.audit.recompute.promise import DEPTH, check_integers
 from assocpriv.audit.recompute.report_forms import Group
@@ -105,7 +96,7 @@ def _same_plan(plan: Plan | None, text: str, is_sound: bool) -> tuple[Plan | Non
             said += " The audit's own reading finds nothing wrong with it: the fault may be the clients'."
         return None, Finding(DEPTH, _ACCEPTED, BROKEN, said)
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return None, failure(DEPTH, _ACCEPTED, ClientFailure(error))
+        return None, failure(DEPTH, _ACCEPTED, error, of_client=True)
     if plan is not None and plan.plan_id != parsed.plan_id:
         return None, Finding(DEPTH, _ACCEPTED, BROKEN, "The text is that of another plan than the one given.")
     return parsed, Finding(DEPTH, _ACCEPTED, CONSISTENT, "Clients accept this plan.", {"plan_id": parsed.plan_id})

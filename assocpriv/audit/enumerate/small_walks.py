@@ -182,8 +182,6 @@ class _Small:
         return ways
 
     def _law(self, raw: list[int], ways: int, picked: int | None = None) -> Law:
-        """Return the exact law of a transaction's report, given the index that is picked where one is named."""
-
         def run(entropy: Entropy) -> int:
             return self._reader.report(raw, entropy if picked is None else _Picked(entropy, picked))
 

@@ -1,12 +1,10 @@
 """What a plan's integers promise, computed anew from its JSON text and docs/formats.md alone.
 
-An audit that asks the plan what it promises repeats the plan's mistakes. So nothing of the package computes here: not
-the checks of a plan, not its operators, not the generators' matrices. The text becomes integers, and these become
-
-* the largest ratio of the chances of a report (audit/recompute/report_forms.py) between two transactions, over all
-  numbers of items that they can share and that a report can show of each;
-* the posteriors that such a ratio can lead to, by Bayes' rule;
-* the generator's field, walked through element by element, and its masks, which Gaussian elimination tries.
+An audit that asks the plan what it promises repeats the plan's mistakes, so nothing of the package computes here. The
+text becomes integers, and these become the largest ratio of the chances of a report (report_forms.py) between two
+transactions, over all numbers of items that they can share and that a report can show of each; the posteriors that such
+a ratio can lead to, by Bayes' rule; and the generator's field, walked through element by element, and its masks, which
+Gaussian elimination tries.
 
 A transaction longer than m counts as a uniform one of its parts of m items. Its law is an average of theirs, so no
 ratio goes beyond those of the parts.
@@ -95,9 +93,9 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
         return None, [Finding(DEPTH, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
     said = f"The plan's text holds {len(numbers.groups)} operator(s), a generator and a promise of the stated form."
     findings = [Finding(DEPTH, "plan text", CONSISTENT, said), _check_weights(numbers)]
-    if findings[-1].verdict == BROKEN:
-        return numbers, findings  # there are no probabilities to go on with
-    return numbers, [*findings, _check_amplification(numbers), *_check_generator(numbers)]
+    if findings[-1].verdict != BROKEN:  # else there are no probabilities to go on with
+        findings += [_check_amplification(numbers), *_check_generator(numbers)]
+    return numbers, findings
 
 
 def _check_weights(numbers: Numbers) -> Finding:

@@ -1,8 +1,8 @@
 """A plan's integers, by the form that its reports have: bits, the seed of a code, or the rank of a set.
 
-Nothing of the package computes here: an audit that asks the plan repeats the plan's mistakes. A form knows, by the
-definitions of docs/formats.md alone, the chance of a report, what a report shows, and what a client draws for it. With
-m the items of a (padded) transaction t, N those of the catalogue with its dummies, j = |t ∩ y| and q = 2^r:
+A form knows, by the definitions of docs/formats.md alone, the chance of a report, what a report shows, and what a
+client draws for it. With m the items of a (padded) transaction t, N those of the catalogue with its dummies,
+j = |t ∩ y| and q = 2^r:
 
     bits   P[t → y] = v_j / 2^b · a^(|y|−j) (q−a)^(N−m−|y|+j) / q^(N−m)
     seed   P[t → ξ] = v_j / 2^b / (2^(s−mr) a^j (q−a)^(m−j)), over how many seeds agree on t's items
