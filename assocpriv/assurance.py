@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.audit.kinds import audit_file as audit
     from assocpriv.audit.request import AuditRequest
     from assocpriv.core.privacy import Breach
-    from assocpriv.planning.privacy_facts import DEFAULT_DELTA, describe_privacy
+    from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
@@ -29,7 +29,7 @@ __all__ = [
 _HOMES = {
     "assocpriv.audit.kinds": ("audit_file as audit",),
     "assocpriv.audit.request": ("AuditRequest",),
-    "assocpriv.planning.privacy_facts": ("DEFAULT_DELTA", "describe_privacy"),
+    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 

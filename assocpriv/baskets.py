@@ -15,7 +15,7 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.core.code_folders import CodePlace
+    from assocpriv.core.compiling import CodePlace
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from assocpriv.files.plans import read_catalogue, read_plan, write_plan
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.files.tables import output_format
+    from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
-    from assocpriv.planning.prospects import foresee
-    from assocpriv.planning.sampling_loss import SamplingLoss
+    from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets.catalogue import Catalogue
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.baskets.view import View
@@ -57,7 +57,7 @@ _HOMES = {
     "assocpriv.plans.baskets.view": ("View",),
     "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
     "assocpriv.files.atomic": ("check_writable",),
-    "assocpriv.planning.prospects": ("foresee",),
+    "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.files.tables": ("output_format",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
@@ -228,9 +228,9 @@ def randomize_file(
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import write_reports
-    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
@@ -334,8 +334,8 @@ def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     Args:
         itemsets: as :func:`mine` returned it.
     """
+    from assocpriv.server.itemsets.facts import describe_undecided as describe
     from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.undecided import describe_undecided as describe
 
     return describe(mining_facts(itemsets))
 
@@ -415,11 +415,9 @@ def answer(
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
     from assocpriv.server.counting.backend import LocalBackend
-    from assocpriv.server.itemsets.ask import Questions
     from assocpriv.server.itemsets.ask import ask as run
 
-    backend = LocalBackend.of(_collection(reports), memory_bytes, progress)
-    return run(backend, Questions(itemsets, rules, errors))
+    return run(LocalBackend.of(_collection(reports), memory_bytes, progress), itemsets, rules, errors)
 
 
 def _collection(reports: Any) -> "Reports":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assocpriv.lab.simulate import Simulation
     from assocpriv.lab.simulate import simulate as simulate_transactions
     from assocpriv.lab.synthetic import FILE_FORMATS, QuestSettings, generate_file
-    from assocpriv.planning.sampling_loss import SamplingLoss
+    from assocpriv.planning.transaction_size import SamplingLoss
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_files import ReadCounts
     from assocpriv.records.baskets import Baskets
@@ -104,9 +104,9 @@ def read_transactions(baskets: str | Path, plan: "Plan", **reading: Any) -> Read
         reading: ``format``, ``unknown``, ``repeats``, ``empty`` and ``progress``, as for :func:`randomize_file`.
     """
     from assocpriv.client.baskets.transactions import read_transactions as read
-    from assocpriv.planning.sampling_loss import sampling_loss
+    from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
-    from assocpriv.records.basket_sizes import count_sizes
+    from assocpriv.records.baskets import count_sizes
 
     transactions, counts = read(baskets, plan, ReadOptions(**reading))
     sizes = count_sizes(transactions)

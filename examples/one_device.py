@@ -11,7 +11,6 @@ import assocpriv as ap
 from assocpriv.client.ledger import Ledger
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BudgetError
-from assocpriv.plans.baskets.wire import report_items
 from assocpriv.privacy import highest_posterior, lowest_posterior
 
 
@@ -32,7 +31,7 @@ def main() -> None:
                 continue
             # if sending fails, the same week gives the same bytes again; they tell nothing more
             assert ledger.report(basket, device_plan, occasion=week, entropy=SystemEntropy()) == report
-            shown = sorted(item for item in report_items(report, plan) if item < plan.n_items)
+            shown = sorted(item for item in plan.form.items(report) if item < plan.n_items)
             print(f"{week}: sent {report.hex()} ({len(report)} bytes), {ledger.left(plan)} more may be sent")
             print(f"          whoever receives it sees: {[plan.catalogue[item] for item in shown]}")
 

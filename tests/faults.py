@@ -10,7 +10,6 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.wire import report_items
 from assocpriv.records.baskets import Baskets
 
 PROMISE = Breach("5%", "50%")
@@ -222,7 +221,7 @@ class AlwaysShown:
         """Make reports until one shows the item, if the basket holds it."""
         while True:
             report = self.randomizer.randomize(transaction, entropy=entropy)
-            if self.item not in transaction or self.item in report_items(report, self.plan):
+            if self.item not in transaction or self.item in self.plan.form.items(report):
                 return report
 
 
@@ -233,7 +232,7 @@ class ShownAlone(AlwaysShown):
         """Make reports until one shows the item, if the basket is it."""
         while True:
             report = self.randomizer.randomize(transaction, entropy=entropy)
-            if list(transaction) != [self.item] or self.item in report_items(report, self.plan):
+            if list(transaction) != [self.item] or self.item in self.plan.form.items(report):
                 return report
 
 

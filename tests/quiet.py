@@ -24,4 +24,4 @@ def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None 
 
 def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.Answers:
     """Ask reports on this machine; options as of the door."""
-    return asking.ask(LocalBackend.of(reports), asking.Questions(itemsets, rules, _errors(options)))
+    return asking.ask(LocalBackend.of(reports), itemsets, rules, _errors(options))

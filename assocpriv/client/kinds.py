@@ -17,12 +17,7 @@ KINDS = {
 
 
 def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:
-    """Return the report of one person's record.
-
-    Args:
-        record: raw, of the type that the plan's kind takes: of baskets a collection of names.
-        plan: the published plan.
-        entropy: source of every draw.
+    """Return the report of one person's raw record, of the type that the plan's kind takes: of baskets, names.
 
     Raises:
         BasketError: the record does not fit the plan; no draw is made.

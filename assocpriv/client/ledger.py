@@ -3,10 +3,9 @@
 This module sees raw records while it makes a report. Its file holds none: of a report it keeps the bytes that may be
 sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledger.md).
 
-Whoever reports again on the same habits tells more: independent reports multiply their likelihoods, and so their γ.
-The ledger refuses a report beyond the plan's ``reports_per_person``, and, where a limit is set for the device, one with
-which the product of all γ, over all plans and rounds, would reach it. A plan may state no γ, or one that does not cover
-all that its reports tell: its reports are refused where there is a limit, and after one without γ there is no product.
+Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
+the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
+all plans and rounds, would reach it, or whose plan states no γ for all that is told.
 
 A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
 
@@ -26,7 +25,6 @@ import unicodedata
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from assocpriv.client.kinds import make_report
@@ -44,8 +42,7 @@ _LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; prod
 def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
     """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
 
-    Its length then does not grow with the number of reports, and what it says is never too little. Where one of them is
-    not stated, neither is the product.
+    So its length does not grow with the number of reports. Where one of them is not stated, neither is the product.
 
     >>> multiply(Fraction(7, 3), Fraction(3))
     Fraction(7, 1)
@@ -61,10 +58,7 @@ def multiply(product: Fraction | None, amplification: Fraction | None) -> Fracti
 class Ledger:
     """A device's ledger, open and locked: nobody else can open it before it is closed.
 
-    Attributes:
-        path: the file.
-        amplification: the product of the γ of all reports made, under whatever plans (see :func:`multiply`); None
-            where one of these plans states no γ, for then nothing bounds what all of them tell.
+    ``amplification`` is the product of the γ of all reports made (see :func:`multiply`); None where a plan states none.
     """
 
     def __init__(self, path: Path, file: LedgerFile, limit: Breach | None) -> None:
@@ -108,9 +102,7 @@ class Ledger:
     def __enter__(self) -> "Ledger":
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -137,8 +129,7 @@ class Ledger:
     def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy) -> bytes:
         """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
 
-        An occasion that was reported on under the plan gets the same bytes, whatever the record holds by now: they tell
-        nothing more however often they are sent, and a new draw would be a second report.
+        That one is returned whatever the record holds by now: its bytes tell nothing more however often they are sent.
 
         Args:
             record: what the plan's kind takes; of baskets names, as for :func:`assocpriv.randomize`.
@@ -187,7 +178,7 @@ class Ledger:
             )
 
     def _uncovered(self, plan: PublishedPlan) -> str:
-        """Return why no limit could hold with a plan's reports, empty where there is none to hold or it can."""
+        """Return why no limit could hold with a plan's reports; empty where one can, or none is set."""
         if self._limit is None:
             return ""
         if plan.amplification is None:
@@ -251,8 +242,6 @@ class Ledger:
 
 def hash_occasion(occasion: str) -> bytes:
     """Return the SHA-256 of an occasion's name in UTF-8, without blanks around it and in Unicode's form NFC.
-
-    So one name is one occasion, however it was typed, and gets one report.
 
     Raises:
         PlanError: empty, blank or longer than 1000 characters.

@@ -38,15 +38,7 @@ _MOST_OPENINGS = 10  # of a name that other files take while its lock is waited 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One report that was made.
-
-    Attributes:
-        number: 1, 2, … in the order of the file.
-        plan_id: of the plan, 64 hexadecimal digits.
-        occasion: SHA-256 of the occasion's name.
-        amplification: γ of the report, at least 1; None where its plan states none.
-        report: the bytes to be sent.
-    """
+    """One report that was made: the ``number``-th of the file, on the ``occasion`` whose name has this SHA-256."""
 
     number: int
     plan_id: str
@@ -64,15 +56,9 @@ class Entry:
 
 
 def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Entry], int, bool]:
-    """Return what a ledger's bytes hold, and how many of them count: the rest was being written when it broke off.
+    """Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record.
 
-    Args:
-        content: at most ``MOST_BYTES``.
-        source: named in errors.
-
-    Returns:
-        The entries; the length up to the last whole record or the mark behind it, 0 where not even the header is whole;
-        and whether no mark is missing there.
+    What does not count was being written when it broke off; 0 bytes count where not even the header is whole.
 
     Raises:
         FileError: no ledger, one of another version, or a damaged one.
@@ -159,25 +145,20 @@ class LedgerFile:
         self._file = os.open(real, flags, 0o600)
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise FileError(f"{path} is not a regular file; name a file for the ledger")
-        while _HAS_FLOCK and not self._locked():
-            _wait(deadline, path)
-
-    def _locked(self) -> bool:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+        while _HAS_FLOCK:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _wait(deadline, path)
 
     def _take(self, beside: Path, deadline: float) -> None:
-        while True:
+        while self._beside is None:
             try:
                 os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                self._beside = beside
             except FileExistsError:
                 _wait(deadline, beside)
-            else:
-                self._beside = beside
-                return
 
     def read(self, most: int) -> bytes:
         """Return the file's first bytes."""

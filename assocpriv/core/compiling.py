@@ -1,34 +1,44 @@
-"""How kernels are compiled: once for each processor, kept on disk (core/code_folders.py), never stale.
+"""How kernels are compiled: once for each processor, kept on disk, never stale.
 
-A kernel that Python calls is an :func:`entry`, declared for one list of argument types; kernels that only kernels
-call are a :func:`kernel` or an :func:`intrinsic`, and their code lies within that of their entries. An entry is
-compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`. Other types than the declared
-ones are a TypeError, not a second compilation in the middle of a run.
+A kernel that Python calls is an :func:`entry`, declared for one list of argument types (others are a TypeError); what
+only kernels call is a :func:`kernel` or an :func:`intrinsic`, whose code lies within that of entries. An entry is
+compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`.
 
 A file's name has a digest of all that its code depends on: the code of the kernel's module, of all modules of this
-package that it imports, and so on, this one included, as Python loaded them (so neither times nor sizes of files
-matter); the versions of Python, numpy and numba with its compiler, the processor and numba's settings. Hence another
-code is another file, whoever writes or is interrupted meanwhile.
+package that it imports, and so on, this one included, as Python loaded them; the versions of Python, numpy and numba
+with its compiler, the processor and numba's settings. Other files of core/kernels/ need not be in it: a kernel is made
+of what its own file defines and imports. Hence another code is another file, whoever is interrupted meanwhile.
+
+Code is kept in the first of these folders that can be used: what the environment variable NUMBA_CACHE_DIR names; the
+__pycache__ beside this file; the user's cache folder. The files hold pickles, which run what they say. So of a folder
+that another user than root can write nothing is read, and nothing is written there, whoever named it; nor of one with a
+file of this code that another user can write. Numba's own choice does not count (core/numba_settings.py). A folder that
+cannot be written will do where the code lies there already (an image filled as root and run read-only). Without a
+folder, or on a full disk, each process compiles for itself.
 """
 
+import contextlib
 import functools
 import hashlib
 import inspect
+import os
 import pickle
+import stat
 import sys
+import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterable
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 import llvmlite  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.code_folders import CodePlace, find_folder, make_folder, open_for_write
 from assocpriv.core.numba_settings import load_numba
 
 numba = load_numba()
@@ -45,13 +55,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Module:
-    """A module as Python loaded it.
-
-    Attributes:
-        code: its own, which holds that of all its functions.
-        variables: its globals; kernels freeze the integers among them.
-        imported: the modules of this package that it imports.
-    """
+    """A module as Python loaded it: its code, with that of its functions, its globals, what it imports from here."""
 
     code: CodeType
     variables: dict[str, Any]
@@ -85,8 +89,7 @@ def intrinsic(function: _F) -> _F:
     from numba.extending import intrinsic as write_instructions
 
     _loading_module()
-    compiled: _F = write_instructions(function)
-    return compiled
+    return cast(_F, write_instructions(function))
 
 
 def kernel(function: _F) -> _F:
@@ -94,8 +97,7 @@ def kernel(function: _F) -> _F:
     if numba.config.DISABLE_JIT:
         return function
     _loading_module()
-    compiled: _F = numba.njit(nogil=True, forceinline=True)(function)
-    return compiled
+    return cast(_F, numba.njit(nogil=True, forceinline=True)(function))
 
 
 def entry(*arguments: Any) -> Callable[[_F], _F]:
@@ -104,11 +106,19 @@ def entry(*arguments: Any) -> Callable[[_F], _F]:
     def decorate(function: _F) -> _F:
         if numba.config.DISABLE_JIT:
             return function
-        compiled: Any = Entry(function, arguments, _loading_module())
-        _ENTRIES[compiled.__name__] = compiled
-        return compiled  # type: ignore[no-any-return]
+        compiled = _ENTRIES[function.__name__] = Entry(function, arguments, _loading_module())
+        return cast(_F, compiled)
 
     return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """Where an entry's compiled code is kept: a folder, and which better ones are not safe, or None and the trouble."""
+
+    folder: Path | None
+    trouble: str = ""
+    passed_over: str = ""
 
 
 class Entry:
@@ -116,7 +126,6 @@ class Entry:
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> None:
         functools.update_wrapper(self, function)
-        self.__name__ = function.__name__
         self.py_func = function
         self._arguments = arguments
         self._module = module
@@ -126,18 +135,15 @@ class Entry:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the kernel; TypeError for other types than the declared ones."""
-        compiled = self._compiled
-        if compiled is None:
+        if self._compiled is None:
             self.load()
-            compiled = self._compiled
-        return compiled(*arguments)
+        return self._compiled(*arguments)
 
     def load(self) -> CodePlace:
         """Compile this kernel or load it from disk, once in a process."""
         with self._lock:
             if self._compiled is None:
-                compiled, self._place = _compile(self.py_func, self._arguments, self._module)
-                self._compiled = compiled
+                self._compiled, self._place = _compile(self.py_func, self._arguments, self._module)
             return self._place
 
 
@@ -147,14 +153,10 @@ _ENTRIES: dict[str, Entry] = {}
 def compile_kernels(
     names: Iterable[str] | None = None, progress: Callable[[int, int], None] | None = None
 ) -> dict[str, CodePlace]:
-    """Compile entries, or load them from disk, now rather than when they are first called.
+    """Compile entries of the modules imported so far, by default all, or load them, now rather than when first called.
 
-    Args:
-        names: entries of the modules imported so far; all of them by default.
-        progress: called with (entries done, entries).
-
-    Returns:
-        Where the code of each is kept. Empty if compilation is switched off.
+    Returns where the code of each is kept, nothing if compilation is switched off; ``progress`` is called with
+    (entries done, entries).
     """
     if numba.config.DISABLE_JIT:
         return {}
@@ -186,7 +188,7 @@ def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: _
     return compiled, place
 
 
-# ---- where code is kept
+# ---- code on disk
 
 
 def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
@@ -203,10 +205,7 @@ def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
 
 
 def _cache_class(digest: str, folder: Path) -> Any:
-    """Return numba's cache of a function, with our folder and with the digest in the names of files.
-
-    As a class of its own it leaves the caches of other packages alone.
-    """
+    """Return numba's cache, with our folder and digest, as a class of its own: others' caches stay as they are."""
     from numba.core import caching
 
     class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]
@@ -230,13 +229,9 @@ def _cache_class(digest: str, folder: Path) -> Any:
         get_source_stamp = get_disambiguator
 
     class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-        """Reads and writes the files."""
-
         _open_for_write = staticmethod(open_for_write)
 
     class Cache(caching.FunctionCache):  # type: ignore[misc]
-        """Keeps the code of one function."""
-
         _impl_class = Names
 
         def __init__(self, function: Any) -> None:
@@ -275,3 +270,100 @@ def _facts(value: Any) -> Any:
         counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
         return (code, variables, counts, [_facts(constant) for constant in value.co_consts])
     return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
+
+
+# ---- the folder that code is kept in
+
+
+def find_folder(files: str) -> CodePlace:
+    """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
+    troubles: list[str] = []
+    unsafe: list[str] = []
+    for named, mode in _folders():
+        folder = Path(os.path.realpath(named))  # a link that others can change would lead elsewhere later
+        danger = _danger_of(folder, files)
+        trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
+        if not trouble:
+            return CodePlace(folder, passed_over="; ".join(unsafe))
+        troubles.append(f"{folder}: {trouble}")
+        unsafe += troubles[-1:] if danger else []
+    return CodePlace(None, "; ".join(troubles))
+
+
+def _folders() -> Iterator[tuple[Path, int]]:
+    """Yield the folders that code may be kept in, best first, and the mode of each if it has to be made."""
+    named = os.environ.get("NUMBA_CACHE_DIR")  # not numba.config: a file in the current folder may have set that
+    if named:
+        yield Path(named).absolute() / "assocpriv", 0o755
+    yield Path(__file__).parent / "__pycache__", 0o755
+    from numba.misc.appdirs import AppDirs
+
+    users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
+    if users.is_absolute():  # without a home it is relative to wherever we are
+        yield users, 0o700
+
+
+def _trouble_with(folder: Path, mode: int, files: str) -> str:
+    """Return why a folder is of no use, or nothing; make it if it is not there."""
+    try:
+        make_folder(folder, mode)
+    except OSError as error:
+        if not any(folder.glob(files)):
+            return error.strerror or "cannot be written"
+    return ""
+
+
+def make_folder(folder: Path, mode: int = 0o755) -> None:
+    """Make a folder; raise OSError where it cannot be written."""
+    folder.mkdir(mode, parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()
+
+
+def _danger_of(folder: Path, files: str) -> str:
+    """Return why compiled code of a link-free folder, perhaps not there yet, could be another user's; or nothing."""
+    if not hasattr(os, "getuid"):
+        return ""  # Windows keeps the folders of users apart
+    if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
+        return "another user can write there"
+    try:
+        open_to_others = [file.name for file in folder.glob(files) if not _is_ours(file)]
+    except OSError:
+        return "another user may be able to write there"
+    return f"another user can write {min(open_to_others)}" if open_to_others else ""
+
+
+def _is_ours(place: Path, *, inside: bool = False) -> bool:
+    """Tell whether only this user and root can write a folder or a file.
+
+    Of a folder that a safe one lies ``inside`` of, members of its group may be able to write it: they cannot put
+    another folder of ours there. Of a place that does not exist nothing is to be feared yet.
+    """
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    if status.st_uid not in (0, os.getuid()):
+        return False
+    if not inside:
+        return not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
+    # in a sticky folder such as /tmp only owners can exchange what is theirs
+    return not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
+
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+@contextlib.contextmanager
+def open_for_write(path: str) -> Iterator[IO[bytes]]:
+    """Write a file that appears whole or not at all, and that no group can write, whatever the umask."""
+    temporary = f"{path}.tmp.{uuid.uuid4().hex[:16]}"
+    try:
+        with open(os.open(temporary, _NEW_FILE, 0o644), "wb") as file:
+            yield file
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -14,9 +14,7 @@ IWI^f = max_y Σ_x P(x) f(P(x)/P(x|y)). Statements 6 and 7: a ρ1 → ρ2 breach
 given mean of the likelihoods l(x) = p[x → y] ∈ [a, γa] the convex functions l·log l and −log l have their largest mean
 where l takes both ends only; the rest is one variable, the prior of the end γa.
 
-All measures are in bits, or in units of the ``base`` given (e for nats).
-
-Source: EGS03, section 7; the bounds over all priors are ours.
+All measures are in bits, or to the ``base`` given (e for nats). Source: EGS03, section 7; the bounds are ours.
 """
 
 import math
@@ -44,12 +42,7 @@ Function = Callable[[Array], Array]
 
 
 def mutual_information(prior: ArrayLike, transition: ArrayLike, *, base: float = BITS) -> float:
-    """Return I(X; Y).
-
-    Args:
-        prior: P[X = x], shape (values,); floats or Fractions.
-        transition: p[x → y], shape (values, outputs).
-        base: of the logarithm; 2 for bits, e for nats.
+    """Return I(X; Y), given P[X = x], shape (values,), and p[x → y], (values, outputs), as floats or Fractions.
 
     >>> mutual_information([0.5, 0.5], [[1, 0], [0, 1]])
     1.0
@@ -61,7 +54,7 @@ def mutual_information(prior: ArrayLike, transition: ArrayLike, *, base: float =
 def worst_information(
     prior: ArrayLike, transition: ArrayLike, f: Function | None = None, *, base: float = BITS
 ) -> float:
-    """Return WI(X; Y), or WI^f for a function f of an array with t·f(t) convex; ``base`` is that of the logarithm.
+    """Return WI(X; Y), or WI^f for a function f of an array with t·f(t) convex.
 
     >>> worst_information([0.5, 0.5], [[1, 0], [0.5, 0.5]])
     1.0
@@ -88,9 +81,8 @@ def _posteriors(prior: ArrayLike, transition: ArrayLike) -> tuple[Array, Array, 
     """Return P[X], P[Y] and P[X | Y] (values, outputs), of values and outputs that can occur."""
     before, rows = np.asarray(prior, dtype=np.float64), np.asarray(transition, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[:1] != before.shape:
-        raise PlanError(
-            f"a randomizer needs a row for each value of the prior, got shapes {rows.shape}, {before.shape}"
-        )
+        shapes = f"{rows.shape}, {before.shape}"
+        raise PlanError(f"a randomizer needs a row for each value of the prior, got shapes {shapes}")
     sums = np.append(rows.sum(axis=1), before.sum())
     if not ((before >= 0).all() and (rows >= 0).all() and np.abs(sums - 1).max() <= RELATIVE_ERROR):
         raise PlanError("the prior and the rows of a randomizer must be probabilities that add up to 1")
@@ -129,14 +121,14 @@ def downward_threshold(breach: Breach, f: Function | None = None, *, base: float
 
 
 def _two_values(low: float, high: float, f: Function) -> float:
-    ratios = np.array([high / low, (1 - high) / (1 - low)])
-    return float(high * f(ratios)[0] + (1 - high) * f(ratios)[1])
+    rise, fall = f(np.array([high / low, (1 - high) / (1 - low)]))
+    return float(high * rise + (1 - high) * fall)
 
 
 def excluded_posterior(worst: float, prior: "str | float | Fraction", *, base: float = BITS) -> float | None:
-    """Return the smallest posterior that a WI excludes: no report lifts a property of at most ``prior`` to it.
+    """Return the least posterior, rounded up, to which no report lifts a property of at most ``prior``, given its WI.
 
-    Rounded up. None where the WI excludes nothing, which is so from log(1/prior) on.
+    None where the WI excludes nothing, which is so from log(1/prior) on.
 
     >>> round(excluded_posterior(1.2, "5%"), 6)
     0.500479
@@ -146,9 +138,9 @@ def excluded_posterior(worst: float, prior: "str | float | Fraction", *, base: f
 
 
 def excluded_fall(inverse_worst: float, prior: "str | float | Fraction", *, base: float = BITS) -> float | None:
-    """Return the largest posterior that an IWI excludes: no report takes a property of at least ``prior`` down to it.
+    """Return the largest posterior, rounded down, to which no report takes a property of at least ``prior`` down.
 
-    Rounded down. None where the IWI excludes nothing that a float can tell from 0.
+    None where the IWI excludes nothing that a float can tell from 0.
 
     >>> round(excluded_fall(1.2, "50%"), 6)
     0.049851
@@ -181,9 +173,7 @@ def _bisect(threshold: Callable[[float], float], measured: float, near: float, f
 
 
 def information_limit(amplification: Fraction, *, base: float = BITS) -> float:
-    """Return the largest WI, and IWI, that a γ-amplifying randomizer can have under any prior, rounded up.
-
-    It is log((γ−1)/ln γ) − 1 + ln γ/(γ−1) nats, at most log γ, and attained.
+    """Return the largest WI, and IWI, that a γ-amplifying randomizer can have under any prior, rounded up; attained.
 
     >>> round(information_limit(Fraction(19)), 6)
     1.405233

@@ -20,9 +20,7 @@ def on_first_use(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
 
-    Args:
-        variables: the module's globals.
-        homes: the names that each of the other modules has; one may be had under another, as "make_plan as plan".
+    ``variables`` are the module's globals; ``homes`` has names like "make_plan" or "make_plan as plan" by their module.
     """
     pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
     home_of = {alias or name: (home, name) for home, name, alias in pairs}

@@ -3,10 +3,8 @@
 Where PyYAML is installed numba takes settings from a file .numba_config.yaml in the current folder, when it is loaded
 and whenever it compiles. Such a file may lie beside data that somebody else gave us, and it says from where compiled
 code is loaded (pickles, which run what they say), which modules are imported, and which files are written. So whoever
-needs numba here, or galois, which needs it, calls :func:`load_numba` first. The environment's settings (NUMBA_…) hold
-as ever.
-
-A program that loaded numba before this package has had it read that file already; see core/code_folders.py.
+needs numba here, or galois, which needs it, calls :func:`load_numba` first. The environment's settings (NUMBA_…) hold.
+A program that loaded numba before this package has had it read that file already; see core/compiling.py.
 """
 
 import sys
@@ -18,7 +16,6 @@ from typing import Any
 
 _MODULE = "numba.core.config"
 _FILE = ".numba_config.yaml"  # a constant of that module, a path relative to wherever we are
-_NO_FILE = ""  # names no file anywhere
 
 
 class _Loader(SourceFileLoader):
@@ -26,9 +23,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         code = super().get_code(fullname)
-        if code is None:
-            return None
-        return code.replace(co_consts=tuple(_NO_FILE if const == _FILE else const for const in code.co_consts))
+        return code and code.replace(co_consts=tuple("" if const == _FILE else const for const in code.co_consts))
 
 
 class _Finder(MetaPathFinder):

@@ -42,10 +42,9 @@ def add_up(
     n_counts: int,
     told: Callable[[_Input], None] | None = None,
 ) -> NDArray[np.int64]:
-    """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to an array it is given.
+    """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to an array of its thread's own.
 
-    Each thread has one such array of its own, so that nobody waits and nothing is allocated on the way. ``told`` is
-    called in this thread with each input that is done.
+    ``told`` is called in this thread with each input that is done.
     """
     own = threading.local()
     everything: list[NDArray[np.int64]] = []

@@ -1,23 +1,21 @@
 """Breach levels and amplification: what a promise allows a reader of one report to learn.
 
-A randomizer is at most γ-amplifying if p[x1 → y] ≤ γ·p[x2 → y] for all inputs x1, x2 and outputs y, which
-is ε-local differential privacy with ε = ln γ. An upward ρ1 → ρ2 breach: a property held with prior
-probability ≤ ρ1 has posterior ≥ ρ2 after one report. Statement 1: if
+A randomizer is at most γ-amplifying if p[x1 → y] ≤ γ·p[x2 → y] for all inputs x1, x2 and outputs y, which is ε-local
+differential privacy with ε = ln γ. An upward ρ1 → ρ2 breach: a property held with prior probability ≤ ρ1 has posterior
+≥ ρ2 after one report. Statement 1: if
 
     γ < ρ2 (1 − ρ1) / (ρ1 (1 − ρ2))
 
-no report causes an upward ρ1 → ρ2 or a downward ρ2 → ρ1 breach, for any property and any prior. At
-equality the posterior can reach ρ2, so everything here keeps γ strictly below the limit.
+no report causes an upward ρ1 → ρ2 or a downward ρ2 → ρ1 breach, for any property and any prior. At equality the
+posterior can reach ρ2, so everything here keeps γ strictly below the limit.
 
-Background knowledge changes nothing: let Z be anything known about X, a function of it or a random variable, that the
-randomizer's draws do not depend on. Then P[y | x, z] = p[x → y], so γ is the same for whoever knows Z = z; only their
-prior is P[· | z]. The promise is about that prior.
+Background knowledge Z, which the randomizer's draws do not depend on, changes nothing but the prior, to P[· | z]:
+P[y | x, z] = p[x → y], so γ is the same for whoever knows Z = z.
 
 Several reports of one person, drawn with independent draws, compose: p[x → (y, y')] = p[x → y]·p'[x → y'], so their γ
 multiply, also where the second randomizer was chosen by what the first one showed.
 
-Source: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining,
-PODS 2003, sections 3 and 4.
+EGS03: Evfimievski, Gehrke, Srikant, Limiting Privacy Breaches in Privacy Preserving Data Mining, PODS 2003.
 """
 
 import math
@@ -39,9 +37,7 @@ _PLAIN_NUMBER = re.compile(r"-?[0-9./]{1,60}(e-?[0-9]{1,2})?", re.ASCII)
 
 
 def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
-    """Read a probability given as ``"5%"``, ``"0.05"``, ``"1/20"``, 0.05 or a Fraction, exactly as written.
-
-    A float means its shortest decimal form: 0.05 is 1/20, not the binary number beside it.
+    """Read ``"5%"``, ``"0.05"``, ``"1/20"``, a Fraction or a float, which means its shortest decimal form (here 1/20).
 
     Raises:
         PlanError: not a number between 0 and 1.
@@ -72,7 +68,7 @@ def _parse(digits: str, refusal: str) -> Fraction:
 
 
 def read_fraction(text: object, name: str) -> Fraction:
-    """Read a probability as :func:`format_fraction` writes it, and in no other way: so plans are written.
+    """Read a probability of a plan, as :func:`format_fraction` writes it.
 
     Raises:
         PlanError: not a fraction ``a/b`` in lowest terms, in plain decimal digits, b being at most 10^24.
@@ -98,12 +94,7 @@ def format_fraction(value: Fraction) -> str:
 class Breach:
     """The promise: no report lifts a belief from at most ``prior`` to at least ``posterior``, or the reverse.
 
-    Both are probabilities, written as ``"5%"``, ``0.05`` or a Fraction, and kept as exact fractions.
-
-    Raises:
-        PlanError: not 0 < prior < posterior < 1.
-
-    Source: EGS03, definition 3.
+    Both are read by :func:`parse_probability`; PlanError if not 0 < prior < posterior < 1. Source: EGS03, definition 3.
 
     >>> Breach("5%", "50%").amplification_limit
     Fraction(19, 1)
@@ -116,8 +107,7 @@ class Breach:
         low, high = parse_probability(prior, "prior"), parse_probability(posterior, "posterior")
         if not 0 < low < high < 1:
             raise PlanError(
-                "a promise needs 0 < prior < posterior < 1, "
-                f"got prior {float(low):g} and posterior {float(high):g}; "
+                f"a promise needs 0 < prior < posterior < 1, got prior {float(low):g} and posterior {float(high):g}; "
                 "the prior is the belief before a report, the posterior the belief no report may reach"
             )
         object.__setattr__(self, "prior", low)
@@ -141,8 +131,6 @@ def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
 def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
     """Return the smallest posterior that one γ-amplifying report can leave a property: π / (γ − (γ−1)π).
 
-    Read the other way round it is the prior below which no such report lifts a property to the posterior π.
-
     >>> lowest_posterior(Fraction(1, 2), Fraction(19))
     Fraction(1, 20)
     """
@@ -150,7 +138,7 @@ def lowest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:
 
 
 def epsilon(amplification: Fraction) -> float:
-    """Return ε = ln γ in nats, rounded up: a figure of privacy never errs in our favour.
+    """Return ε = ln γ in nats, rounded up.
 
     >>> round(epsilon(Fraction(19)), 6)
     2.944439
@@ -175,8 +163,7 @@ def float_up(exact: Decimal | Fraction) -> float:
 def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     """Return e^ε as a limit for γ: the largest multiple of 10^-24 that is not above it.
 
-    A γ below it has an ε below the one given. ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and is taken exactly
-    as written: a float means its shortest decimal form.
+    ε is in nats, given as ``"2.9"``, 2.9 or a Fraction, and taken as written, as :func:`parse_probability` does.
 
     Raises:
         PlanError: not a number from 0 to 700.
@@ -195,7 +182,7 @@ def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
 
 
 def compose(amplifications: Iterable[Fraction]) -> Fraction:
-    """Return the γ of several reports of one person together: the product; 1 if there are none.
+    """Return the γ of several reports of one person together: the product.
 
     >>> compose([Fraction(19), Fraction(19)])
     Fraction(361, 1)
@@ -213,9 +200,7 @@ class BeliefRange:
 
 
 def breach_curve(amplification: Fraction, priors: Iterable[Fraction]) -> tuple[BeliefRange, ...]:
-    """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior.
-
-    Both ends are attained: by a report that is γ times likelier where the property holds, or where it does not.
+    """Return the largest breach, up and down, that a γ-amplifying report can cause at each prior; both are attained.
 
     >>> [str(row.highest) for row in breach_curve(Fraction(19), [Fraction(1, 100), Fraction(1, 20)])]
     ['19/118', '1/2']
@@ -263,9 +248,8 @@ class Channel:
     def __post_init__(self) -> None:
         _check_distribution(self.prior, "the prior")
         if len(self.transition) != len(self.prior):
-            raise PlanError(
-                f"a randomizer needs a row for each of the {len(self.prior)} values, got {len(self.transition)}"
-            )
+            n_values, n_rows = len(self.prior), len(self.transition)
+            raise PlanError(f"a randomizer needs a row for each of the {n_values} values, got {n_rows}")
         for x, row in enumerate(self.transition):
             _check_distribution(row, f"row {x} of the randomizer")
             if len(row) != len(self.transition[0]):
@@ -278,17 +262,16 @@ class Channel:
         ratios: list[Number] = [max(column) / min(column) if min(column) else math.inf for column in columns]
         return max(ratios)
 
+    def _joint(self, output: int) -> list[Number]:
+        return [p * row[output] for p, row in zip(self.prior, self.transition, strict=True)]
+
     def probability(self, values: Collection[int]) -> Number:
         """Return the prior probability of a property, given by the set of values x that have it."""
         return sum((self.prior[x] for x in values), Fraction(0))
 
     def posterior(self, output: int) -> tuple[Number, ...]:
-        """Return P[X = x | y] for every x.
-
-        Raises:
-            PlanError: this output has probability 0.
-        """
-        joint = [p * row[output] for p, row in zip(self.prior, self.transition, strict=True)]
+        """Return P[X = x | y] for every x; PlanError for an output of probability 0."""
+        joint = self._joint(output)
         total = sum(joint, Fraction(0))
         if not total:
             raise PlanError(f"output {output} has probability 0, so nothing can be said after it")
@@ -296,20 +279,18 @@ class Channel:
 
     def posterior_range(self, values: Collection[int]) -> tuple[Number, Number]:
         """Return the smallest and the largest posterior of a property, over all outputs that can occur."""
-        inside = set(values)
-        found = []
-        for column in zip(*self.transition, strict=True):
-            joint = [p * chance for p, chance in zip(self.prior, column, strict=True)]
-            total = sum(joint, Fraction(0))
-            if total:
+        inside, found = set(values), []
+        for joint in map(self._joint, range(len(self.transition[0]))):
+            if total := sum(joint, Fraction(0)):
                 found.append(sum((joint[x] for x in inside), Fraction(0)) / total)
         return min(found), max(found)
 
     def causes(self, breach: Breach, values: Collection[int]) -> bool:
         """Tell whether some output causes the breach, upward or downward, for a property (EGS03, definitions 1–3)."""
-        prior, (lowest, highest) = self.probability(values), self.posterior_range(values)
-        upward = prior <= breach.prior and highest >= breach.posterior
-        return upward or (prior >= breach.posterior and lowest <= breach.prior)
+        before, (lowest, highest) = self.probability(values), self.posterior_range(values)
+        return (
+            before <= breach.prior < breach.posterior <= highest or lowest <= breach.prior < breach.posterior <= before
+        )
 
 
 def _check_distribution(values: Sequence[Number], name: str) -> None:

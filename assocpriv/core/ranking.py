@@ -1,7 +1,7 @@
 """Sets as numbers: the combinatorial number system, in which reports of a fixed size are written.
 
-The set c_0 < c_1 < … < c_{ℓ−1} has the rank Σ_i C(c_i, i+1). That is its place, from 0, among all sets of ℓ numbers
-in the order of Σ 2^{c_i}: the largest member counts first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1.
+The set c_0 < c_1 < … < c_{ℓ−1} has the rank Σ_i C(c_i, i+1): its place, from 0, among all sets of ℓ numbers in order
+of Σ 2^{c_i}, the largest member first. The sets of numbers below n have the ranks 0 … C(n,ℓ) − 1.
 """
 
 from collections.abc import Iterable
@@ -46,8 +46,7 @@ def set_of_rank(rank: int, n_items: int, size: int) -> list[int]:
 def binomial_words(n_items: int, size: int) -> NDArray[np.uint64]:
     """Return C(c, i) for c < n_items, i ≤ size, as words from the least: uint64 (n_items, size + 1, words), read-only.
 
-    There are as many words as a rank below C(n_items, size) takes. What does not fit has all bits set: no rank's way
-    leads there.
+    There are as many words as a rank takes. What does not fit has all bits set: no rank's way leads there.
     """
     n_words = words_for((comb(n_items, size) - 1).bit_length())
     most = (1 << WORD_BITS * n_words) - 1

@@ -14,8 +14,7 @@ def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()
     """Refuse an output path that cannot be written, before any work is done for it.
 
     Raises:
-        FileError: the file exists and ``force`` is not set, it is one of the inputs or a folder, or its folder is
-            missing.
+        FileError: the file exists without ``force``, it is an input or no regular file, or its folder is missing.
     """
     target = Path(path)
     try:
@@ -36,10 +35,7 @@ def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()
 
 @contextmanager
 def atomic_output(path: str | Path, *, force: bool = False) -> Iterator[BinaryIO]:
-    """Open a file that takes its final name only when everything in it is on disk.
-
-    Whatever goes wrong before (a full disk, an interrupt, an error in the block), the final name keeps what it
-    had and the unfinished file is removed.
+    """Open a file that takes its final name only when everything in it is on disk, and is removed if that fails.
 
     Raises:
         FileError: as :func:`check_writable`, or the disk refuses.

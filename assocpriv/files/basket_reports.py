@@ -15,12 +15,7 @@ _SIFTED = 1 << 24  # bytes of reports that are sorted by their size at a time
 
 @dataclass(frozen=True)
 class GroupReports(Reports):
-    """The reports of one operator of a plan, without the byte of the size.
-
-    Attributes:
-        plan: that of the group, of hidden sizes.
-        whole: the plan of the files, of whose reports those of the group belong here.
-    """
+    """The reports of one operator of a plan, without the byte of the size; ``whole`` is the plan of the files."""
 
     plan: Plan
     whole: Plan | None = None
@@ -39,10 +34,6 @@ def basket_groups(reports: Reports) -> list[GroupReports]:
     """Return the reports of each operator of a plan of baskets as collections of their own.
 
     Reports in files stay there: they are read once now, to count them, and again whenever a group is read.
-
-    Raises:
-        PlanError: reports of another kind of plan.
-        WireError: a file that is damaged or whose reports do not fit the plan.
     """
     if isinstance(reports, GroupReports):
         return [reports]

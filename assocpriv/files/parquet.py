@@ -1,9 +1,8 @@
 """Parquet files of other people: what reading them may raise, and what they take in memory.
 
-A few hundred bytes can say, by Parquet's rules and without a lie, that a billion equal values follow. Readers that take
-a whole row group, or a whole file, ask here first. Arrow makes room for as many values as the footer says, and reads as
-many as the headers of the pages say, page by page until the footer's number is reached; so both are read here, and the
-larger counts. What is measured must be what Arrow reads:
+A few hundred bytes can say, by Parquet's rules, that a billion equal values follow, so whoever reads more than a batch
+asks here first. Arrow makes room for as many values as the footer says, and reads as many as the headers of the pages
+say; so both are read here, and the larger counts. What is measured must be what Arrow reads:
 
 - The footer is opened by Arrow first, then read here, to the same last byte. (Arrow's objects for column chunks would
   do, but end the process where a footer is damaged in certain ways: an error of C++ that nothing catches.)
@@ -60,11 +59,8 @@ _UNBOUNDED = (6, 7)  # delta encodings of text: only the data tell how many leng
 class ColumnChunk:
     """What a file says of one column in one row group, in its footer or in the headers of its pages, whichever is more.
 
-    Attributes:
-        group: the row group, from 0.
-        path: the column's name, with what is nested in it after dots.
-        values: number of values, nulls and empty lists included.
-        plain_bytes: size before compression.
+    ``path`` is the column's name with what is nested in it after dots; nulls and empty lists are ``values`` as well;
+    ``plain_bytes`` is the size before compression.
     """
 
     group: int
@@ -182,11 +178,7 @@ def is_inflated(chunks: Iterable[ColumnChunk], file_bytes: int, allowed: int) ->
 
 
 class _Compact:
-    """Reads Thrift's compact protocol as Arrow does; beyond the end of the data it raises IndexError.
-
-    Attributes:
-        at: number of bytes read.
-    """
+    """Reads Thrift's compact protocol as Arrow does; ``at`` bytes are read, and beyond the end it raises IndexError."""
 
     def __init__(self, data: bytes, most_fields: int) -> None:
         self._data, self._left, self.at = data, most_fields, 0

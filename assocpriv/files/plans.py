@@ -33,11 +33,7 @@ def read_plan(path: str | Path, wanted: type[AnyPlan]) -> AnyPlan: ...
 
 
 def read_plan(path: str | Path, wanted: type[PublishedPlan] = PublishedPlan) -> PublishedPlan:
-    """Read a plan file.
-
-    Args:
-        path: the file.
-        wanted: the class of plans that the caller has a use for; by default plans of any kind.
+    """Read a plan file, of the class of plans that there is a use for.
 
     Raises:
         PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
@@ -51,11 +47,7 @@ def read_plan(path: str | Path, wanted: type[PublishedPlan] = PublishedPlan) -> 
 
 
 def read_plan_text(path: str | Path) -> str:
-    """Read the text of a plan file, whatever it holds; every reader takes the same bytes for a plan, and no others.
-
-    Raises:
-        PlanError: the file cannot be read, or is not UTF-8 text without a mark before it.
-    """
+    """Read the text of a plan file, UTF-8 without a mark before it; every reader takes the same bytes for a plan."""
     text = _read(path, "plan", "utf-8", NotAPlanError)
     if text.startswith("\ufeff"):
         raise NotAPlanError(f"{path} is not a plan: it begins with a byte order mark; save it as UTF-8 without one")
@@ -76,11 +68,7 @@ def read_catalogue(path: str | Path) -> Catalogue:
 
 
 def read_text(path: str | Path, what: str) -> str:
-    """Read a file of names that a plan is made of, perhaps after a byte order mark; ``what`` it is stands in errors.
-
-    Raises:
-        PlanError: the file cannot be read, or is not UTF-8 text.
-    """
+    """Read a file of names that a plan is made of, perhaps after a byte order mark; ``what`` it is stands in errors."""
     return _read(path, what, "utf-8-sig")
 
 

@@ -1,8 +1,4 @@
-"""Reports at rest: Parquet files that carry their plan, read and written batch by batch.
-
-One column ``report`` of fixed-size binary, ``plan.report_bytes`` a row; the plan's canonical JSON under the
-metadata key ``assocpriv.plan``. Seeds are random bits: they are neither compressed nor dictionary-encoded.
-"""
+"""Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -24,7 +20,7 @@ COLUMN = "report"
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
-_WRITER: dict[str, Any] = {
+_WRITER: dict[str, Any] = {  # reports are random bits: compression and a dictionary would gain nothing
     "compression": "none",
     "use_dictionary": False,
     "write_statistics": False,
@@ -34,13 +30,7 @@ _WRITER: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Reports:
-    """A collection of reports of one plan: in memory, or in files that are read batch by batch.
-
-    Attributes:
-        plan: the plan all of them were made with.
-        packed: reports in memory, uint8 of shape (n, report_bytes); empty if they are in files.
-        paths: the files, if they are in files.
-        file_reports: number of reports in the files.
+    """A collection of reports of one plan: in memory (``packed``, uint8 of shape (n, report_bytes)), or in files.
 
     Raises:
         WireError: an array that cannot be reports of the plan.
@@ -52,7 +42,8 @@ class Reports:
     file_reports: int = 0
 
     def __post_init__(self) -> None:
-        self.plan.check_reports(self.packed)
+        self.plan.check_shape(self.packed)
+        self.plan.check_form(self.packed)
 
     @classmethod
     def from_bytes(cls, reports: Iterable[bytes], plan: PublishedPlan) -> "Reports":
@@ -98,13 +89,7 @@ class Reports:
 def write_reports(
     batches: Iterable[NDArray[np.uint8]], plan: PublishedPlan, path: str | Path, *, force: bool = False
 ) -> int:
-    """Write batches of packed reports to a Parquet file and return their number.
-
-    Args:
-        batches: uint8 arrays of shape (n, report_bytes).
-        plan: the plan they were made with.
-        path: file to write.
-        force: replace an existing file.
+    """Write batches of packed reports, uint8 of shape (n, report_bytes), to a Parquet file and return their number.
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
@@ -116,10 +101,7 @@ def write_reports(
     column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
     schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii")})
     written = 0
-    with (
-        atomic_output(path, force=force) as stream,
-        pq.ParquetWriter(stream, schema, **_WRITER) as writer,
-    ):
+    with atomic_output(path, force=force) as stream, pq.ParquetWriter(stream, schema, **_WRITER) as writer:
         for packed in batches:
             plan.check_shape(packed)
             data = pa.py_buffer(np.ascontiguousarray(packed))
@@ -219,11 +201,7 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
 
 
 def file_batches(path: Path, plan: PublishedPlan, size: int) -> Iterator[NDArray[np.uint8]]:
-    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes), checked.
-
-    Raises:
-        WireError: a file that is damaged or whose reports do not fit the plan.
-    """
+    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes), checked."""
     import pyarrow.parquet as pq
 
     done = 0

@@ -1,7 +1,4 @@
-"""How a table of itemsets with its facts lies in a file: Parquet, CSV or JSON.
-
-Shapes only: what the columns and facts must hold is checked in itemsets.py.
-"""
+"""How a table of itemsets with its facts lies in a file, Parquet, CSV or JSON; frames.py checks what it must hold."""
 
 import csv
 import io
@@ -27,11 +24,7 @@ _CSV_MARK = f"# {FORMAT} "
 
 
 def output_format(path: str | Path) -> str:
-    """Return ``parquet``, ``csv`` or ``json`` by a file's extension.
-
-    Raises:
-        FileError: another extension.
-    """
+    """Return ``parquet``, ``csv`` or ``json`` by a file's extension; refuse any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise FileError(f"{path} must end in .parquet, .csv or .json to say what to write")
@@ -75,11 +68,7 @@ def join_names(names: list[str]) -> str:
 def write_plain(
     frame: "pd.DataFrame", columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
 ) -> None:
-    """Write a table that other programs read, without facts; these columns of it hold sets of names.
-
-    Raises:
-        FileError: unknown extension, existing file without ``force``, or the disk refuses.
-    """
+    """Write a table that other programs read, without facts; these columns of it hold sets of names."""
     kind = output_format(path)
     plain = frame.copy()
     for name in columns:
@@ -158,13 +147,7 @@ def _with_itemsets(frame: "pd.DataFrame", itemsets: Iterable[frozenset[str]]) ->
 
 
 Facts = dict[str, Any]
-READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]" = {
-    "parquet": _read_parquet,
-    "csv": _read_csv,
-    "json": _read_json,
-}
-WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]" = {
-    "parquet": _write_parquet,
-    "csv": _write_csv,
-    "json": _write_json,
-}
+READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]"
+READERS = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
+WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]"
+WRITERS = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}

@@ -17,12 +17,11 @@ from assocpriv.files.plans import write_plan
 from assocpriv.lab.rounds_trial import of_used_items
 from assocpriv.lab.simulate import Simulation, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.planning.plan_facts import Prospects, foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.prospects import Prospects, foresee
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
+from assocpriv.planning.transaction_size import SamplingLoss, sampling_loss
 from assocpriv.records.basket_files import ReadOptions, read_baskets
-from assocpriv.records.basket_sizes import count_sizes
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets.frames import write_itemsets
 from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
 from assocpriv.server.itemsets.rules import association_rules, write_rules
@@ -37,21 +36,13 @@ _USUAL_SUPPORT = 0.02
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings:
-    """What to demonstrate.
+    """What to demonstrate, checked.
 
     Attributes:
         baskets: a file of baskets and its format, None to tell by its extension; generated ones by default.
         size: number of baskets to generate.
         items: number of items to generate.
-        transaction_size: M of the plan.
-        prior: belief that no report may lift …
-        posterior: … to this one.
         min_support: as for mining; by default 2%, or what reports can be believed from if that is higher.
-        min_confidence: of the rules.
-        seed: makes the randomization repeatable.
-
-    Raises:
-        AssocprivError: a promise, support or confidence that is none.
     """
 
     baskets: tuple[Path, str | None] | None
@@ -73,17 +64,7 @@ class DemoSettings:
 
 @dataclass(frozen=True, slots=True)
 class DemoStart:
-    """A demo before anybody has reported.
-
-    Attributes:
-        settings: what is demonstrated.
-        paths: files to write.
-        baskets: raw baskets.
-        prospects: the plan, and what as many reports as there are baskets can show.
-        loss: what sampling loses.
-        min_support: as for mining.
-        seconds: time of each stage so far.
-    """
+    """A demo before anybody has reported: raw baskets, the plan with what as many reports can show, files to write."""
 
     settings: DemoSettings
     paths: tuple[Path, ...]
@@ -130,13 +111,7 @@ class Demo:
 
 
 def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: Progress) -> DemoStart:
-    """Read or generate baskets, and plan for them.
-
-    Args:
-        settings: what to demonstrate.
-        folder: where the files go; it is made if it is missing.
-        force: replace existing files.
-        progress: called with (stage, done, total).
+    """Read or generate baskets, and plan for them; files go to a folder, which is made if it is missing.
 
     Raises:
         FileError: files that exist already without ``force``, or a folder that cannot be made.
@@ -146,24 +121,13 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    plan = make_plan(
-        baskets.catalogue,
-        settings.transaction_size,
-        Breach(settings.prior, settings.posterior),
-        reports=len(baskets),
-        progress=partial(progress, "planning"),
-    )
+    promise, planning = Breach(settings.prior, settings.posterior), partial(progress, "planning")
+    plan = make_plan(baskets.catalogue, settings.transaction_size, promise, reports=len(baskets), progress=planning)
     clock.append(perf_counter())
-    prospects = foresee(plan, len(baskets))
-    return DemoStart(
-        settings,
-        paths,
-        baskets,
-        prospects,
-        sampling_loss(count_sizes(baskets), plan),
-        settings.min_support or _believable_support(prospects),
-        {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]},
-    )
+    prospects, loss = foresee(plan, len(baskets)), sampling_loss(count_sizes(baskets), plan)
+    min_support = settings.min_support or _believable_support(prospects)
+    seconds = {"read" if settings.baskets else "generate": clock[1] - clock[0], "plan": clock[2] - clock[1]}
+    return DemoStart(settings, paths, baskets, prospects, loss, min_support, seconds)
 
 
 def _believable_support(prospects: Prospects) -> str:

@@ -48,10 +48,9 @@ class _ScriptedEntropy:
 
 
 def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]:
-    """Return the probability of every outcome of ``run``, as fractions that add up to 1.
+    """Return the probability of every outcome of a randomizer applied to a fixed input, as fractions that add up to 1.
 
-    Args:
-        run: a randomizer applied to a fixed input; it is called once for every sequence of draws.
+    ``run`` is called once for every sequence of draws.
 
     >>> distribution(lambda entropy: entropy.below(3) % 2)
     {0: Fraction(2, 3), 1: Fraction(1, 3)}

@@ -54,10 +54,9 @@ LARGEST_ITEMSET = 4  # items of an itemset that counts
 
 @dataclass(frozen=True, slots=True)
 class RoundResult:
-    """One round: its plan, the people asked, and what all rounds up to it know.
+    """One round: its plan, the people asked, and what all rounds up to it know, by items of the baskets' catalogue.
 
-    ``knowledge`` is by item ids of the baskets' catalogue; ``singles`` are the items' estimates before anything was
-    shrunk, ``prior`` how their supports are distributed.
+    ``singles`` are the items' estimates before anything was shrunk, ``prior`` how their supports are distributed.
     """
 
     name: str
@@ -77,11 +76,7 @@ def run_rounds(
     *,
     seed: int | None = None,
 ) -> list[RoundResult]:
-    """Ask all people once, round after round, for so many itemsets wanted; three rounds by default.
-
-    Raises:
-        EstimateError: too few baskets to split.
-    """
+    """Ask all people once, round after round, for so many itemsets wanted; three rounds by default."""
     split = split or PeopleSplit()
     run = _Run(baskets.catalogue, promise, wanted, SystemEntropy() if seed is None else SeededEntropy(seed))
     order = np.random.default_rng(seed).permutation(len(baskets))
@@ -122,9 +117,7 @@ class _Run:
     entropy: WordEntropy
 
     def ask_sizes(self, people: Baskets) -> SizeShares:
-        plan = plan_sizes(self.promise)
-        asked = self._ask(people, plan)
-        support, errors = asked.singles()
+        support, errors = self._ask(people, plan_sizes(self.promise)).singles()
         return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
     def ask_items(self, people: Baskets, sizes: SizeShares, *, pairs: bool) -> RoundResult:
@@ -163,10 +156,8 @@ class _Run:
         surviving = holdings.surviving(m, support[n : n + m][::-1])
         raw = support[:n] / surviving
         variances = (errors[:n] / surviving) ** 2 + (LEFT_BIAS * (1 - surviving) * raw) ** 2
-        known = before.knowledge | {
-            entry: combined([before.knowledge[entry], value])
-            for entry, value in as_knowledge(entries, raw, variances).items()
-        }
+        own = as_knowledge(entries, raw, variances)
+        known = before.knowledge | {a: combined([before.knowledge[a], value]) for a, value in own.items()}
         return RoundResult("itemsets", plan, len(people), holdings.sizes, known, before.singles, before.prior)
 
     def _ask(self, people: Baskets, plan: Plan) -> "Asked":
@@ -193,10 +184,7 @@ class Asked:
 
 
 def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeShares]:
-    """Return what a round's reports say of single items, by position in its catalogue, and its transactions' sizes.
-
-    ``tail`` are the sizes expected, for those beyond M.
-    """
+    """Return estimates of single items, by position in the catalogue, and of the sizes; beyond M these are ``tail``."""
     m, n = asked.plan.transaction_size, asked.plan.n_items
     support, errors = asked.singles()
     sizes = shares_from_dummies(support[n : n + m][::-1], tail)
@@ -207,8 +195,7 @@ def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeSha
 def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior: Prior, wanted: int) -> Knowledge:
     """Return what is known of items, pairs and larger itemsets, by position in the round's catalogue.
 
-    ``singles`` are estimates of the items, of this and earlier rounds, ``prior`` their distribution; as many more items
-    are paired as more itemsets are wanted.
+    ``singles`` are estimates of the items, of this and earlier rounds, ``prior`` their distribution.
     """
     plan = asked.plan
 
@@ -238,10 +225,8 @@ def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior
 
 def _arrays(known: Knowledge) -> tuple[Floats, Floats]:
     """Return supports and variances as arrays, in the order of the itemsets."""
-    return (
-        np.array([estimate.support for estimate in known.values()]),
-        np.array([estimate.variance for estimate in known.values()]),
-    )
+    values = known.values()
+    return np.array([value.support for value in values]), np.array([value.variance for value in values])
 
 
 def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:

@@ -37,14 +37,12 @@ _MOST_TOP = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class RoundTrial:
-    """What one round was, and what is known after it.
+class RoundScore:
+    """What one round was, and what is known after it; None where it asks for no items.
 
     Attributes:
         name: ``sizes``, ``items``, ``shortlist`` or ``itemsets``.
-        plan: what was asked.
-        people: who answered.
-        hits: of the wanted itemsets, how many are among the best found; None where the round asks for no items.
+        hits: of the wanted itemsets, how many are among the best found.
         precision: their share of the wanted itemsets.
         rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
         surviving: mean share of the true itemsets' support that is left within what this round's transactions report.
@@ -65,7 +63,7 @@ class RoundTrial:
 class ScheduleTrial:
     """A schedule as it went; ``known`` is what its last round knows, ``seconds`` its time."""
 
-    rounds: tuple[RoundTrial, ...]
+    rounds: tuple[RoundScore, ...]
     known: Knowledge
     seconds: float
 
@@ -87,15 +85,10 @@ class ScheduleTrial:
 
 @dataclass(frozen=True, slots=True)
 class RoundsTrial:
-    """Schedules tried on baskets, beside the truth.
+    """Schedules tried on baskets, fewer rounds first, beside the truth.
 
-    Attributes:
-        baskets: that were asked, each once a schedule.
-        promise: of every round.
-        wanted: how many itemsets.
-        truth: {itemset: its support in whole baskets}, the most frequent first; as many as wanted if there are.
-        supports: the support of these and of all others that were found to be among the best.
-        schedules: those tried, fewer rounds first.
+    ``truth`` is {itemset: its support in whole baskets}, the most frequent first, as many as wanted if there are;
+    ``supports`` has others of nearly their support, too.
     """
 
     baskets: Baskets
@@ -152,26 +145,19 @@ def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> S
     started = perf_counter()
     results = run_rounds(trial.baskets, trial.promise, trial.wanted, split, seed=seed)
     seconds = perf_counter() - started
-    sizes = RoundTrial("sizes", plan_sizes(trial.promise), round(split.sizes * len(trial.baskets)))
+    sizes = RoundScore("sizes", plan_sizes(trial.promise), round(split.sizes * len(trial.baskets)))
     return ScheduleTrial((sizes, *(_try_round(trial, each) for each in results)), results[-1].knowledge, seconds)
 
 
-def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundTrial:
+def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     truth, known = trial.truth, result.knowledge
     best, least = ranked(known, len(truth)), min(truth.values())
     hits = sum(trial.supports.get(itemset, 0.0) >= least for itemset in best)
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
+    rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
-    return RoundTrial(
-        result.name,
-        result.plan,
-        result.people,
-        hits,
-        hits / len(truth),
-        float(np.sqrt(np.mean(np.square(errors)))),
-        float(surviving.mean()),
-        _reached(result, truth, surviving),
-    )
+    reached, mean = _reached(result, truth, surviving), float(surviving.mean())
+    return RoundScore(result.name, result.plan, result.people, hits, hits / len(truth), rmse, mean, reached)
 
 
 def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats) -> int:
@@ -179,18 +165,16 @@ def _reached(result: RoundResult, truth: dict[Itemset, float], surviving: Floats
     plan = result.plan
     groups = [Group(result.people, SupportModel.of(plan.operator))]
     limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
-    entries = plan.view.kind == "itemsets"
-    sizes = [1 if entries else len(itemset) for itemset in truth]
+    sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
     return sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
 
 
 def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:
-    """Return all itemsets of up to ``largest`` items whose support is some number or more, at least ``top`` of them.
+    """Return all itemsets of up to ``largest`` items of some support or more, at least ``top`` if there are.
 
-    Returns:
-        {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
-        lexicographically first; fewer than ``top`` only where there are no more.
+    They are {itemset of ids: support in whole baskets}, the most frequent first, of equals the smaller and then the
+    lexicographically first.
 
     Raises:
         EstimateError: more itemsets near that support than can be counted.
@@ -245,9 +229,9 @@ def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Items
     """
     transactions, _ = apply_view(baskets, plan)
     m, index = plan.transaction_size, plan.catalogue.index_of
-    if plan.view.kind == "itemsets":
+    if plan.view.itemsets:
         asked = set(plan.view.itemsets)
-        sizes = [1 if tuple(sorted(baskets.catalogue[i] for i in a)) in asked else 0 for a in itemsets]
+        sizes = [int(tuple(sorted(baskets.catalogue[i] for i in a)) in asked) for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
     every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))

@@ -10,27 +10,26 @@ from assocpriv.client.baskets.transactions import read_transactions
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.sampling_loss import SamplingLoss, sampling_loss
-from assocpriv.planning.transaction_size import SizeRow, default_itemset_size, propose_transaction_size
+from assocpriv.planning.transaction_size import (
+    SamplingLoss,
+    SizeRow,
+    default_itemset_size,
+    propose_transaction_size,
+    sampling_loss,
+)
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
-from assocpriv.records.basket_sizes import count_sizes, top_holders
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSample:
-    """Baskets of a file, as a plan's view makes transactions of them.
-
-    Attributes:
-        baskets: the transactions; whole baskets of any names where the view takes these as they are.
-        counts: what was dropped, merged and kept on the way; None for whole baskets.
-    """
+    """Baskets of a file, as a plan's view makes transactions of them; None for the counts of whole baskets."""
 
     baskets: Baskets
     counts: ReadCounts | None
@@ -43,14 +42,7 @@ class ReadSample:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """A plan made with a sample of baskets at hand.
-
-    Attributes:
-        plan: the plan.
-        sample: what it was made for; None without a sample.
-        size_rows: what each transaction size would mean, where the sample was to choose it.
-        loss: what sampling to the plan's M loses of the sample.
-    """
+    """A plan, the sample that it was made for, what each M would mean where that was to be chosen, and its loss."""
 
     plan: Plan
     sample: ReadSample | None = None

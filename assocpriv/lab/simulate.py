@@ -1,7 +1,7 @@
 """Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -36,10 +36,7 @@ Progress = Callable[[str, int, int], None]
 class PlainCounter:
     """Counts itemsets over transactions that were not randomized (a counting backend for truths).
 
-    Args:
-        offsets: int64 (n + 1,).
-        items: flat item ids, int64; transaction t is items[offsets[t] : offsets[t+1]].
-        n_items: number of ids.
+    Transaction t is items[offsets[t] : offsets[t+1]], ids below ``n_items``; both arrays int64.
     """
 
     def __init__(self, offsets: NDArray[np.int64], items: NDArray[np.int64], n_items: int) -> None:
@@ -68,7 +65,6 @@ class Truth:
     """Supports as they were before randomization.
 
     Attributes:
-        catalogue: names of the items.
         fitted: counts over the at most M items of each basket that were randomized (what is estimated).
         raw: counts over the whole transactions.
         view: the plan's, where an entry of the catalogue may be an itemset.
@@ -77,7 +73,7 @@ class Truth:
     catalogue: Catalogue
     fitted: PlainCounter
     raw: PlainCounter
-    view: View = field(default_factory=View)
+    view: View
 
     def supports(self, itemsets: Iterable[frozenset[str]], *, raw: bool) -> NDArray[np.float64]:
         """Return the true support of each itemset of names, float64 (itemsets,)."""
@@ -110,8 +106,6 @@ class Simulation:
         itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (within at most M sampled items, what
             is estimated) and ``raw_support`` (in the whole baskets).
         missed: truly frequent itemsets that were not found, with both true supports.
-        reports: the reports that were made.
-        truth: counters over the raw data.
         sampled_baskets: baskets longer than M.
         seconds: time of each stage.
     """
@@ -168,28 +162,14 @@ def simulate(
     clock.append(perf_counter())
     itemsets = mine(LocalBackend.of(reports, progress=progress), request)
     clock.append(perf_counter())
-    truth = Truth(
-        plan.catalogue,
-        PlainCounter(
-            np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size,
-            fitted.ravel(),
-            plan.padded_items,
-        ),
-        PlainCounter(baskets.offsets, baskets.items, plan.n_items),
-        plan.view,
-    )
-    threshold = mining_facts(itemsets).min_support
-    itemsets, missed = _compare(itemsets, truth, threshold, largest)
+    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
+    sampled = PlainCounter(offsets, fitted.ravel(), plan.padded_items)
+    truth = Truth(plan.catalogue, sampled, PlainCounter(baskets.offsets, baskets.items, plan.n_items), plan.view)
+    itemsets, missed = _compare(itemsets, truth, mining_facts(itemsets).min_support, largest)
     clock.append(perf_counter())
-    stages = ["randomize", "mine", "truth"]
-    return Simulation(
-        itemsets,
-        missed,
-        reports,
-        truth,
-        int((baskets.sizes > plan.transaction_size).sum()),
-        {stage: end - start for stage, start, end in zip(stages, clock, clock[1:], strict=False)},
-    )
+    seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
+    longer = int((baskets.sizes > plan.transaction_size).sum())
+    return Simulation(itemsets, missed, reports, truth, longer, seconds)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:
@@ -201,18 +181,12 @@ def _compare(
 ) -> "tuple[pd.DataFrame, pd.DataFrame]":
     import pandas as pd
 
-    with_truth = itemsets.assign(
-        true_support=truth.supports(itemsets["itemsets"], raw=False),
-        raw_support=truth.supports(itemsets["itemsets"], raw=True),
-    )
+    def both(names: Iterable[frozenset[str]]) -> dict[str, NDArray[np.float64]]:
+        return {"true_support": truth.supports(names, raw=False), "raw_support": truth.supports(names, raw=True)}
+
+    with_truth = itemsets.assign(**both(itemsets["itemsets"]))
     with_truth.attrs = itemsets.attrs
     reported = set(itemsets.loc[itemsets["frequent"], "itemsets"])
     lost = sorted(truth.frequent(min_support, largest) - reported, key=sorted)
-    missed = pd.DataFrame(
-        {
-            "itemsets": lost,
-            "true_support": truth.supports(lost, raw=False),
-            "raw_support": truth.supports(lost, raw=True),
-        }
-    )
+    missed = pd.DataFrame({"itemsets": lost} | both(lost))
     return with_truth, missed.sort_values("true_support", ascending=False, ignore_index=True)

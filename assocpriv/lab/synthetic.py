@@ -58,15 +58,12 @@ _PRODUCTS = _PRODUCT_NAMES.split(",")
 class QuestSettings:
     """What :func:`generate_quest` makes; the defaults look like a supermarket's small baskets.
 
-    With the defaults, and baskets sampled down to 5 items, 30 items, 21 pairs, 9 triples and one set of four
-    have a support above 2 %.
-
-    ``mean_size``: mean of the Poisson law of wanted basket sizes. ``n_patterns`` and ``mean_pattern_size``:
-    how many patterns there are, and how many items one holds on average. ``correlation``: mean of the
-    exponential law of the fraction a pattern takes over from the one before. ``corruption_mean`` and
-    ``corruption_sd``: the normal law of a pattern's corruption level, clipped to [0, 1]; the source gives a
-    *variance* of 0.1, which is a deviation of 0.32. ``item_skew`` and ``pattern_skew``: exponents a of the
-    Zipf factor (1 + rank)^−a on the weights of items and patterns; 0 is the source.
+    With the defaults, and baskets sampled down to 5 items, 30 items, 21 pairs, 9 triples and one set of four have a
+    support above 2 %. ``mean_size``: mean of the Poisson law of wanted basket sizes. ``mean_pattern_size``: how many
+    items a pattern holds on average. ``correlation``: mean of the exponential law of the fraction a pattern takes over
+    from the one before. ``corruption_mean`` and ``corruption_sd``: the normal law of a pattern's corruption level,
+    clipped to [0, 1]; the source gives a *variance* of 0.1, which is a deviation of 0.32. ``item_skew`` and
+    ``pattern_skew``: exponents a of the Zipf factor (1 + rank)^−a on the weights of items and patterns (source: 0).
 
     Raises:
         BasketError: a number outside its range.
@@ -89,36 +86,26 @@ class QuestSettings:
 
     def __post_init__(self) -> None:
         for name, (low, high) in _WHOLE_NUMBERS.items():
-            _check_integer(getattr(self, name), name, low, high)
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise BasketError(f"{name} must be a whole number in {low}..{high}, got {str(value)[:40]}")
         for name, highest in _NUMBERS.items():
-            _check_number(getattr(self, name), name, highest, above_zero=highest == MAX_MEAN)
-
-
-def _check_integer(value: object, name: str, low: int, high: int) -> None:
-    if type(value) is not int or not low <= value <= high:
-        raise BasketError(f"{name} must be a whole number in {low}..{high}, got {str(value)[:40]}")
-
-
-def _check_number(value: object, name: str, high: float, *, above_zero: bool = False) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    # written so that NaN fails
-    if not (number and 0 <= value <= high and (value > 0 or not above_zero)):  # type: ignore[operator]
-        rule = f"above 0 and at most {high:g}" if above_zero else f"in 0..{high:g}"
-        raise BasketError(f"{name} must be a number {rule}, got {str(value)[:40]}")
+            value, above_zero = getattr(self, name), highest == MAX_MEAN
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            # written so that NaN fails
+            if not (number and 0 <= value <= highest and (value > 0 or not above_zero)):
+                rule = f"above 0 and at most {highest:g}" if above_zero else f"in 0..{highest:g}"
+                raise BasketError(f"{name} must be a number {rule}, got {str(value)[:40]}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Patterns:
-    """The itemsets baskets are made of.
+    """The itemsets baskets are made of."""
 
-    ``items``: int64 (n, L), row i meaning its first ``sizes[i]`` entries. ``sizes``: int64 (n,).
-    ``cumulative``: float64 (n,), running sum of the weights, ending in 1. ``corruption``: float64 (n,), 0..1.
-    """
-
-    items: NDArray[np.int64]
+    items: NDArray[np.int64]  # (n, L), row i meaning its first sizes[i] entries
     sizes: NDArray[np.int64]
-    cumulative: NDArray[np.float64]
-    corruption: NDArray[np.float64]
+    cumulative: NDArray[np.float64]  # running sum of the weights, ending in 1
+    corruption: NDArray[np.float64]  # (n,), 0..1
 
 
 def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -225,12 +212,7 @@ def generate_quest(settings: QuestSettings, *, progress: Callable[[int, int], No
 
     Items are named by :func:`product_names`; those that patterns take more readily come first. A basket holds
     an item or more; by comments 4 and 5 the mean is near ``mean_size``, not equal (5.3 with the defaults).
-
-    Args:
-        settings: what to generate.
-        progress: called with (baskets done, baskets in all).
-
-    Source: Agrawal & Srikant, Fast Algorithms for Mining Association Rules, VLDB 1994, section 2.4.3.
+    ``progress`` is called with (baskets done, baskets in all).
 
     >>> baskets = generate_quest(QuestSettings(n_baskets=100, seed=7))
     >>> len(baskets.offsets), len(baskets.catalogue)
@@ -268,16 +250,10 @@ def product_names(n_items: int) -> list[str]:
 
 
 def write_baskets(baskets: Baskets, stream: BinaryIO, format: Literal["dat", "basket"]) -> None:  # noqa: A002
-    r"""Write baskets, one a line.
+    r"""Write baskets, one a line, an empty one as an empty line.
 
-    Args:
-        baskets: what to write; an empty basket is an empty line.
-        stream: a binary file.
-        format: ``dat``, item ids with blanks between them, or ``basket``, comma-separated names, UTF-8,
-            quoted where the csv module quotes.
-
-    Raises:
-        BasketError: an unknown format.
+    The format is ``dat``, item ids with blanks between them, or ``basket``, comma-separated names, UTF-8, quoted where
+    the csv module quotes; another is a BasketError.
 
     >>> stream = io.BytesIO()
     >>> write_baskets(generate_quest(QuestSettings(n_baskets=2, n_items=1)), stream, "basket")

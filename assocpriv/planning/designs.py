@@ -2,21 +2,18 @@
 
 A design says which numbers of kept items are the likelier ones, its pattern h ⊆ {0..m}: the operator with w_j = γc for
 j ∈ h and w_j = c elsewhere is the sharpest with amplification γ. Designs that differ in the pattern alone are a family:
-all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is looked for, the
-least of the worst lowest discoverable support (LDS) here or of the mean squared error in planning/focus.py, is a
-function of the moments E[Z² | l of k items held] (plans/baskets/transition.py). Everything in them is linear in the
-weights, so that all patterns of a family cost a small matrix product.
+all of one default probability ρ here, all of one report size in planning/fixed_size_designs.py. What is made least is a
+function of the moments E[Z² | l of k items held] (plans/baskets/transition.py), linear in the weights but for their
+sum, so that all patterns of a family cost a small matrix product.
 
 With independent insertion the search takes every ρ = a/2^r and every pattern, or only thresholds h = {j ≥ j0}, the
 paper's choice. (ρ, h) and (1−ρ, h reversed) are mirror images: half of the ρ suffice for all patterns.
-
-The design chosen is rounded to integers that stay strictly below the limit; what is reported is computed from those.
 
 Source: EGS03, section 5; patterns other than thresholds are ours.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
@@ -36,7 +33,7 @@ from assocpriv.plans.baskets.codes import (
 )
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
-from assocpriv.plans.baskets.transition import lowest_support
+from assocpriv.plans.baskets.transition import SupportModel, lowest_support
 
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
@@ -50,66 +47,12 @@ Moments = Mapping[tuple[int, int], Floats]
 MomentsOfPatterns = Callable[[Floats], tuple[Moments, NDArray[np.bool_]]]
 
 
-class Design(Protocol):
-    """One pattern of one family, and what the search made least."""
-
-    @property
-    def pattern(self) -> str:
-        """``1`` for the likelier j = 0..m, ``0`` for the others and for a j that cannot occur."""
-
-    @property
-    def error(self) -> float:
-        """What the search made least; infinite if nothing can be estimated."""
-
-    def operator(self, limit: Fraction) -> AnyOperator:
-        """Return integer weights whose amplification is strictly below the limit."""
-
-    def report_bits(self, code: str, n_items: int, independent: int) -> int:
-        """Return the length of a report, as :func:`report_bits`."""
-
-    def generator(self, code: str, n_items: int, independent: int) -> Generator:
-        """Return what makes its reports, as :func:`choose_generator`."""
-
-
-D_co = TypeVar("D_co", bound=Design, covariant=True)
-
-
-class Objective(Protocol):
-    """What a search makes least."""
-
-    @property
-    def largest(self) -> int:
-        """Itemset size up to which all itemsets must be estimable."""
-
-    @property
-    def wanted(self) -> Collection[tuple[int, int]]:
-        """The (k, l) whose moments E[Z² | l of k items held] it is made of."""
-
-    def errors(self, moments: Moments) -> Floats:
-        """Return it for every pattern, from moments of shape (patterns,) each."""
-
-
-class Family(Protocol[D_co]):
-    """Designs that differ in their pattern alone."""
-
-    @property
-    def numbers(self) -> range:
-        """The numbers j of kept items that can occur."""
-
-    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
-        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
-
-        It returns the moments wanted under each pattern, and for which patterns P is singular for some size up to the
-        largest; of those the moments mean nothing.
-        """
-
-    def design(self, pattern: Floats, error: float) -> D_co:
-        """Return the design of one pattern over ``numbers``."""
+D_co = TypeVar("D_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class WorstSupport:
-    """The largest LDS over some itemset sizes, with N reports.
+    """The largest lowest discoverable support (LDS) over some itemset sizes, with N reports.
 
     ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
     """
@@ -125,7 +68,7 @@ class WorstSupport:
 
     @property
     def wanted(self) -> list[tuple[int, int]]:
-        """For each size, none and all of the items held."""
+        """The (k, l) whose moments it is made of: for each size, none and all of the items held."""
         return [(k, held) for k in self.sizes for held in (0, k)]
 
     def errors(self, moments: Moments) -> Floats:
@@ -133,6 +76,61 @@ class WorstSupport:
         supports = [lowest_support(moments[k, 0], moments[k, k] - 1, self.reports) for k in self.sizes]
         worst: Floats = np.max(supports, axis=0)
         return worst
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """The expected squared error of itemsets like those that are expected, N times.
+
+    ``sizes``: for each itemset size k = 1, 2, … its weight and the shares s_0 … s_k of the transactions, which sum to
+    1, that hold 0 … k items of a typical itemset. N · (mean squared error) = Σ_k weight_k · (Σ_l s_l E[Z²|l] − s_k):
+    of popular items the error of who holds them counts as much as the noise of who does not.
+    """
+
+    sizes: tuple[tuple[int, float, tuple[float, ...]], ...]
+
+    @property
+    def largest(self) -> int:
+        """The largest itemset size."""
+        return max(k for k, _, _ in self.sizes)
+
+    @property
+    def wanted(self) -> list[tuple[int, int]]:
+        """All numbers of items held, of every size."""
+        return [(k, held) for k, _, _ in self.sizes for held in range(k + 1)]
+
+    def errors(self, moments: Moments) -> Floats:
+        """Return N times the mean squared error for every pattern, float64 (patterns,)."""
+        total = np.zeros(len(next(iter(moments.values()))))
+        for k, weight, shares in self.sizes:
+            by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
+            total += weight * (by_held @ np.array(shares) - shares[-1])
+        return total
+
+    def error(self, operator: AnyOperator) -> float:
+        """Return N times the mean squared error of estimates from reports of an operator."""
+        model = SupportModel.of(operator)
+        return float(self.errors({key: np.array([float(model.second_moment(*key))]) for key in self.wanted})[0])
+
+
+Objective = WorstSupport | Focus
+
+
+class Family(Protocol[D_co]):
+    """Designs that differ in their pattern alone."""
+
+    @property
+    def numbers(self) -> range:
+        """The numbers j of kept items that can occur."""
+
+    def moments(self, gamma: float, objective: Objective) -> MomentsOfPatterns:
+        """Return a function of patterns, 0 or 1 for each of ``numbers``, float64 (patterns, numbers).
+
+        It returns the moments wanted, and for which patterns they mean nothing: P is singular for some size.
+        """
+
+    def design(self, pattern: Floats, error: float) -> D_co:
+        """Return the design of one pattern over ``numbers``."""
 
 
 def pattern_errors(
@@ -180,7 +178,10 @@ def best_designs(
 
 @dataclass(frozen=True, slots=True)
 class InsertionDesign:
-    """A design with ρ = insert_num / 2^insert_bits."""
+    """A design with ρ = insert_num / 2^insert_bits.
+
+    ``pattern``: ``1`` for the likelier j = 0..m; ``error``: what the search made least, infinite if P is singular.
+    """
 
     insert_num: int
     insert_bits: int
@@ -190,8 +191,7 @@ class InsertionDesign:
     def operator(self, limit: Fraction) -> Operator:
         """Return integer weights whose amplification is strictly below the limit.
 
-        The weights aim a 2^-20 part below the limit, so that rounding cannot reach it; b grows until every weight
-        is at least 2^16 and the exact amplification keeps the limit.
+        The weights aim a 2^-20 part below it; b grows until each is at least 2^16 and the exact amplification fits.
         """
         m, rest = len(self.pattern) - 1, (1 << self.insert_bits) - self.insert_num
         levels = [limit * (1 - Fraction(1, 1 << 20)) if h == "1" else Fraction(1) for h in self.pattern]

@@ -23,6 +23,7 @@ from assocpriv.core.errors import PlanError
 from assocpriv.planning.designs import (
     LEAST_CONTRAST,
     Floats,
+    InsertionDesign,
     Moments,
     MomentsOfPatterns,
     Objective,
@@ -37,7 +38,7 @@ _LOW_WEIGHT = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FixedSizeDesign:
-    """A design whose reports hold ``report_size`` of ``items`` items."""
+    """A design whose reports hold ``report_size`` of ``items`` items; ``pattern`` has ``0`` for an impossible j."""
 
     items: int
     report_size: int
@@ -155,15 +156,16 @@ def _estimates(k: int, d: Sequence[Floats], pivots: Sequence[Floats]) -> Floats:
     return np.array([sum((b[i] * comb(shown, i) for i in range(shown + 1)), none) for shown in range(k + 1)])
 
 
+AnyDesign = InsertionDesign | FixedSizeDesign
+
+
 def _bits(items: int, report_size: int) -> int:
     return (comb(items, report_size) - 1).bit_length()
 
 
-def fixed_size_families(
-    m: int, items: int, report_sizes: Iterable[int], most_bits: int = MAX_FIXED_BITS
-) -> list[FixedSizeFamily]:
-    """Return the families of those report sizes whose reports take at most so many bits."""
-    return [FixedSizeFamily(m, items, size) for size in report_sizes if _bits(items, size) <= most_bits]
+def fixed_size_families(m: int, items: int, report_sizes: Iterable[int]) -> list[FixedSizeFamily]:
+    """Return the families of those report sizes whose reports are not too long for a plan."""
+    return [FixedSizeFamily(m, items, size) for size in report_sizes if _bits(items, size) <= MAX_FIXED_BITS]
 
 
 def search_fixed_designs(
@@ -175,11 +177,7 @@ def search_fixed_designs(
     thresholds_only: bool = False,
     progress: Progress | None = None,
 ) -> list[FixedSizeDesign]:
-    """Return the best design of every report size ℓ for m of n items; of half of these where all patterns are tried.
-
-    Raises:
-        PlanError: there are fewer real items than an itemset has, or more items than such reports may have.
-    """
+    """Return the best design of every report size ℓ for m of n items; of half of these where all patterns are tried."""
     if not m + objective.largest <= items <= MAX_FIXED_ITEMS:
         raise PlanError(
             f"reports of a fixed size need {objective.largest} to {MAX_FIXED_ITEMS - m} items, got {items - m}; "

@@ -55,8 +55,7 @@ def cut_and_paste(m: int, cutoff: int, rho: Fraction, weight_bits: int = 64) -> 
 
     The weight of keeping j given items is p[j]/C(m,j)·2^weight_bits rounded down; the weight of keeping none takes what
     is missing to the total. That moves no p[j] by more than 2^(m − weight_bits). For K ≥ 1 keeping none is the least
-    likely: the largest likelihood falls and the least rises, so unless the bits are very few γ does not rise. The
-    operator tells its own γ, exactly.
+    likely, so that unless the bits are very few γ does not rise.
 
     Args:
         m: items of a transaction, 1..15.

@@ -1,14 +1,11 @@
 """The plan with the least error inside a privacy limit.
 
-Every design of either kind is tried (planning/designs.py: independent insertion; planning/fixed_size_designs.py:
-reports of a fixed size, which are better for short catalogues), and the least max over k of the lowest discoverable
-support wins; among designs within 2% of it the shortest report.
+Every design of either kind is tried, and the least max over k of the lowest discoverable support wins; among designs
+within 2% of it the shortest report.
 
 With sizes in clear there is a design for each size, and one generator for all: the shortest under which every size
 comes within 2% of its own least error; each size then takes its best design that this generator can serve. Sizes may
 have different ρ, and different r where the generator has room.
-
-Where a person sends R reports, each is designed for the R-th root of the promise's limit.
 
 Source: EGS03, section 5.
 """
@@ -22,14 +19,13 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.designs import (
     LARGEST_INSERT_BITS,
-    Design,
     InsertionDesign,
     Progress,
     choose_generator,
     report_bits,
     search_designs,
 )
-from assocpriv.planning.fixed_size_designs import search_fixed_designs
+from assocpriv.planning.fixed_size_designs import AnyDesign, search_fixed_designs
 from assocpriv.planning.request import (
     DEFAULT_REPORTS,
     FIXED_SIZE,
@@ -46,7 +42,7 @@ from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
-_AnyDesign = TypeVar("_AnyDesign", bound=Design)
+_D = TypeVar("_D", bound=AnyDesign)
 
 
 def make_plan(
@@ -106,23 +102,17 @@ def make_plan(
     request = PlanRequest(
         catalogue_of(items), transaction_size, wishes, code, kind, view or View(), largest_insert_bits
     )
-    return best_plan(request, progress)
-
-
-def best_plan(request: PlanRequest, progress: Progress | None = None) -> Plan:
-    """Return the plan with the least error for a request, as :func:`assocpriv.plan`."""
-    wishes = request.wishes
-    designs, generator = _CHOICES[wishes.sizes](request, progress)
+    designs, generator = _CHOICES[sizes](request, progress)
     return Plan(
         catalogue=request.catalogue,
-        transaction_size=request.transaction_size,
+        transaction_size=transaction_size,
         itemset_size=request.itemset_size,
         operators=tuple(design.operator(wishes.limit) for design in designs),
         generator=generator,
-        promise=wishes.promise,
-        sizes=wishes.sizes,
+        promise=promise,
+        sizes=sizes,
         view=request.view,
-        reports_per_person=wishes.reports_per_person,
+        reports_per_person=reports_per_person,
     )
 
 
@@ -130,30 +120,23 @@ def best_operators(
     transaction_sizes: Sequence[int], wishes: PlanWishes, targets: Sequence[int], progress: Progress | None = None
 ) -> dict[int, Operator]:
     """Return for each transaction size the operator with the least worst error, whatever its reports' length."""
-    limit, operators = wishes.limit, {}
+    limit, only, operators = wishes.limit, wishes.thresholds_only, {}
     for place, m in enumerate(transaction_sizes):
-        designs = search_designs(
-            m,
-            limit,
-            worst_support(targets, m, wishes.reports),
-            thresholds_only=wishes.thresholds_only,
-            progress=_part(progress, place, len(transaction_sizes)),
-        )
+        objective, part = worst_support(targets, m, wishes.reports), _part(progress, place, len(transaction_sizes))
+        designs = search_designs(m, limit, objective, thresholds_only=only, progress=part)
         operators[m] = min(_near_the_best(designs), key=lambda design: design.error).operator(limit)
     return operators
 
 
 def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
     """Return the progress of one part of as many equal ones."""
-    if progress is None:
-        return None
-    return lambda done, total: progress(place * total + done, parts * total)
+    return progress and (lambda done, total: progress(place * total + done, parts * total))
 
 
 # ---- hidden sizes: one design
 
 
-def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[Design]:
+def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[AnyDesign]:
     m, wishes = request.transaction_size, request.wishes
     objective, only = replace(request.objective(m), itemset_size=request.itemset_size), wishes.thresholds_only
     return search_fixed_designs(
@@ -176,7 +159,7 @@ def _independent(request: PlanRequest, progress: Progress | None, size: int | No
 _SEARCHES = {FIXED_SIZE: _fixed_size, INDEPENDENT: _independent}
 
 
-def _one_design(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[Design], Generator]:
+def _one_design(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[AnyDesign], Generator]:
     """Choose the kind among all designs, and the design among those of its kind."""
     *shorter, longest = request.searches  # the longest search alone shows its progress
     kinds = [*(_SEARCHES[name](request, None) for name in shorter), _SEARCHES[longest](request, progress)]
@@ -185,10 +168,10 @@ def _one_design(request: PlanRequest, progress: Progress | None) -> tuple[Sequen
     return [best], best.generator(request.code, request.padded_items, request.independent_items)
 
 
-def _shortest(designs: Sequence[Design], request: PlanRequest) -> Design:
+def _shortest(designs: Sequence[AnyDesign], request: PlanRequest) -> AnyDesign:
     """Among designs within 2% of the least error take the shortest report, then the least error."""
 
-    def bits(design: Design) -> int:
+    def bits(design: AnyDesign) -> int:
         return design.report_bits(request.code, request.padded_items, request.independent_items)
 
     any_length = request.code in ("none", "auto")
@@ -196,7 +179,7 @@ def _shortest(designs: Sequence[Design], request: PlanRequest) -> Design:
     return min(near, key=lambda design: (bits(design), design.error))
 
 
-def _near_the_best(designs: Sequence[_AnyDesign]) -> list[_AnyDesign]:
+def _near_the_best(designs: Sequence[_D]) -> list[_D]:
     """Return the designs within 2% of the least error."""
     least = min((design.error for design in designs), default=math.inf)
     if not math.isfinite(least):
@@ -210,7 +193,7 @@ def _near_the_best(designs: Sequence[_AnyDesign]) -> list[_AnyDesign]:
 # ---- sizes in clear: a design for each size, one generator for all
 
 
-def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[Design], Generator]:
+def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[AnyDesign], Generator]:
     """Choose the generator that the transactions of 1, 2, … items share, and the design of each size.
 
     What a generator must hold grows with every size's r, so the least r near the best designs give the shortest.

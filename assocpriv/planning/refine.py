@@ -2,15 +2,12 @@
 
 Sees mined tables and plans. The catalogue is either a shortlist, the single items that may belong to the itemsets
 wanted, or these itemsets themselves. Transactions are what a basket holds of it: smaller than baskets, and so M and
-the noise.
-
-The promise is the first plan's, and it holds for all reports that a person may send under one plan; under the next plan
-that is one. Whoever answers both plans is told more about: γ multiplies, and so does what two servers could learn
-together.
+the noise. The promise is the first plan's; of whoever answers both plans more is told: γ multiplies.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,11 +46,9 @@ _MOST_TOP = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Refinement:
-    """A plan for the next round, and what it was made for.
+    """A plan for the next round, for other people than the plan of the table, ``before``, and what it was made for.
 
     Attributes:
-        plan: for other people than those of ``before``.
-        before: the plan of the table.
         entry_sizes: expected distribution of how many entries a transaction has.
         basis: where that comes from: ``histogram`` (reports of a sizes plan), or ``poisson`` around the sum of the
             supports.
@@ -70,10 +65,7 @@ class Refinement:
 
     @property
     def amplification_limit(self) -> Fraction:
-        """The γ that all reports of one person under both plans stay strictly below: the limits' product.
-
-        With R1 and R2 reports a person it bounds γ1^R1 · γ2^R2, for each plan keeps its own power below its limit.
-        """
+        """What γ1^R1 · γ2^R2, of all reports of one person under both plans, stays strictly below."""
         return self.before.promise.amplification_limit * self.plan.promise.amplification_limit
 
     @property
@@ -89,16 +81,9 @@ class Refinement:
 
 @dataclass(frozen=True, slots=True)
 class RoundWishes:
-    """What is wished of the next round.
+    """What is wished of the next round; the fields are those of :func:`assocpriv.refine`.
 
-    Attributes:
-        top: itemsets wanted.
-        candidates: make the itemsets of the table the entries, the best by support with all their subsets as far as
-            there is room, instead of the single items; :class:`~assocpriv.planning.rounds.EntryRule` says how many.
-        sizes: of whole baskets; a Poisson law around the sum of the supports by default.
-        reports: how many people will answer; as many as in the table by default. After a round of sizes all that will
-            be asked in any round; by default 49 times as many as in the table, so that it was of 2%.
-        catalogue: after a round of sizes that counted all names, the items to ask about.
+    ``sizes`` are those of whole baskets, ``catalogue`` the items to ask about after a round of sizes of all names.
     """
 
     top: int = DEFAULT_TOP
@@ -109,37 +94,24 @@ class RoundWishes:
 
 
 def refine(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
-    """Plan the next round, for other people, from a mined table and the plan it was mined with.
-
-    After a round of sizes the next one asks about all items, and how people are split over the rounds to come follows
-    from the sizes, too.
-
-    Raises:
-        EstimateError: a table of another plan, of entries that are no items, or of fewer than two entries.
-        PlanError: numbers out of range, or no operator fits.
-    """
+    """Plan the next round from a mined table and the plan it was mined with, as :func:`assocpriv.refine`."""
     facts = mining_facts(frame)
     if facts.plan_id != plan.plan_id:
         raise EstimateError(
             f"the table was mined with plan {facts.plan_id[:16]}…, not with the plan given, {plan.plan_id[:16]}…; "
             "give the plan of its reports"
         )
+    if wishes.catalogue is not None and not plan.view.bounds:
+        raise EstimateError("a catalogue goes with a table of sizes; from other tables come the entries themselves")
     return _AFTER[plan.view.kind](frame, plan, wishes)
 
 
-def _after_itemsets(_frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
-    _refuse_catalogue(wishes)
+def _after_itemsets(_frame: "pd.DataFrame", plan: Plan, _wishes: RoundWishes) -> Refinement:
     raise EstimateError(f"a shortlist is made of items; this plan asks for {plan.view.kind}, so take an earlier round")
-
-
-def _refuse_catalogue(wishes: RoundWishes) -> None:
-    if wishes.catalogue is not None:
-        raise EstimateError("a catalogue goes with a table of sizes; from other tables come the entries themselves")
 
 
 def _after_items(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
     """Plan a round of a shortlist, or of itemsets."""
-    _refuse_catalogue(wishes)
     check_range("top", wishes.top, 1, _MOST_TOP)
     count = mining_facts(frame).reports if wishes.reports is None else wishes.reports
     check_range("reports", count, 1, 10**15)
@@ -152,7 +124,7 @@ def _after_items(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
 def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
     """Plan the round of all items, and split the people over it and those to come."""
     if wishes.candidates:
-        return _after_itemsets(frame, plan, replace(wishes, catalogue=None))
+        return _after_itemsets(frame, plan, wishes)
     if wishes.sizes is not None:
         raise EstimateError("the table is a histogram of sizes itself, so give no other")
     items, counted = _asked_about(plan, wishes.catalogue), plan.view.counted
@@ -205,16 +177,8 @@ def _knowledge(frame: "pd.DataFrame", plan: Plan, whole: SizeShares | None) -> K
     return as_knowledge(rows, supports[finite], variances[finite])
 
 
-def _mean(supports: Floats) -> float:
-    return float(np.clip(supports, 0.0, 1.0).sum())
-
-
 def poisson(mean: float) -> SizeShares:
-    """Return a Poisson distribution of sizes.
-
-    >>> round(poisson(2.0).mean, 6)
-    2.0
-    """
+    """Return a Poisson distribution of sizes."""
     from scipy.special import gammaln, xlogy
 
     sizes = np.arange(int(mean + 10 * mean**0.5) + 10)
@@ -232,7 +196,7 @@ def _shortlist(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None,
             "support"
         )
     supports = np.array([known[item,].support for item in items])
-    people = People(plan.promise, count, whole or poisson(_mean(supports)))
+    people = People(plan.promise, count, whole or poisson(float(np.clip(supports, 0.0, 1.0).sum())))
     return plan_shortlist([plan.catalogue[item] for item in items], supports, people, top)
 
 
@@ -246,7 +210,8 @@ def _itemsets(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None, 
             "minimum support"
         )
     supports = np.array([known[entry].support for entry in entries])
-    mean = _mean(np.array([known[item,].support for item in sorted({item for entry in entries for item in entry})]))
+    items = sorted({item for entry in entries for item in entry})
+    mean = float(np.clip([known[item,].support for item in items], 0.0, 1.0).sum())
     sizes = poisson(mean) if whole is None else whole.thinned(mean)
     people = People(plan.promise, count, SyntheticHoldings.of(entries, known, sizes).sizes)
     names = [[plan.catalogue[item] for item in entry] for entry in entries]
@@ -257,23 +222,14 @@ def _best_closed(known: Knowledge, most: int) -> list[tuple[int, ...]]:
     """Return the itemsets of the largest supports, each after its subsets, as far as there is room for all of these."""
     chosen: dict[tuple[int, ...], None] = {}
     for itemset in sorted(known, key=lambda a: (-known[a].support, len(a), a)):
-        parts = [part for part in _subsets(itemset) if part not in chosen]
+        parts = [part for k in range(1, len(itemset) + 1) for part in combinations(itemset, k) if part not in chosen]
         if len(chosen) + len(parts) <= most and all(part in known for part in parts):
             chosen |= dict.fromkeys(parts)
     return list(chosen)
 
 
-def _subsets(itemset: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return all non-empty subsets, itself included, smaller ones first."""
-    masks = sorted(range(1, 1 << len(itemset)), key=int.bit_count)
-    return [tuple(item for place, item in enumerate(itemset) if mask >> place & 1) for mask in masks]
-
-
 def _with_view_of(after: Plan, before: Plan) -> Plan:
-    """Let the next plan roll names up as the one before it did.
-
-    A name that was an item of its own must not become the item above it because the shortlist lacks it: it is left out.
-    """
+    """Let the next plan roll names up as before; an item that the shortlist lacks must not become the one above it."""
     vocabulary = after.view.vocabulary(after.catalogue)
     assert vocabulary is not None
     view, index = before.view, vocabulary.index_of

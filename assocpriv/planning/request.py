@@ -32,12 +32,7 @@ Target = Iterable[int | str] | int | str | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanWishes:
-    """What is wished of a plan of any transaction size; the fields are those of :func:`assocpriv.plan`.
-
-    Raises:
-        PlanError: one of them is out of range.
-        TypeError: one of them is of another type.
-    """
+    """What is wished of a plan of any transaction size; the fields, checked, are those of :func:`assocpriv.plan`."""
 
     promise: Breach
     itemset_size: int | None = None
@@ -67,11 +62,7 @@ class PlanWishes:
         return _PATTERNS[self.pattern]
 
     def targets(self, largest: int) -> list[int]:
-        """Return the itemset sizes that are planned for, as numbers; all of 1..largest by default.
-
-        Raises:
-            PlanError: none, or one out of range.
-        """
+        """Return the itemset sizes that are planned for, as numbers; all of 1..largest by default."""
         if self.target is None:
             return list(range(1, largest + 1))
         sizes = []
@@ -89,12 +80,7 @@ class PlanWishes:
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """A plan wished for some items and one transaction size M; the other fields are those of :func:`assocpriv.plan`.
-
-    Raises:
-        PlanError: a field is out of range, or some contradict each other.
-        TypeError: a field is of another type.
-    """
+    """A plan wished for some items and one M, checked; the other fields are those of :func:`assocpriv.plan`."""
 
     catalogue: Catalogue
     transaction_size: int
@@ -193,12 +179,7 @@ def _whole_root(value: int, degree: int) -> int:
 
 
 def catalogue_of(items: int | Iterable[str]) -> Catalogue:
-    """Return the catalogue of a number of items or of their names.
-
-    Raises:
-        PlanError: no items, or names that cannot be a catalogue's.
-        TypeError: neither.
-    """
+    """Return the catalogue of a number of items or of their names."""
     if isinstance(items, Catalogue):
         return items
     if isinstance(items, int):
@@ -210,12 +191,7 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
 
 
 def check_range(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is no whole number within a range.
-
-    Raises:
-        PlanError: out of range.
-        TypeError: no int.
-    """
+    """Refuse what is no whole number (TypeError) or out of a range (PlanError)."""
     if type(value) is not int:
         raise TypeError(f"{name} must be an int, got {type(value).__name__}")
     if not low <= value <= high:

@@ -10,20 +10,24 @@ Every person answers once, in one of up to four groups, and γ covers each answe
     itemsets   the wanted itemsets themselves are the entries of a catalogue, each as sharp as a single item
 
 M is chosen for the least mean squared error: variance / (share left)² and the bias that undoing the sampling may leave.
-Raw baskets are seen only where a simulation randomizes them; every decision uses reports alone.
+Every decision uses reports alone.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.focus import Focus, focused_design, focused_operator, single_focus
+from assocpriv.planning.designs import Family, Focus, insertion_families, pattern_errors
+from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.planning.request import check_range
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.operator import AnyOperator
@@ -35,6 +39,8 @@ from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
 Floats = NDArray[np.float64]
 BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
 _PLAIN = View()
+_INSERT_BITS = 7
+_MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
@@ -45,15 +51,12 @@ _SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8)
 
 @dataclass(frozen=True, slots=True)
 class PeopleSplit:
-    """How people are split over rounds.
+    """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
     Attributes:
-        rounds: 1 (items alone), 2 (and a shortlist) or 3 (and itemsets).
         sizes: share of the people who report sizes.
-        items: share of the people who are asked about all items; by default what their answers suggest
-            (:func:`items_share`). With one round all that are left.
-        itemsets: with three rounds, share of those left then who are asked about itemsets; the others answer for the
-            shortlist.
+        items: share who are asked about all items, with one round all that are left; by default :func:`items_share`.
+        itemsets: with three rounds, share of those left then who are asked about itemsets, not for the shortlist.
     """
 
     rounds: int = 3
@@ -71,7 +74,7 @@ class PeopleSplit:
 
 @dataclass(frozen=True, slots=True)
 class EntryRule:
-    """How many entries the catalogues of later rounds have, as multiples of the itemsets wanted.
+    """How many entries later catalogues have, as multiples of the itemsets wanted.
 
     A shortlist has at least ``shortlist`` and at most ``most`` times as many, as far as items lie ``within`` so many
     standard errors of the wanted ones; a catalogue of itemsets has ``candidates`` times as many.
@@ -133,11 +136,10 @@ class People:
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:
-    """Return which share of the people to ask about all items: more, the larger the noise is beside what is looked for.
+    """Return which share of the people, those of all rounds, to ask about all items: more, the larger the noise.
 
     Looked for are items as frequent as the last of those wanted, were supports to follow Zipf's law and add up to the
-    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles. ``people`` are
-    those of all rounds together.
+    mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
     """
     focus = single_focus(_TYPICAL)
     m = replace(people, count=max(people.count // 2, 1)).best_size(n_items, focus, _TRANSACTION_SIZES)
@@ -149,16 +151,54 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     return min(max(share, _LEAST_ITEMS), _MOST_ITEMS)
 
 
+# ---- the least squared error
+
+
+def single_focus(support: float) -> Focus:
+    """Return the focus on single items of one support."""
+    return Focus(((1, 1.0, (1 - support, support)),))
+
+
+@lru_cache(maxsize=512)
+def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> AnyDesign:
+    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included."""
+    families: list[Family[AnyDesign]] = [*insertion_families(m, _INSERT_BITS)]
+    if m + focus.largest <= items <= _MOST_FIXED_ITEMS:
+        families += fixed_size_families(m, items, _report_sizes(items, focus.largest))
+    least, best = math.inf, None
+    for family in families:
+        patterns, errors = pattern_errors(family, limit, focus)
+        place = int(errors.argmin())
+        if errors[place] < least:
+            least = float(errors[place])
+            best = family.design(patterns[place], least)
+    if best is None:
+        raise PlanError("no operator within this promise lets supports be estimated")
+    return best
+
+
+@lru_cache(maxsize=512)
+def focused_operator(m: int, items: int, limit: Fraction, focus: Focus) -> AnyOperator:
+    """Return the operator of the design with the least error in a focus (:func:`focused_design`)."""
+    return focused_design(m, items, limit, focus).operator(limit)
+
+
+def _report_sizes(items: int, smallest: int) -> list[int]:
+    """Return the report sizes tried: all small ones, then every second, …: the error changes slowly with large ℓ."""
+    sizes, size = [], smallest
+    while size <= items // 2:
+        sizes.append(size)
+        size += max(1, size // 8)
+    return sizes
+
+
 # ---- plans
 
 
 def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequence[str] = ()) -> Plan:
     """Return the plan for people who answer only which bucket their basket's size lies in.
 
-    Args:
-        promise: the breach that no report may cause.
-        bounds: the least size of each bucket, from 0.
-        counted: names that count; all by default.
+    ``bounds`` are the least sizes of the buckets, from 0; ``counted`` the names that count, all by default.
     """
     ends = [*(str(high - 1) for high in bounds[1:]), ""]
     names = [low if low == high else f"{low}-{high}" for low, high in zip(map(str, bounds), ends, strict=True)]
@@ -225,13 +265,8 @@ def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
     below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
     scale = (1 - support) / sum(below)
-    return _rounded([share * scale for share in below], support)
-
-
-def _rounded(below: list[float], support: float) -> tuple[float, ...]:
-    """Round shares, so that nearly equal ones are planned alike; the first takes the rest."""
-    rest = [round(share, 3) for share in below[1:]]
-    last = round(support, 3)
+    # rounded, so that nearly equal ones are planned alike; the first takes the rest
+    rest, last = [round(share * scale, 3) for share in below[1:]], round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
 
 
@@ -252,5 +287,6 @@ def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None
         return plan_sizes(promise)
     if isinstance(names, int):
         check_range("items", names, 1, MAX_ITEMS)
-    plan = plan_sizes(promise, counted=sorted(map(str, range(names)) if isinstance(names, int) else names))
+        names = Catalogue.numbered(names)
+    plan = plan_sizes(promise, counted=sorted(names))
     return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

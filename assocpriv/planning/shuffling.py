@@ -1,10 +1,9 @@
 """What an anonymous channel adds: the central guarantee of shuffled reports. An addition, not part of a plan's promise.
 
-Everything else in this package holds against everybody who sees a report together with its sender. This module
-assumes more: **a shuffler that is trusted** to take one report of each of N people, to strip whatever tells the sender
-(address, time, order, length), and to hand on the multiset at once. Exchanging one person's basket then changes the
-law of that multiset by an (ε', δ) with ε' far below ε = ln γ. If the channel leaks, ln γ is all that is left. People
-who work with the reader hide nobody: they do not count among the N.
+This module assumes what no other does: **a shuffler that is trusted** to take one report of each of N people, to strip
+whatever tells the sender (address, time, order, length), and to hand on the multiset at once. Exchanging one person's
+basket then changes the law of that multiset by an (ε', δ) with ε' far below ε = ln γ. If the channel leaks, ln γ is all
+that is left. People who work with the reader hide nobody: they do not count among the N.
 
 The bound. Write R_x(y) for the chance of report y under basket x, and μ(y) = min_x R_x(y), a measure of mass λ, the
 blanket. Each of the other people sends a draw from μ/λ with probability λ, whatever the basket. Telling the reader who
@@ -82,10 +81,9 @@ def central_guarantee(
 ) -> Central:
     """Return the least ε' that is proved for shuffled reports at a given δ.
 
-    Several reports of each person (R of them): a person's R reports, each with its own randomness, count as R shuffles
-    of ``reports`` people, whether they are shuffled together or apart. Ask for δ/R with the γ of one report and
-    multiply ε' by R. Asking once with γ^R and no blanket is valid as well, and usually worse. R · N reports are never
-    R · N people: giving that number here would be wrong. Sizes in clear are not shuffled away: ask for each group, with
+    R reports of each person count as R shuffles of ``reports`` people, whether they are shuffled together or apart: ask
+    for δ/R with the γ of one report and multiply ε' by R. Asking once with γ^R and no blanket is valid as well, and
+    usually worse. R · N reports are never R · N people. Sizes in clear are not shuffled away: ask for each group, with
     the people, the γ and the blanket of that group.
 
     Args:

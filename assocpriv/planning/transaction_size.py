@@ -1,25 +1,27 @@
-"""Which transaction size M to plan for: what sampling loses against what a larger M costs in noise.
+"""What sampling baskets to a transaction size M loses, and which M to plan for: a larger M costs more noise.
 
-For each M the least worst lowest discoverable support (LDS) is that of the planner's best design. It is a support
-*within at most M sampled items*. A basket of L items leaves the share C(min(L,M), k) / C(L, k) of its k-itemsets'
-support, so the lowest raw support that reports can discover is LDS_k divided by the mean of this over the baskets that
-hold such itemsets. The M with the least of these, the worst k counting, tells most.
+From the numbers of baskets of each size alone. For each M the least worst lowest discoverable support (LDS) is that of
+the planner's best design. It is a support *within at most M sampled items*. A basket of L items leaves the share
+C(min(L,M), k) / C(L, k) of its k-itemsets' support, so the lowest raw support that reports can discover is LDS_k
+divided by the mean of this over the baskets that hold such itemsets. The M with the least of these, the worst k
+counting, tells most.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.designs import Progress
-from assocpriv.planning.planner import best_operators
-from assocpriv.planning.request import PlanWishes, check_range
-from assocpriv.planning.sampling_loss import all_holders, surviving_shares
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import HIDDEN
+from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+
+if TYPE_CHECKING:
+    from assocpriv.planning.designs import Progress
+    from assocpriv.planning.request import PlanWishes
 
 # Sizes this near the least figure discover the same; of these the largest is proposed. What sampling loses is lost
 # unevenly, most for itemsets of long baskets, and no number of reports brings it back; noise is stated, and more
@@ -28,17 +30,54 @@ NEAR = 1.05
 
 
 @dataclass(frozen=True, slots=True)
-class SizeRow:
-    """What one transaction size M would mean for baskets like the sample's; shares by itemset size k.
+class SamplingLoss:
+    """How many baskets are sampled to M items, and the expected share of support that this loses by itemset size."""
 
-    Attributes:
-        transaction_size: M.
-        longer: share of baskets with more than M items.
-        surviving: share of raw support that sampling leaves.
-        lowest_discoverable_support: LDS_k within the sampled items.
-        lowest_raw_support: LDS_k divided by the share that survives; infinite where none does.
-        worst_raw_support: the largest of these over the itemset sizes that matter.
-        proposed: whether this is the M to take.
+    baskets: int
+    sampled: int
+    transaction_size: int
+    shares: dict[int, float]
+
+
+def sampling_loss(sizes: Counter[int], plan: Plan) -> SamplingLoss:
+    """Return what sampling to the plan's transaction size M loses, averaged over all itemsets of k = 1..K items.
+
+    Summed over the itemsets of all baskets, Σ C(min(L,M), k) / Σ C(L, k) survives.
+    """
+    m = plan.transaction_size
+    shares = {k: 1 - share for k, share in surviving_shares(all_holders(sizes, plan.itemset_size), m).items()}
+    return SamplingLoss(sizes.total(), sum(count for size, count in sizes.items() if size > m), m, shares)
+
+
+def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:
+    """Return, for k = 1..largest, how many k-itemsets the baskets of each size hold altogether, from their numbers."""
+    return {
+        k: Counter({size: count * math.comb(size, k) for size, count in sizes.items() if size >= k})
+        for k in range(1, largest + 1)
+    }
+
+
+def surviving_shares(holders: Mapping[int, Counter[int]], m: int) -> dict[int, float]:
+    """Return by k what share of the support of k-itemsets is left after sampling to M items; 1 where nobody holds any.
+
+    ``holders`` say by k how often baskets of each size hold such itemsets (:func:`all_holders`, :func:`top_holders`).
+
+    >>> surviving_shares(all_holders(Counter({2: 1, 3: 1}), 2), 2)
+    {1: 0.8, 2: 0.5}
+    """
+    shares = {}
+    for k, held in holders.items():
+        left = sum(count * math.comb(min(size, m), k) / math.comb(size, k) for size, count in held.items())
+        shares[k] = left / held.total() if held else 1.0
+    return shares
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRow:
+    """What one transaction size M would mean for baskets like the sample's; by itemset size k.
+
+    ``longer`` is the share of baskets with more than M items, ``surviving`` that of raw support which sampling leaves;
+    ``lowest_raw_support`` is LDS_k divided by this, ``worst_raw_support`` its largest over the k that matter.
     """
 
     transaction_size: int
@@ -52,33 +91,37 @@ class SizeRow:
 
 def propose_transaction_size(
     sizes: Counter[int],
-    wishes: PlanWishes,
+    wishes: "PlanWishes",
     *,
     holders: Mapping[int, Counter[int]] | None = None,
-    progress: Progress | None = None,
+    progress: "Progress | None" = None,
 ) -> list[SizeRow]:
     """Return a row for each transaction size from K up to the longest basket (15 at most), one of them proposed.
 
     Proposed is the largest M whose worst lowest raw support is within 5% of the least.
 
     Args:
-        sizes: number of baskets of each size, from :func:`assocpriv.records.basket_sizes.count_sizes`.
+        sizes: number of baskets of each size.
         wishes: what is wished of the plan; K is 3 by default, or the longest basket if that is less. With sizes in
             clear errors are those of the sample's mixture of sizes.
-        holders: by k, the sizes of the baskets that hold the k-itemsets that matter, from
-            :func:`assocpriv.records.basket_sizes.top_holders` for k = 1..K at least; by default all k-itemsets count,
-            of which most are those of the longest baskets: what survives of frequent ones is more.
+        holders: by k = 1..K at least, the sizes of the baskets that hold the k-itemsets that matter; by default all
+            count, of which most are those of the longest baskets: what survives of frequent ones is more.
         progress: called with (done, total) steps.
 
     Raises:
         PlanError: no baskets, or arguments out of range.
 
     >>> from assocpriv.core.privacy import Breach
+    >>> from assocpriv.planning.request import PlanWishes
     >>> wishes = PlanWishes(promise=Breach("5%", "50%"), target="pairs")
     >>> rows = propose_transaction_size(Counter({2: 900, 3: 90, 9: 10}), wishes)
     >>> [row.transaction_size for row in rows if row.proposed]
     [3]
     """
+    # who only asks for the loss of sampling, as every client does, need not load the planner
+    from assocpriv.planning.planner import best_operators
+    from assocpriv.planning.request import check_range
+
     longest = _longest(sizes)
     largest = default_itemset_size(sizes) if wishes.itemset_size is None else wishes.itemset_size
     check_range("itemset_size (K)", largest, 1, MAX_TRANSACTION_SIZE)
@@ -90,15 +133,14 @@ def propose_transaction_size(
     }
     chosen = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
     rows = [_row(sizes, m, chosen, targets, _groups(sizes, m, models, wishes)) for m in candidates]
-    return _with_proposal(rows)
+    least = min(row.worst_raw_support for row in rows)
+    near = [row for row in rows if row.worst_raw_support <= least * NEAR]
+    proposed = near[-1] if math.isfinite(least) else rows[0]
+    return [replace(row, proposed=row is proposed) for row in rows]
 
 
 def default_itemset_size(sizes: Counter[int]) -> int:
-    """Return K where none is asked for: 3, or the longest basket if that is less.
-
-    Raises:
-        PlanError: there are no baskets, or only empty ones.
-    """
+    """Return K where none is asked for: 3, or the longest basket if that is less."""
     return min(3, _longest(sizes))
 
 
@@ -109,7 +151,7 @@ def _longest(sizes: Counter[int]) -> int:
     return longest
 
 
-def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], wishes: PlanWishes) -> list[Group]:
+def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], wishes: "PlanWishes") -> list[Group]:
     """Return the groups of N reports at transaction size m, in the sample's mixture of sizes where these are clear."""
     if wishes.sizes == HIDDEN:
         return [Group(wishes.reports, models[m])]
@@ -128,10 +170,3 @@ def _row(
     raw = {k: lds[k] / surviving[k] if surviving[k] else math.inf for k in lds}
     longer = sum(count for size, count in sizes.items() if size > m) / sizes.total()
     return SizeRow(m, longer, surviving, lds, raw, max(raw[k] for k in targets))
-
-
-def _with_proposal(rows: list[SizeRow]) -> list[SizeRow]:
-    least = min(row.worst_raw_support for row in rows)
-    near = [row for row in rows if row.worst_raw_support <= least * NEAR]
-    chosen = near[-1] if math.isfinite(least) else rows[0]
-    return [replace(row, proposed=row is chosen) for row in rows]

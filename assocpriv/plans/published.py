@@ -1,9 +1,8 @@
 """What every kind of plan has: an identity, a promise, a report of some bytes. All that files and ledgers know of one.
 
-A plan is one JSON object, its *envelope* the fields ``format``, ``version``, ``kind`` and ``reports_per_person``; the
-rest is its kind's. The canonical text (sorted keys, no blanks, ASCII) is hashed into the plan's id. These are computed
-here for all kinds, which is why kinds derive from a class instead of meeting a protocol: two ways to compute an id
-would be two ids. A plan never sees raw data.
+A plan is one JSON object, its *envelope* the fields ``format``, ``version``, ``kind`` and ``reports_per_person``. Kinds
+derive from a class instead of meeting a protocol, because two ways to compute an id would be two ids. A plan never sees
+raw data.
 """
 
 import hashlib
@@ -12,14 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError
-from assocpriv.plans.fields import check_fields
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -33,8 +30,7 @@ _MOST_MARKS = (1 << 22) + (1 << 10)  # as a million items have with a pair of na
 class PublishedPlan(ABC):
     """What a collection publishes, whatever kind of data it is of.
 
-    ``kinds`` names the kinds of plan that a class reads; plans/registry.py has a line for each. ``field_names`` are the
-    fields that its text has beside the envelope's.
+    ``kinds`` are those that a class reads, ``field_names`` the fields of its text beside the envelope's.
     """
 
     kinds: ClassVar[tuple[str, ...]]
@@ -72,7 +68,7 @@ class PublishedPlan(ABC):
         """Length of a report in bytes, of all reports of the plan."""
 
     @abstractmethod
-    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
+    def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
         """Refuse reports, uint8 of shape (n, report_bytes), that no client of the plan can have sent.
 
         Raises:
@@ -88,29 +84,14 @@ class PublishedPlan(ABC):
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """Read a plan's fields, the envelope's among them: no other and none missing."""
 
-    def check_shape(self, packed: "NDArray[np.uint8]") -> None:
-        """Refuse what is no array of reports of the plan: compiled code would read beyond its tables.
-
-        Raises:
-            WireError: another type than uint8, or another shape than (n, report_bytes).
-        """
+    def check_shape(self, packed: NDArray[np.uint8]) -> None:
+        """Refuse what is not uint8 of shape (n, report_bytes): compiled code would read beyond its tables."""
         if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
-            raise WireError(
-                f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {packed.dtype} of shape "
-                f"{packed.shape}"
-            )
-
-    def check_reports(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
-        """Refuse what :meth:`check_shape` or :meth:`check_form` refuses."""
-        self.check_shape(packed)
-        self.check_form(packed, source, first)
+            got = f"{packed.dtype} of shape {packed.shape}"
+            raise WireError(f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {got}")
 
     def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
-        """Return this plan, for one who has a use for plans of a class.
-
-        Raises:
-            PlanError: it is of another class.
-        """
+        """Return this plan, or refuse it where it is not of the class that there is a use for."""
         if not isinstance(self, wanted):
             raise PlanError(f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)}")
         return self
@@ -156,13 +137,10 @@ class PublishedPlan(ABC):
 
 
 def parse_text(text: str) -> object:
-    """Return the JSON content of a plan's text.
+    """Return the JSON content of a plan's text; refuse a field that stands twice, and too many values.
 
     JSON of little else than brackets takes 25 times the memory of its text, so the marks that stand between values
     are counted before it is read. A text may have 2^22 + 2^10 of them, which take half a GiB at most.
-
-    Raises:
-        PlanError: not JSON, a field that stands twice, or too many values.
     """
     if sum(map(text.count, _MARKS)) > _MOST_MARKS:
         raise NotAPlanError(
@@ -185,11 +163,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def check_envelope(content: object) -> dict[str, Any]:
-    """Return JSON content that says it is a plan of this version, of a kind that may be known or not.
-
-    Raises:
-        PlanError: it does not.
-    """
+    """Return JSON content that says it is a plan of this version, of a kind that may be known or not."""
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise NotAPlanError(f"not a plan: it does not say format {FORMAT!r}")
     version = content.get("version")
@@ -198,14 +172,29 @@ def check_envelope(content: object) -> dict[str, Any]:
     return content
 
 
-def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> "NDArray[np.uint8]":
+def check_integer(value: object, name: str, low: int, high: int) -> int:
+    """Return a plan's field if it is a whole number in low..high."""
+    if type(value) is not int:
+        raise PlanError(f"plan field {name} must be an integer, got a {type(value).__name__}")
+    if not low <= value <= high:
+        got = str(value) if abs(value) < 10**18 else "a number of more than 18 digits"
+        raise PlanError(f"plan field {name} must be in {low}..{high}, got {got}")
+    return value
+
+
+def check_fields(content: object, where: str, names: set[str]) -> dict[str, Any]:
+    """Return JSON content that must hold exactly the named fields."""
+    if not isinstance(content, dict) or set(content) != names:
+        raise PlanError(f"{where} of a plan must hold exactly the fields {', '.join(sorted(names))}")
+    return content
+
+
+def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> NDArray[np.uint8]:
     """Return reports as one array, uint8 of shape (reports, report_bytes).
 
     Raises:
         WireError: one of another length, or that :meth:`PublishedPlan.check_form` refuses; its position is named.
     """
-    import numpy as np
-
     listed = list(reports)
     for position, report in enumerate(listed):
         if len(report) != plan.report_bytes:

@@ -1,9 +1,9 @@
 """Tables of baskets: data frames and Arrow arrays -> cells.
 
-This module sees raw items. Nothing it raises contains one: errors name a row or column by its number, a basket,
-a position in it and a count. pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
+pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.records.cells import BASKETS, Cells, Origin
+from assocpriv.records.cells import Cells, Origin
 
 
 def is_list_type(kind: Any) -> bool:
@@ -22,12 +22,8 @@ def is_list_type(kind: Any) -> bool:
     return bool(kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_fixed_size_list(kind))
 
 
-def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
-    """Read an Arrow array of lists, a basket each; a null is an empty basket.
-
-    Raises:
-        BasketError: the lists hold anything but text or integers.
-    """
+def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
+    """Read an Arrow array of lists of text or integers (else BasketError), a basket each; a null is an empty basket."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -36,7 +32,7 @@ def list_cells(lists: Any, origin: Origin = BASKETS) -> Cells:
     if not is_list_type(lists.type):
         raise BasketError("the list layout needs a column of lists; choose it with item=, or another layout")
     sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
-    return Cells(sizes, *_encoded(lists.flatten()), origin)
+    return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
 
 
 def long_cells(transactions: Any, items: Any) -> Cells:
@@ -54,10 +50,8 @@ def long_cells(transactions: Any, items: Any) -> Cells:
     except pa.ArrowNotImplementedError:
         raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
     if indices.null_count:
-        missing = int(np.argmax(np.asarray(indices.is_null())))
-        raise BasketError(
-            f"row {missing + 1} has no transaction id ({indices.null_count:,} such rows); correct the data"
-        )
+        row = int(np.argmax(np.asarray(indices.is_null()))) + 1
+        raise BasketError(f"row {row} has no transaction id ({indices.null_count:,} such rows); correct the data")
     rows = np.asarray(indices)
     codes, names = _encoded(items)
     if (rows[1:] < rows[:-1]).any():
@@ -71,18 +65,9 @@ def long_cells(transactions: Any, items: Any) -> Cells:
 
 
 def long_columns(columns: Sequence[object], transaction: str | None = None, item: str | None = None) -> tuple[int, int]:
-    """Choose the columns of the long layout.
+    """Return the positions of the transaction and of the item column of the long layout.
 
-    Args:
-        columns: the names of all columns.
-        transaction: name of the transaction column; by default "transaction" in any case, else the first.
-        item: name of the item column; by default "item" in any case, else the first of the others.
-
-    Returns:
-        The positions of the transaction and of the item column.
-
-    Raises:
-        BasketError: fewer than two columns, or a named one is missing or used twice.
+    Without names they are those called "transaction" and "item", in any case, else the first and the next.
 
     >>> long_columns(["day", "Item", "Transaction"])
     (2, 1)
@@ -90,10 +75,8 @@ def long_columns(columns: Sequence[object], transaction: str | None = None, item
     if len(columns) < 2:
         raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
     first, second = _column(columns, "transaction", transaction), _column(columns, "item", item)
-    if first is None:
-        first = next(i for i in range(len(columns)) if i != second)
-    if second is None:
-        second = next(i for i in range(len(columns)) if i != first)
+    first = int(second == 0) if first is None else first
+    second = int(first == 0) if second is None else second
     if first == second:
         raise BasketError("transaction and item must be two different columns")
     return first, second
@@ -110,37 +93,23 @@ def _column(columns: Sequence[object], role: str, asked: str | None) -> int | No
 
 
 def _coded(values: Any) -> tuple[Any, Any]:
-    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance.
-
-    Raises:
-        BasketError: codes outside the array's dictionary.
-    """
+    """Return an Arrow array as int32 positions, null where it is, in the distinct values by first appearance."""
     import pyarrow as pa
-
-    is_dictionary, chunked = pa.types.is_dictionary(values.type), isinstance(values, pa.ChunkedArray)
-    if is_dictionary:
-        for chunk in values.chunks if chunked else [values]:
-            _check_codes(chunk)
-    if chunked and is_dictionary:
-        values = values.unify_dictionaries()
-    elif not is_dictionary:
-        values = values.dictionary_encode()  # the chunks share one dictionary
-    if chunked:
-        values = values.combine_chunks()
-    if not is_dictionary:
-        return values.indices, values.dictionary
-    distinct = values.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
-    used = distinct.indices.take(values.indices).dictionary_encode()
-    return used.indices, distinct.dictionary.take(used.dictionary)
-
-
-def _check_codes(values: Any) -> None:
-    """Refuse codes outside a dictionary, as a damaged file has them: Arrow would read whatever lies there in memory."""
     import pyarrow.compute as pc
 
-    ends = pc.min_max(values.indices).as_py()
-    if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(values.dictionary):
-        raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+    if not isinstance(values, pa.ChunkedArray):
+        values = pa.chunked_array([values])
+    if not pa.types.is_dictionary(values.type):
+        coded = values.dictionary_encode().combine_chunks()  # the chunks share one dictionary
+        return coded.indices, coded.dictionary
+    for chunk in values.chunks:  # of codes outside, as a damaged file has them, Arrow would read whatever lies there
+        ends = pc.min_max(chunk.indices).as_py()
+        if ends["max"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
+            raise BasketError("a column has codes outside its dictionary; the data are damaged, write them again")
+    coded = values.unify_dictionaries().combine_chunks()
+    distinct = coded.dictionary.dictionary_encode()  # a dictionary may repeat values, and hold some that never appear
+    used = distinct.indices.take(coded.indices).dictionary_encode()
+    return used.indices, distinct.dictionary.take(used.dictionary)
 
 
 def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
@@ -156,20 +125,13 @@ def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
         shown = "nested values" if pa.types.is_nested(kind) else str(kind)
         raise BasketError(f"items must be text or integers, got {shown}; convert them")
     indices, distinct = _coded(items)
-    try:
+    with contextlib.suppress(UnicodeDecodeError):  # it holds the name
         return np.asarray(pc.fill_null(indices, -1)), [str(name) for name in distinct.to_pylist()]
-    except UnicodeDecodeError:
-        pass  # it holds the name
     raise BasketError("the item column holds text that is not UTF-8; convert it")
 
 
 def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str | None) -> Cells:
-    """Read a pandas, polars or pyarrow table; the arguments are those of ``Baskets.from_frame``.
-
-    Raises:
-        TypeError: not a table in memory.
-        BasketError: columns or cells that do not fit the layout.
-    """
+    """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
@@ -189,12 +151,11 @@ def _columns_of(frame: Any) -> list[Any]:
     try:
         return list(nw.from_native(frame, eager_only=True).iter_columns())
     except TypeError:
-        kind: str | None = type(frame).__name__
-    except nw.exceptions.NarwhalsError:
-        kind = None  # its text names columns, which may be items
-    if kind is None:
-        raise BasketError("the columns of a table of baskets must have different names")
-    raise TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
+        kind = type(frame).__name__
+        problem: Exception = TypeError(f"a table must be a pandas, polars or pyarrow table in memory, got a {kind}")
+    except nw.exceptions.NarwhalsError:  # its text names columns, which may be items
+        problem = BasketError("the columns of a table of baskets must have different names")
+    raise problem
 
 
 def _layout_of(columns: list[Any]) -> str:
@@ -259,11 +220,9 @@ def _onehot_cells(columns: list[Any]) -> Cells:
 def _arrow(columns: list[Any], position: int) -> Any:
     import pyarrow as pa
 
-    try:
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
         values = columns[position].to_arrow()
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        pass  # their texts quote cells
     raise BasketError(
         f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"
     )

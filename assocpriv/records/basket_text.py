@@ -1,7 +1,6 @@
 """Text of baskets -> cells: lines of item numbers, lines of names, and the long layout.
 
-This module sees raw items. Nothing it raises contains one: errors name a line or row, and no parser's own message is
-passed on, because those quote the data. pyarrow costs a tenth of a second to load, hence the imports inside.
+pyarrow costs a tenth of a second to load, hence the imports inside.
 """
 
 import codecs
@@ -11,7 +10,6 @@ import io
 import re
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,64 +24,46 @@ _PIECE_BYTES = 1 << 20  # decoded at once, because the decoded form may be four 
 _SOMETHING = re.compile(rb"\S")
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Chunk:
-    """Whole lines of text, and how many lines stand before them."""
-
-    text: bytes
-    before: int
-
-    @property
-    def origin(self) -> Origin:
-        """How errors name the lines."""
-        return Origin("line", self.before, whole=False)
-
-
 def _decoded(line: bytes, number: int) -> str:
     if b"\0" in line:
         raise BasketError(f"line {number} has a NUL byte; the file must be text; check its format")
-    try:
+    with contextlib.suppress(UnicodeDecodeError):  # it holds the line
         return line.decode("utf-8")
-    except UnicodeDecodeError:
-        pass  # it holds the line
     raise BasketError(f"line {number} is not UTF-8 text; convert the file to UTF-8")
 
 
 def _is_plain(text: bytes) -> bool:
     """Return whether text is UTF-8 without NUL."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         for start in range(0, len(text), _PIECE_BYTES):
             decoder.decode(memoryview(text)[start : start + _PIECE_BYTES])
         decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in text
+        return b"\0" not in text
+    return False
 
 
 # ---- dat: a line of numbers a basket
 
 
-def dat_parser() -> Callable[[Chunk], Cells]:
-    """Return the reader of lines of item numbers, which refuses anything else with a BasketError."""
+def dat_parser() -> Callable[[bytes, Origin], Cells]:
+    """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError."""
     # compiled code loads in this thread, and not for other formats
     from assocpriv.records.text_kernel import parse_numbers
 
-    def parse(chunk: Chunk) -> Cells:
-        text = np.frombuffer(chunk.text, dtype=np.uint8)
+    def parse(data: bytes, origin: Origin) -> Cells:
+        text = np.frombuffer(data, dtype=np.uint8)
         ids = np.empty((len(text) + 1) // 2, dtype=np.int32)  # room that is not written takes no memory
-        sizes = np.empty(chunk.text.count(b"\n"), dtype=np.int32)
+        sizes = np.empty(data.count(b"\n"), dtype=np.int32)
         count, wrong = parse_numbers(text, MAX_DIGITS, ids, sizes)
         if wrong >= 0:
-            _refuse_byte(chunk, wrong)
-        return Cells(sizes, ids[:count].copy(), None, chunk.origin)
+            _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)))
+        return Cells(sizes, ids[:count].copy(), None, origin)
 
     return parse
 
 
-def _refuse_byte(chunk: Chunk, wrong: int) -> None:
-    where = chunk.origin.place(chunk.text.count(b"\n", 0, wrong))
-    byte = chunk.text[wrong : wrong + 1]
+def _refuse_byte(byte: bytes, where: str) -> None:
     if byte.isdigit():
         raise BasketError(f"{where} has an item number of more than {MAX_DIGITS} digits; number items from 0")
     if byte == b"-":
@@ -97,24 +77,20 @@ def _refuse_byte(chunk: Chunk, wrong: int) -> None:
 # ---- basket: a line of names a basket
 
 
-def parse_names(chunk: Chunk) -> Cells:
-    """Read lines of names, each as Python's CSV reader reads it.
-
-    Raises:
-        BasketError: a line is no text or no CSV.
-    """
-    if not _is_plain(chunk.text):
-        _refuse_lines(enumerate(io.BytesIO(chunk.text), chunk.before + 1))
-    text = np.frombuffer(chunk.text, dtype=np.uint8)
+def parse_names(data: bytes, origin: Origin) -> Cells:
+    """Read whole lines of names, each as Python's CSV reader reads it; BasketError where one is no text or no CSV."""
+    if not _is_plain(data):
+        _refuse_lines(enumerate(io.BytesIO(data), origin.before + 1))
+    text = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(text == ord("\n"))
-    odd = _odd_lines(chunk.text, text, newlines)
-    if b'"' not in chunk.text:
-        return _names_of(chunk, newlines, odd)
+    odd = _odd_lines(data, text, newlines)
+    if b'"' not in data:
+        return _names_of(data, origin, newlines, odd)
     starts = np.concatenate([[0], newlines[:-1] + 1])
     quotes = np.add.reduceat(text == ord('"'), starts, dtype=np.int64)
     with contextlib.suppress(csv.Error):  # quotes inside a cell
-        return _names_of(chunk, newlines, odd | (quotes % 2 == 1))
-    return _names_of(chunk, newlines, odd | (quotes > 0))
+        return _names_of(data, origin, newlines, odd | (quotes % 2 == 1))
+    return _names_of(data, origin, newlines, odd | (quotes > 0))
 
 
 def _odd_lines(data: bytes, text: NDArray[np.uint8], newlines: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -126,29 +102,27 @@ def _odd_lines(data: bytes, text: NDArray[np.uint8], newlines: NDArray[np.int64]
     return odd
 
 
-def _names_of(chunk: Chunk, newlines: NDArray[np.int64], odd: NDArray[np.bool_]) -> Cells:
+def _names_of(data: bytes, origin: Origin, newlines: NDArray[np.int64], odd: NDArray[np.bool_]) -> Cells:
     """Cut lines at commas; the odd ones go through Python's CSV reader as they are."""
     if not odd.any():
-        sizes, codes, index = _cut_cells(chunk.text)
-        return Cells(sizes, codes, list(index), chunk.origin)
-    text = np.frombuffer(chunk.text, dtype=np.uint8)
+        sizes, codes, index = _cut_cells(data)
+        return Cells(sizes, codes, list(index), origin)
+    text = np.frombuffer(data, dtype=np.uint8)
     in_odd = np.repeat(odd, np.diff(newlines, prepend=-1))
     sizes = np.empty(len(odd), dtype=np.int64)
     sizes[~odd], even_codes, index = _cut_cells(text[~in_odd].tobytes())
-    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), chunk.before + 1 + np.flatnonzero(odd), index)
+    numbers = origin.before + 1 + np.flatnonzero(odd)
+    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), numbers, index)
     of_odd = np.repeat(odd, sizes)
     codes = np.empty(len(of_odd), dtype=np.int32)
     codes[~of_odd], codes[of_odd] = even_codes, odd_codes
-    return Cells(sizes, codes, list(index), chunk.origin)
+    return Cells(sizes, codes, list(index), origin)
 
 
 def _cut_cells(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[str, int]]:
     """Return the sizes of lines cut at commas, the codes of their cells and the numbers of the names.
 
-    Lines have quotes in pairs; commas between those of a pair do not count.
-
-    Raises:
-        csv.Error: quotes are used in another way; the lines must be read one by one.
+    Commas between a pair of quotes do not count; csv.Error where quotes are used in another way than in such pairs.
     """
     import pyarrow as pa
 
@@ -198,13 +172,11 @@ def _csv_cells(data: bytes, numbers: NDArray[np.int64], index: dict[str, int]) -
 def _refuse_lines(lines: Iterable[tuple[int, bytes]]) -> None:
     """Refuse the first line, given with its number, that is no CSV on its own."""
     for number, line in lines:
-        text, broken = _decoded(line, number), False
-        try:
+        text = _decoded(line, number)
+        with contextlib.suppress(csv.Error):  # its text may quote the line
             next(csv.reader([text], strict=True, skipinitialspace=True))
-        except csv.Error:
-            broken = True  # its text may quote the line
-        if broken:
-            raise BasketError(f"line {number} is not CSV: quotes are not closed on the line; correct it")
+            continue
+        raise BasketError(f"line {number} is not CSV: quotes are not closed on the line; correct it")
 
 
 # ---- long: a line of transaction and item for each item
@@ -213,10 +185,7 @@ def _refuse_lines(lines: Iterable[tuple[int, bytes]]) -> None:
 def parse_long(text: bytes) -> list[Any]:
     """Return the transactions and the items of a table of text with a header, as chunked Arrow arrays.
 
-    Names lose the blanks around them; nothing but blanks is null.
-
-    Raises:
-        BasketError: no text, no CSV, or no rows of the header's cells.
+    Names lose the blanks around them; nothing but blanks is null. BasketError for anything but such a table.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -236,10 +205,8 @@ def parse_long(text: bytes) -> list[Any]:
 
 
 def _header(line: str) -> list[str]:
-    try:
+    with contextlib.suppress(csv.Error):  # its text may quote the line
         return next(csv.reader([line], strict=True), [])
-    except csv.Error:
-        pass  # its text may quote the line
     raise BasketError("line 1 is not CSV: quotes are not closed on the line; correct the header")
 
 

@@ -1,10 +1,7 @@
-"""Baskets in memory: lists, sets and data frames -> transactions of item ids.
-
-This module sees raw items. Nothing it raises or shows contains one: errors name a basket, a position in it
-and a count.
-"""
+"""Baskets in memory: lists, sets and data frames -> transactions of item ids."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
@@ -15,7 +12,10 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import cells_of_frame
-from assocpriv.records.cells import BASKETS, Cells, Origin, cells_of_names, check_choices, resolve, without_unknown
+from assocpriv.records.cells import Cells, cells_of_names, check_choices, resolve, without_unknown
+
+_TOP_ITEMS, _TOP_ITEMSETS = 30, 20
+_BEAM = 100  # itemsets that larger ones are made of; a superset's subsets are at least as frequent
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -121,36 +121,26 @@ class Baskets:
         Args:
             frame: the table, in memory.
             layout: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
-                transaction; baskets in order of first appearance), "list" (a row a basket, one column of
-                lists, a null being an empty basket), or "auto": onehot if all cells are true/false or 0/1,
-                list if a column holds lists, long with two columns, columns named transaction and item, or
-                ``transaction`` given; anything else must be said.
+                transaction; baskets by first appearance), "list" (a row a basket, one column of lists, a null being
+                an empty basket), or "auto": onehot if all cells are true/false or 0/1, list if a column holds lists,
+                long with two columns, columns named transaction and item, or ``transaction`` given.
             transaction: column of the long layout; by default one of that name, otherwise the first.
             item: column of the long or list layout; by default one of that name, otherwise the next one.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.
-            unknown: "error" or "drop", as for :meth:`from_sets`.
-            repeats: "error" or "merge", as for :meth:`from_sets`.
+            unknown, repeats: as for :meth:`from_sets`.
 
         Raises:
             TypeError: not a table in memory.
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
         check_choices(layout=layout, unknown=unknown, repeats=repeats)
-        cells = cells_of_frame(frame, layout, transaction, item)
-        return _baskets_of(cells, catalogue, unknown, repeats)
+        return _baskets_of(cells_of_frame(frame, layout, transaction, item), catalogue, unknown, repeats)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
-        """Number the items as another catalogue does.
-
-        Args:
-            catalogue: the catalogue that the result uses.
-            unknown: "error", or "drop" to leave out items that are not in the catalogue.
-
-        Returns:
-            The same baskets over ``catalogue``, and how many items were left out.
+        """Return the same baskets over another catalogue, and how many items were left out.
 
         Raises:
-            BasketError: an item is not in the catalogue and ``unknown`` is "error".
+            BasketError: an item is not in the catalogue and ``unknown`` is "error", not "drop".
 
         >>> Baskets.from_sets([["a", "b"]]).aligned(Catalogue(["b"]), unknown="drop")
         (Baskets(1 baskets over 1 items), 1)
@@ -165,12 +155,9 @@ class Baskets:
 
 
 def to_baskets(data: Any, **options: Any) -> Baskets:
-    """Make baskets of whatever holds them in memory.
+    """Make baskets of whatever holds them in memory: a table, or an iterable of iterables of item names.
 
-    Args:
-        data: Baskets (returned unchanged, whatever the options), a pandas, polars or pyarrow table, or any
-            iterable of iterables of item names.
-        options: passed on to :meth:`Baskets.from_frame` or :meth:`Baskets.from_sets`.
+    Options are those of :meth:`Baskets.from_frame` and :meth:`Baskets.from_sets`; Baskets are returned unchanged.
 
     Raises:
         TypeError: a path, one basket instead of several, or nothing that holds baskets.
@@ -209,41 +196,6 @@ def _is_frame(data: Any) -> bool:
 # ---- cells -> baskets
 
 
-def assemble(
-    rows: NDArray[np.int64],
-    ids: NDArray[Any],
-    n_rows: int,
-    catalogue: Catalogue,
-    repeats: str,
-    origin: Origin = BASKETS,
-) -> Baskets:
-    """Make baskets of cells in any order.
-
-    Args:
-        rows: int64, shape (n_cells,), the basket of each cell, 0 … n_rows − 1; baskets without a cell are empty.
-        ids: integers, shape (n_cells,), the item id of each cell.
-        n_rows: number of baskets.
-        catalogue: what the ids are positions in.
-        repeats: "error" or "merge".
-        origin: how an error names a basket.
-    """
-    # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
-    keys = rows * np.int64(len(catalogue))
-    keys += ids
-    keys.sort()
-    repeated = np.flatnonzero(keys[1:] == keys[:-1])
-    if len(repeated):
-        if repeats == "error":
-            _refuse_repeats(keys[repeated] // len(catalogue), origin)
-        keys = np.delete(keys, repeated)
-    rows = keys // len(catalogue)
-    offsets = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=n_rows), out=offsets[1:])
-    rows *= len(catalogue)
-    keys -= rows
-    return Baskets(catalogue, offsets, keys)
-
-
 def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baskets:
     """Make baskets of cells whose codes are item ids, and refuse or merge what a basket repeats."""
     ids = cells.codes
@@ -254,20 +206,31 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
     rising[offsets] = True
     if rising.all():
         return Baskets(catalogue, offsets, ids.astype(np.int64, copy=False))
-    return assemble(cells.rows, ids, len(cells.sizes), catalogue, repeats, cells.origin)
+    # one integer a cell sorts several times faster than np.lexsort; 2^20 items leave room for 2^43 baskets
+    keys = cells.rows
+    keys *= len(catalogue)
+    keys += ids
+    keys.sort()
+    repeated = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(repeated):
+        rows = keys[repeated] // len(catalogue)
+        if repeats == "error":
+            tally = cells.origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
+            raise BasketError(
+                f"{cells.origin.place(int(rows[0]))} repeats an item{tally}; a basket holds an item once; count them "
+                "once with repeats='merge' (--repeats merge)"
+            )
+        keys = np.delete(keys, repeated)
+        offsets[1:] -= np.cumsum(np.bincount(rows, minlength=len(cells.sizes)))
+    firsts = keys // len(catalogue)
+    firsts *= len(catalogue)
+    keys -= firsts
+    return Baskets(catalogue, offsets, keys)
 
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
     found, ids = resolve(cells, catalogue)
     return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
-
-
-def _refuse_repeats(rows: NDArray[np.int64], origin: Origin) -> None:
-    told = origin.tally(f"{len(rows):,} repeats in {len(np.unique(rows)):,} baskets")
-    raise BasketError(
-        f"{origin.place(int(rows[0]))} repeats an item{told}; a basket holds an item once; count them once with "
-        "repeats='merge' (--repeats merge)"
-    )
 
 
 # ---- sets and lists
@@ -280,11 +243,11 @@ def _cells_of_sets(baskets: Iterable[object]) -> Cells:
 def _names_of(basket: object, row: int) -> list[str]:
     if isinstance(basket, (str, bytes)) or not isinstance(basket, Iterable):
         raise TypeError(
-            f"{BASKETS.place(row)} must be a set or list of items, got a {type(basket).__name__}; "
+            f"basket {row + 1} must be a set or list of items, got a {type(basket).__name__}; "
             "a single basket goes into a list: [basket]"
         )
     return [
-        name if type(name) is str else _name_of(name, f"{BASKETS.place(row)}, item {position}")
+        name if type(name) is str else _name_of(name, f"basket {row + 1}, item {position}")
         for position, name in enumerate(basket, 1)
     ]
 
@@ -295,3 +258,41 @@ def _name_of(item: object, where: str) -> str:
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return str(int(item))
     raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")
+
+
+# ---- numbers of baskets by size
+
+
+def count_sizes(baskets: Baskets) -> Counter[int]:
+    """Return how many baskets there are of each size; counts of several files or batches may be added."""
+    return Counter(np.sort(baskets.sizes).tolist())
+
+
+def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
+    """Return, for k = 1..largest, how many baskets of each size hold the 20 most frequent k-itemsets, added up.
+
+    The itemsets are looked for among the 30 most frequent items, larger ones among extensions of the 100 most frequent
+    smaller ones. Frequent itemsets stand in shorter baskets than all itemsets, most of which are the long baskets' own.
+    """
+    sizes, n_items = baskets.sizes, len(baskets.catalogue)
+    items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+    counts = np.bincount(items, minlength=n_items)
+    top = np.argsort(-counts, kind="stable")[:_TOP_ITEMS]
+    place = np.full(n_items, -1)
+    place[top] = np.arange(len(top))
+    places = place[items]
+    shown = np.zeros((len(top), len(baskets)), dtype=np.bool_)
+    shown[places[places >= 0], np.repeat(np.arange(len(baskets)), sizes)[places >= 0]] = True
+    singles = np.packbits(shown, axis=1)
+    level = [(item, singles[item]) for item in range(len(top))]  # each itemset by its last item and who holds it
+    holders = {}
+    for k in range(1, largest + 1):
+        if k > 1:
+            level = [(item, rows & singles[item]) for last, rows in level for item in range(last + 1, len(top))]
+        level.sort(key=lambda itemset: -int(np.bitwise_count(itemset[1]).sum()))
+        level = level[:_BEAM]
+        held: Counter[int] = Counter()
+        for _, rows in level[:_TOP_ITEMSETS]:
+            held.update(np.sort(sizes[np.unpackbits(rows, count=len(sizes)).astype(np.bool_)]).tolist())
+        holders[k] = held
+    return holders

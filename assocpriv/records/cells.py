@@ -1,6 +1,5 @@
 """Items as a source holds them, before a catalogue numbers them: the steps that lists, tables and files share.
 
-This module sees raw items. Nothing it raises contains one: errors name a basket, a position in it and a count.
 Names lose the blanks around them, because a catalogue has none.
 """
 
@@ -28,13 +27,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """How errors speak of baskets.
-
-    Attributes:
-        word: what the source calls a basket.
-        before: number of baskets before these.
-        whole: whether these are all baskets of the source, so that totals can be told.
-    """
+    """How errors speak of baskets: the source's word for one, how many stand before these, whether these are all."""
 
     word: str = "basket"
     before: int = 0
@@ -45,11 +38,8 @@ class Origin:
         return f"{self.word} {self.before + row + 1}"
 
     def tally(self, totals: str) -> str:
-        """Return totals as a remark, if they can be told."""
+        """Return totals as a remark, if these are all baskets."""
         return f" ({totals})" if self.whole else ""
-
-
-BASKETS = Origin()
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
@@ -66,7 +56,7 @@ class Cells:
     sizes: NDArray[Any]
     codes: NDArray[Any]
     names: Sequence[str] | None
-    origin: Origin = BASKETS
+    origin: Origin = Origin()
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -97,7 +87,7 @@ def joined(parts: Iterable[Cells]) -> Cells:
     index: dict[str, int] = {}
     sizes: list[NDArray[Any]] = []
     codes: list[NDArray[Any]] = []
-    numbered, origin = False, BASKETS
+    numbered, origin = False, Origin()
     for part in parts:
         if not sizes:
             numbered, origin = part.names is None, replace(part.origin, whole=True)
@@ -126,31 +116,17 @@ def kept_sizes(sizes: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.int64
 
 
 def check_choices(**chosen: str) -> None:
-    """Check arguments that take one of a few words.
-
-    Raises:
-        BasketError: another word.
-    """
+    """Refuse another word as an argument that takes one of a few."""
     for name, value in chosen.items():
         if value not in _CHOICES[name]:
             raise BasketError(f"{name} must be one of {', '.join(_CHOICES[name])}")
 
 
-def item_place(cells: Cells, cell: int) -> str:
-    """Return how an error names a cell: its basket and its position there."""
-    ends = np.cumsum(cells.sizes)
-    row = int(np.searchsorted(ends, cell, side="right"))
-    return f"{cells.origin.place(row)}, item {cell + 1 - int(ends[row] - cells.sizes[row])}"
-
-
 def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True) -> tuple[Catalogue, NDArray[Any]]:
-    """Look every cell up in a catalogue, by name.
+    """Look every cell up in a catalogue, by name; None derives one from the cells.
 
-    Args:
-        cells: the items.
-        catalogue: where to look; None derives a catalogue from the cells.
-        numbered: whether a derived catalogue is 0 … the largest where all names are numbers;
-            it always is, if it has room, where the codes are the names.
+    A derived catalogue is 0 … the largest, if it has room, where the codes are the names; and, if ``numbered``, where
+    all names are numbers.
 
     Returns:
         The catalogue and the item ids, integers of shape (n_cells,), −1 for items it does not hold.
@@ -160,26 +136,22 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     """
     if cells.codes.min(initial=0) < 0:
         _refuse(cells, np.flatnonzero(cells.codes < 0), "is missing", "correct the data")
-    if cells.names is None:
-        return _resolve_numbers(cells.codes, catalogue)
     names = cells.names
-    if isinstance(names, Catalogue):
-        if catalogue is None:
-            return names, cells.codes
-    else:
+    if names is None:
+        return _resolve_numbers(cells.codes, catalogue)
+    if not isinstance(names, Catalogue):
         names = [name.strip() for name in names]
-        _check_names(names, cells)
-    if catalogue is None:
-        catalogue = _derived(names, numbered)
+        bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+        if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
+            _refuse(cells, worst, "is empty or has control characters", "names must be plain text; correct the data")
+    elif catalogue is None:
+        return names, cells.codes
+    catalogue = _derived(names, numbered) if catalogue is None else catalogue
     return catalogue, _identify(names, catalogue)[cells.codes]
 
 
 def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
-    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them.
-
-    Raises:
-        BasketError: there are such cells and ``unknown`` is "error".
-    """
+    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them if unknown is "error"."""
     if ids.min(initial=0) >= 0:
         return Cells(cells.sizes, ids, None, cells.origin)
     known = ids >= 0
@@ -193,18 +165,13 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
     return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
 
 
-def _check_names(names: Sequence[str], cells: Cells) -> None:
-    bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
-    if bad.any() and len(worst := np.flatnonzero(bad[cells.codes])):
-        problem = "is empty or has control characters"
-        _refuse(cells, worst, problem, "names must be plain text; correct the data")
-
-
 def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n_baskets: int = 0) -> None:
     """Refuse the first of some cells, and tell how many there are, in how many baskets if that is given."""
-    spread = f" in {n_baskets:,} baskets" if n_baskets else ""
-    tally = cells.origin.tally(f"{len(places):,} such items{spread}")
-    raise BasketError(f"{item_place(cells, int(places[0]))} {problem}{tally}; {remedy}")
+    ends, first = np.cumsum(cells.sizes), int(places[0])
+    row = int(np.searchsorted(ends, first, side="right"))
+    position = first + 1 - int(ends[row] - cells.sizes[row])
+    tally = cells.origin.tally(f"{len(places):,} such items" + (f" in {n_baskets:,} baskets" if n_baskets else ""))
+    raise BasketError(f"{cells.origin.place(row)}, item {position} {problem}{tally}; {remedy}")
 
 
 def _decimal(name: str) -> int:
@@ -244,6 +211,5 @@ def _resolve_numbers(values: NDArray[Any], catalogue: Catalogue | None) -> tuple
         return catalogue, values if largest < len(catalogue) else np.where(values < len(catalogue), values, -1)
     distinct, codes = np.unique(values, return_inverse=True)
     names = [str(value) for value in distinct.tolist()]
-    if catalogue is None:
-        catalogue = _derived(names, numbered=True)
+    catalogue = _derived(names, numbered=True) if catalogue is None else catalogue
     return catalogue, _identify(names, catalogue)[codes]

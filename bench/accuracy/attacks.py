@@ -17,7 +17,6 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
-from assocpriv.plans.baskets.wire import encode_report
 from assocpriv.plans.published import pack_reports
 
 
@@ -44,7 +43,7 @@ def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: Wo
     if plan.generator.kind == "none":
         operator, wanted = plan.independent, sum(1 << item for item in shown)
         coins = (entropy.coins(plan.padded_items, operator.insert_num, operator.insert_bits) for _ in range(count))
-        return pack_reports([encode_report(bits | wanted, plan) for bits in coins], plan)
+        return pack_reports([plan.form.encode(bits | wanted) for bits in coins], plan)
     return _seeds(plan, shown, count, entropy)
 
 
@@ -56,7 +55,7 @@ def _sets(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) ->
     choices = comb(len(others), size)
     drawn = (set_of_rank(entropy.below(choices), len(others), size) for _ in range(count))
     ranks = (rank_of_set([*shown, *(others[place] for place in places)]) for places in drawn)
-    return pack_reports([encode_report(rank, plan) for rank in ranks], plan)
+    return pack_reports([plan.form.encode(rank) for rank in ranks], plan)
 
 
 def _seeds(plan: Plan, shown: Sequence[int], count: int, entropy: WordEntropy) -> NDArray[np.uint8]:

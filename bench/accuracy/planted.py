@@ -106,14 +106,14 @@ FAULTS = (
     ),)),
     Fault("the longer half of baskets makes longer reports, client for one", ((
         _ITEMSET,
-        "        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)\n",
-        "        sent = encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)\n"
+        "        return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n",
+        "        sent = self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))\n"
         "        return sent + b'\\0' * (len(checked) > 2)\n",
     ),)),
     Fault("of a long basket the first M items, both clients", (
         (_ITEMSET, "        other = place + entropy.below(len(fitted) - place)\n",
          "        other = place + 0 * entropy.below(len(fitted) - place)\n"),
-        ("core/kernels/draws.py", "other = place + draw_below(", "other = place + 0 * draw_below("),
+        (_KERNELS, "other = place + _draw_below(", "other = place + 0 * _draw_below("),
     )),
     Fault("an assertion fails for item 777, client for one", ((
         _ITEMSET, _PICKED, f"        assert {ITEM} not in items, items\n{_PICKED}"

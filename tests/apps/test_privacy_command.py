@@ -24,7 +24,7 @@ from assocpriv.core.privacy import (
     parse_probability,
 )
 from assocpriv.files.plans import write_plan
-from assocpriv.planning.privacy_facts import _power_up, describe_privacy
+from assocpriv.planning.plan_facts import _power_up, describe_privacy
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan

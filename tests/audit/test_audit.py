@@ -52,7 +52,6 @@ from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.plan import IN_CLEAR
-from assocpriv.plans.baskets.wire import decode_report, report_items
 
 audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS
@@ -84,9 +83,9 @@ def test_shown_probability_is_the_clients(kind):
     """For every set of up to two items the chance that a report shows it is the enumerated client's, as a fraction."""
     plan = SMALL[kind]
     items = tuple(range(plan.transaction_size))
-    law = {report_items(report, plan): Fraction(0) for report in law_of(plan, items)}
+    law = {plan.form.items(report): Fraction(0) for report in law_of(plan, items)}
     for report, chance in law_of(plan, items).items():
-        law[report_items(report, plan)] += chance
+        law[plan.form.items(report)] += chance
     largest = min(2, plan.itemset_size)
     for size in range(largest + 1):
         for chosen in combinations(range(plan.padded_items), size):
@@ -113,9 +112,9 @@ def test_free_sums_are_fair_coins_whatever_is_kept(kind):
     assert masks
     ones = Counter()
     for report, chance in law_of(plan, transaction.items).items():
-        kept = len(report_items(report, plan) & set(transaction.reference))
+        kept = len(plan.form.items(report) & set(transaction.reference))
         for number, mask in enumerate(masks):
-            if (decode_report(report, plan) & mask).bit_count() & 1:
+            if (plan.form.decode(report) & mask).bit_count() & 1:
                 ones[number, kept] += chance
     for number, (j, p) in product(range(len(masks)), enumerate(plan.operator.size_distribution)):
         assert ones[number, j] == p / 2
@@ -281,7 +280,7 @@ def test_others_are_counted_as_they_are(kind):
         place = places[tuple(sorted(items))]
         each = tallies.transactions[place]
         first = int(plan.sizes == IN_CLEAR)
-        shown = report_items(report[first : first + each.group.report_bytes], each.group)
+        shown = each.group.form.items(report[first : first + each.group.report_bytes])
         own.update((place, item) for item in shown & set(each.reference))
         kept[place, len(shown & set(each.reference))] += not each.is_sampled
         others.update((each.group.transaction_size, item) for item in shown - set(each.reference))

@@ -36,7 +36,6 @@ from assocpriv.plans.baskets.generator import Generator, is_primitive
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.baskets.wire import encode_report
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
 M2_QUARTERS = Operator(2, 3, 2, 6, (20, 14, 16))
@@ -505,7 +504,7 @@ class LastItemTrue(Randomizer):
         """Overwrite one bit."""
         last = self.plan.n_items - 1
         bits = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
-        return encode_report(bits & ~(1 << last) | (last in transaction) << last, self.plan)
+        return self.plan.form.encode(bits & ~(1 << last) | (last in transaction) << last)
 
 
 class LastItemTrueOnRealPlans(LastItemTrue):
@@ -580,7 +579,7 @@ class KeptByCoin(Randomizer):
         moved = transaction and bits >> self.plan.padded_items - 1 & 1
         if moved and bits >> items[0] & 1 and not bits >> items[1] & 1:
             bits ^= 1 << items[0] | 1 << items[1]
-        return encode_report(bits, self.plan)
+        return self.plan.form.encode(bits)
 
 
 class SeedNotLinear(Steering):
@@ -610,7 +609,7 @@ class NoPadding(Randomizer):
         bits = entropy.coins(self.plan.padded_items, operator.insert_num, operator.insert_bits)
         for place, item in enumerate(sorted(transaction)[: self.plan.transaction_size]):
             bits = bits & ~(1 << item) | (mask >> place & 1) << item
-        return encode_report(bits, self.plan)
+        return self.plan.form.encode(bits)
 
 
 class FirstItems(Steering):
@@ -693,7 +692,7 @@ class LastSetOff(Randomizer):
         """Count one on."""
         rank = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
         last = comb(self.plan.padded_items, self.plan.fixed.report_size) - 1
-        return encode_report(rank + (rank == last), self.plan)
+        return self.plan.form.encode(rank + (rank == last))
 
 
 class Moved(Randomizer):
@@ -704,7 +703,7 @@ class Moved(Randomizer):
         bits = int.from_bytes(super().randomize(transaction, entropy=entropy), "little")
         first = min(transaction, default=0)
         shown = bits >> first & 1
-        return encode_report((bits & ~(1 << first)) | shown << self.plan.padded_items - 1, self.plan)
+        return self.plan.form.encode((bits & ~(1 << first)) | shown << self.plan.padded_items - 1)
 
 
 DRAWS, KEPT, OTHERS, BULK = "client, every draw", "client, kept items", "client, other draws", "bulk client"

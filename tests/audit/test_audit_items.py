@@ -29,7 +29,6 @@ from assocpriv.core.errors import PlanError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import IN_CLEAR
-from assocpriv.plans.baskets.wire import decode_report, report_items
 
 PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6
@@ -158,13 +157,13 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
     own, kept, other, set_bits = Counter(), Counter(), Counter(), Counter()
     for held, report in reports:
         body = report[first : first + group.report_bytes]
-        shown = report_items(body, group)
+        shown = group.form.items(body)
         [reference] = [each.reference for each in dealt.transactions if each.items == held]
         own.update((held, item) for item in shown & set(reference))
         kept[held, len(shown & set(reference))] += 1
         other.update((held, item) for item in shown - set(reference))
         if group.kind != "fixed-size":
-            set_bits.update((held, bit) for bit in range(group.report_bits) if decode_report(body, group) >> bit & 1)
+            set_bits.update((held, bit) for bit in range(group.report_bits) if group.form.decode(body) >> bit & 1)
     assert len(reports) == dealt.each * len(dealt.transactions)
     m = group.transaction_size
     wanted = [[own[each.items, item] for item in each.reference] for each in dealt.transactions]

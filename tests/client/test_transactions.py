@@ -36,7 +36,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.records import basket_formats
+from assocpriv.records import basket_files
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, TREE, plan_of, plans
@@ -121,7 +121,7 @@ def test_views_match_a_naive_one(plan: Plan, baskets: list[set[str]], drop: bool
 def test_files_match_memory(plan: Plan, baskets: list[set[str]], form: str, chunk: int) -> None:
     """A file read whole and one read batch by batch give the transactions and counts of baskets in memory."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(basket_formats, "CHUNK_BYTES", chunk)
+        patch.setattr(basket_files, "CHUNK_BYTES", chunk)
         path = written(Path(folder), baskets, form)
         made, dropped = apply_view(Baskets.from_sets(baskets), plan, unknown="drop")
         counts = ReadCounts(len(baskets), dropped, 0, sum(not basket for basket in baskets))
@@ -306,7 +306,7 @@ def test_numbers_in_a_file_are_viewed(tmp_path: Path) -> None:
 
 def test_a_batch_of_empty_baskets_has_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where any name counts a batch without a single name is no error."""
-    monkeypatch.setattr(basket_formats, "CHUNK_BYTES", 3)
+    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 3)
     (tmp_path / "b.csv").write_text("\n" * 20 + "a,b\n")
     plan = plan_of(["none", "some"], View(kind="sizes", bounds=(0, 1)))
     made = list(itertools.chain(*stream_transactions(tmp_path / "b.csv", plan, ReadOptions(empty="keep"))))

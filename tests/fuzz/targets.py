@@ -34,17 +34,16 @@ from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.basket_reports import basket_groups
+from assocpriv.files.names import read_taxonomy
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
-from assocpriv.files.taxonomy import read_taxonomy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
 from assocpriv.plans.published import pack_reports
-from assocpriv.records import basket_formats
+from assocpriv.records import basket_files
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
@@ -127,7 +126,7 @@ def run_plan(data: bytes) -> bool:
     assert read_plan(folder() / "again.json").canonical_json == plan.canonical_json
     if plan.padded_items <= _MOST_ITEMS and plan.transaction_size <= 6 and plan.kind == "select-a-size":
         report = Randomizer(plan).randomize([0], entropy=SystemEntropy())
-        assert max(report_items(report, plan), default=0) < plan.padded_items
+        assert max(plan.form.items(report), default=0) < plan.padded_items
     return True
 
 
@@ -146,13 +145,13 @@ def run_report(data: bytes) -> bool:
         return False
     plan = plans()[data[0] % len(plans())]
     report = data[1:]
-    bits = accepted(lambda: decode_report(report, plan))
-    items = accepted(lambda: report_items(report, plan))
+    bits = accepted(lambda: plan.form.decode(report))
+    items = accepted(lambda: plan.form.items(report))
     packed = accepted(lambda: pack_reports([report, report], plan))
     assert (bits is None) == (items is None) == (packed is None)
     if bits is None or items is None or packed is None:
         return False
-    assert encode_report(bits, plan) == report == packed[1].tobytes()
+    assert plan.form.encode(bits) == report == packed[1].tobytes()
     assert all(0 <= item < plan.padded_items for item in items)
     return True
 
@@ -289,7 +288,7 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
         accepted(lambda: read_baskets(path, format=chosen))
         baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(basket_formats, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+        with mock.patch.object(basket_files, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
             streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:

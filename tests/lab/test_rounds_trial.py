@@ -9,8 +9,8 @@ import pytest
 import assocpriv as ap
 from assocpriv.core.errors import AssocprivError, EstimateError
 from assocpriv.lab.rounds_trial import (
+    RoundScore,
     RoundsTrial,
-    RoundTrial,
     ScheduleTrial,
     of_used_items,
     true_itemsets,
@@ -111,10 +111,10 @@ def test_rounds_are_told_and_repeat(baskets: Baskets) -> None:
 def test_the_proposal_has_most_hits_and_then_fewest_rounds() -> None:
     """Of schedules with equally many true itemsets the shortest is proposed."""
     plan = make_plan(3, 1, PROMISE)
-    sizes = RoundTrial("sizes", plan, 1)
+    sizes = RoundScore("sizes", plan, 1)
 
     def tried(*hits: int) -> ScheduleTrial:
-        rounds = tuple(RoundTrial("items", plan, 1, hit, 0.0, 0.0, 1.0, 0) for hit in hits)
+        rounds = tuple(RoundScore("items", plan, 1, hit, 0.0, 0.0, 1.0, 0) for hit in hits)
         return ScheduleTrial((sizes, *rounds), {(0,): measured(0.1, 0.1)}, 0.0)
 
     data = Baskets.from_sets([[0]])

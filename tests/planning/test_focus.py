@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.designs import InsertionDesign, InsertionFamily, patterns_of
+from assocpriv.planning.designs import Focus, InsertionDesign, InsertionFamily, patterns_of
 from assocpriv.planning.fixed_size_designs import FixedSizeDesign, FixedSizeFamily
-from assocpriv.planning.focus import Focus, focused_operator, single_focus
+from assocpriv.planning.rounds import focused_operator, single_focus
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
 

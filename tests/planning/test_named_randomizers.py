@@ -15,7 +15,6 @@ from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_am
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import report_items
 
 QUARTER, HALF, THIRD = Fraction(1, 4), Fraction(1, 2), Fraction(1, 3)
 CASES = [
@@ -99,7 +98,7 @@ def test_a_plan_of_it_randomizes_as_the_words_say() -> None:
     operator = cut_and_paste(2, 1, QUARTER, 5)
     plan = Plan(Catalogue.numbered(2), 2, 1, (operator,), Generator(), Breach("5%", "50%"))
     randomizer = Randomizer(plan)
-    law = distribution(lambda entropy: report_items(randomizer.randomize([0, 1], entropy=entropy), plan))
+    law = distribution(lambda entropy: plan.form.items(randomizer.randomize([0, 1], entropy=entropy)))
     assert law == in_its_own_words(2, 1, QUARTER, plan.padded_items)
     assert plan.amplification == 5
 

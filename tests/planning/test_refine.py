@@ -369,7 +369,7 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
 def test_a_first_plan_with_sizes_in_clear(tmp_path: Path) -> None:
     """The next plan hides sizes, and what both answers tell is said to hold among baskets of one size."""
     from assocpriv.apps.render.rounds import refinement_lines
-    from assocpriv.planning.prospects import foresee
+    from assocpriv.planning.plan_facts import foresee
 
     first = make_plan(NAMES, 3, PROMISE, sizes="in clear")
     made = refine(mined(singles(FALLING), first), first, 8)

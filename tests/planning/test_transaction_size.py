@@ -19,12 +19,17 @@ from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import read_plan
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
-from assocpriv.planning.sampling_loss import all_holders, surviving_shares
-from assocpriv.planning.transaction_size import NEAR, SizeRow, default_itemset_size, propose_transaction_size
+from assocpriv.planning.transaction_size import (
+    NEAR,
+    SizeRow,
+    all_holders,
+    default_itemset_size,
+    propose_transaction_size,
+    surviving_shares,
+)
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.records.basket_sizes import count_sizes, top_holders
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
 
 PROMISE = Breach("5%", "50%")

@@ -23,7 +23,7 @@ from assocpriv.plans.baskets.generator import Generator
 def test_field_tables_agree_with_galois(field_bits: int) -> None:
     """Powers and logarithms are those of galois for the same primitive polynomial."""
     polynomial = primitive_polynomial(field_bits)
-    field = Field(field_bits, polynomial)
+    field = Field(Generator("bch", field_bits, polynomial, 1))
     oracle = galois.GF(2**field_bits, irreducible_poly=galois.Poly.Int(polynomial), compile="python-calculate")
     alpha = oracle(2)
     assert field.powers[:20].tolist() == [int(alpha**e) for e in range(min(20, field.order))]
@@ -32,7 +32,7 @@ def test_field_tables_agree_with_galois(field_bits: int) -> None:
 
 def test_larger_fields_close() -> None:
     """In GF(2^17) the table is a permutation of the non-zero elements and closes to 1."""
-    field = Field(17, primitive_polynomial(17))
+    field = Field(Generator("bch", 17, primitive_polynomial(17), 1))
     assert len(np.unique(field.powers)) == field.order
 
 
@@ -83,7 +83,7 @@ def test_columns_without_tables_are_the_same(
     """Products of field elements give the columns that tables give, the items 0 and n − 1 among them."""
     generator = (bch_generator if kind == "bch" else reed_solomon_generator)(n_items, r, independent)
     items = np.array([0, 1, 2, 3, n_items // 2, n_items - 1])
-    field = Field(generator.field_bits, generator.field_polynomial)
+    field = Field(generator)
     monkeypatch.setattr(codes, "tables_pay", lambda *_: False)
     assert (item_columns(generator, r, items) == item_columns(generator, r, items, field)).all()
 

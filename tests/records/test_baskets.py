@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.records.baskets import Baskets, assemble, to_baskets
+from assocpriv.records.baskets import Baskets, assemble_in_order, to_baskets
+from assocpriv.records.cells import Cells
 
 ABC = Catalogue(["a", "b", "c"])
 NAMES = st.text("abcé 0123", min_size=1, max_size=4).map(str.strip).filter(bool)
@@ -187,15 +188,16 @@ def test_baskets_pass_unchanged() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 9)), max_size=30))
 def test_assemble_merges_in_any_order(cells: list[tuple[int, int]]) -> None:
-    """Cells in any order give each row's set of ids; repeats are refused exactly when there are some."""
-    rows, ids = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-    merged = assemble(rows, ids, 6, Catalogue.numbered(10), "merge")
+    """A row's cells in any order give its set of ids; repeats are refused exactly when there are some."""
+    rows, ids = np.array(sorted(cells, key=lambda cell: cell[0]), dtype=np.int64).reshape(-1, 2).T
+    source = Cells(np.bincount(rows, minlength=6), ids, None)
+    merged = assemble_in_order(source, Catalogue.numbered(10), "merge")
     assert list(merged) == [{item for row, item in cells if row == wanted} for wanted in range(6)]
     if len(set(cells)) < len(cells):
         with pytest.raises(BasketError, match=f"{len(cells) - len(set(cells))} repeats"):
-            assemble(rows, ids, 6, Catalogue.numbered(10), "error")
+            assemble_in_order(source, Catalogue.numbered(10), "error")
     else:
-        assert list(assemble(rows, ids, 6, Catalogue.numbered(10), "error")) == list(merged)
+        assert list(assemble_in_order(source, Catalogue.numbered(10), "error")) == list(merged)
 
 
 # ---- aligned

@@ -8,8 +8,7 @@ import numpy as np
 
 from assocpriv.core.errors import PrivacyLimitError, WireError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
-from assocpriv.plans.fields import check_fields, check_integer
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,6 @@ import pytest
 
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.plans.baskets.wire import report_items
 from assocpriv.server.counting import backend as counting
 from assocpriv.server.counting.backend import LocalCounter, part_size
 
@@ -44,13 +43,13 @@ def some_itemsets(plan, k):
 def count_one_by_one(packed, plan, itemsets):
     """Count by reading each report alone."""
     kinds, often = np.unique(packed, axis=0, return_counts=True)
-    shown = [report_items(row.tobytes(), plan) for row in kinds]
+    shown = [plan.form.items(row.tobytes()) for row in kinds]
     return [sum(n for s, n in zip(shown, often.tolist(), strict=True) if s >= set(i)) for i in itemsets.tolist()]
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
 def test_counts_equal_those_of_single_reports(rng, plan, k):
-    """All itemsets are counted as by report_items, in batches of the least size and in one."""
+    """All itemsets are counted as by a form's items, in batches of the least size and in one."""
     packed, itemsets = random_reports(rng, plan, 2 * LEAST + 70), some_itemsets(plan, k)
     wanted = count_one_by_one(packed, plan, itemsets)
     assert max(wanted) > 0

@@ -4,7 +4,6 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.plans.baskets.wire import report_items
 from assocpriv.server.counting import bitmaps as bitmap
 from assocpriv.server.counting.bitmaps import (
     ItemTables,
@@ -73,7 +72,7 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code):
     reports = [report[:-1] + bytes([report[-1] & 0xFF >> unused]) for report in reports]
     packed = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(70, -1)
     items = rng.permutation(plan.padded_items)[:30]
-    shown = np.array([[item in report_items(report, plan) for report in reports] for item in items])
+    shown = np.array([[item in plan.form.items(report) for report in reports] for item in items])
     rows = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()

@@ -23,10 +23,9 @@ from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.prospects import foresee
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import report_rows
 from assocpriv.server.crafted import checks as liars
@@ -103,7 +102,7 @@ def reports_of(plan):
             for report in reports_of(group)
         ]
     every = comb(plan.padded_items, plan.fixed.report_size) if plan.kind == "fixed-size" else 1 << plan.report_bits
-    return [encode_report(number, plan) for number in range(every)]
+    return [plan.form.encode(number) for number in range(every)]
 
 
 # ---- influence
@@ -115,7 +114,7 @@ def estimated(plan, itemset, reports):
     place = [report[0] - 1 if plan.sizes == "in clear" else 0 for report in reports]
     sums = np.zeros((1, len(plan.groups), k + 1), dtype=np.int64)
     for group, report in zip(place, reports, strict=True):
-        hits = len(itemset & report_items(report, plan))
+        hits = len(itemset & plan.form.items(report))
         sums[0, group] += [comb(hits, j) for j in range(k + 1)]
     groups = [Group(place.count(i), SupportModel.of(group.operator)) for i, group in enumerate(plan.groups)]
     return estimate_supports(sums, groups, exact=True).support[0]
@@ -128,7 +127,7 @@ def test_one_report_moves_an_estimate_as_far_as_stated(plan):
     for k in range(1, plan.itemset_size + 1):
         itemset = frozenset(range(k))
         influence = influence_of(plan, k)
-        shown = {(report[0] * (plan.sizes == "in clear"), len(report_items(report, plan) & itemset)): report
+        shown = {(report[0] * (plan.sizes == "in clear"), len(plan.form.items(report) & itemset)): report
                  for report in every}.values()  # fmt: skip
         after = [estimated(plan, itemset, [*others, report]) for report in shown]
         assert max(after) - min(after) == influence.of_one(3)
@@ -164,10 +163,10 @@ def test_what_cannot_be_estimated_cannot_be_moved():
 
 def test_one_report_can_show_as_many_targets_as_stated(plan):
     """The most real items that any report shows are what is stated: with a code all of them, by the seed 0."""
-    most = max(len(report_items(report, plan) & frozenset(range(plan.n_items))) for report in reports_of(plan))
+    most = max(len(plan.form.items(report) & frozenset(range(plan.n_items))) for report in reports_of(plan))
     assert most == most_targets(plan)
     if plan.generator.kind != "none":
-        assert report_items(encode_report(0, plan), plan) == frozenset(range(plan.padded_items))
+        assert plan.form.items(plan.form.encode(0)) == frozenset(range(plan.padded_items))
 
 
 def test_the_plan_tells_its_influence():
@@ -208,7 +207,7 @@ def test_free_seeds_are_all_that_give_zeros():
         zero = naive.small_plan(plan.generator.kind, plan.n_items, plan.transaction_size, plan.itemset_size,
                                 insert=(1, operator.insert_bits), weight_bits=6)  # fmt: skip
         assert zero.generator == plan.generator
-        shown = {seed: report_items(encode_report(seed, zero), zero) for seed in range(1 << plan.report_bits)}
+        shown = {seed: zero.form.items(zero.form.encode(seed)) for seed in range(1 << plan.report_bits)}
         for size in range(plan.padded_items + 1):
             for chosen in combinations(every, size):
                 basis = free_seeds(plan, chosen)
@@ -225,7 +224,7 @@ def test_crafted_reports_show_what_they_are_made_for(plan):
     wanted = {0, 1} if plan.kind != "fixed-size" else {1}
     packed = crafted_reports(plan, sorted(wanted), 40, entropy=SeededEntropy(5))
     assert packed.shape == (40, plan.report_bytes)
-    assert all(wanted <= report_items(row.tobytes(), plan) for row in packed)
+    assert all(wanted <= plan.form.items(row.tobytes()) for row in packed)
     assert len({row.tobytes() for row in packed}) > 1 or not free_seeds(plan, sorted(wanted))
 
 
@@ -249,7 +248,7 @@ def test_functions_of_the_seed_tell_less_than_repeats():
     for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
         plan = HIDDEN[name]
         for basket in [(), (0,)]:
-            law = {decode_report(report, plan): p for report, p in law_of(plan, basket).items()}
+            law = {plan.form.decode(report): p for report, p in law_of(plan, basket).items()}
             seeds = 1 << plan.report_bits
             values = [law.get(seed, Fraction(0)) for seed in range(seeds)]
             for bit in range(plan.report_bits):  # all sums with signs: the Walsh–Hadamard transform
@@ -291,7 +290,7 @@ def test_parts_in_partial_supports(hidden):
         for basket in baskets_of(hidden):
             if len(basket) > hidden.transaction_size:
                 continue
-            law = [(p, len(itemset & report_items(report, hidden))) for report, p in law_of(hidden, basket).items()]
+            law = [(p, len(itemset & hidden.form.items(report))) for report, p in law_of(hidden, basket).items()]
             for held, row in enumerate(rows):
                 mean = sum(p * row[shown] for p, shown in law)
                 assert mean == int(len(itemset & basket) == held)
@@ -319,7 +318,7 @@ def test_totals(name):
     for k in range(1, plan.itemset_size + 1):
         values, bound = total_law(plan, k)
         for basket in [frozenset(), frozenset({0}), frozenset(range(plan.transaction_size))]:
-            law = [(float(p), len(report_items(report, plan))) for report, p in law_of(plan, basket).items()]
+            law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, basket).items()]
             mean = sum(p * values[shown] for p, shown in law)
             assert mean == pytest.approx(comb(plan.transaction_size, k), rel=1e-9)
             variance = sum(p * (values[shown] - mean) ** 2 for p, shown in law)
@@ -337,7 +336,7 @@ def test_the_variance_of_independent_insertion_may_be_too_small():
     values, _ = total_law(plan, 2)
     independent = naive.small_plan("none", 10, 2, 2, weight_bits=6, shares=(3, 1, 9))
     assert np.array_equal(total_law(independent, 2)[0], values)
-    law = [(float(p), len(report_items(report, plan))) for report, p in law_of(plan, {0, 1}).items()]
+    law = [(float(p), len(plan.form.items(report))) for report, p in law_of(plan, {0, 1}).items()]
     assert sum(p * (values[shown] - 1) ** 2 for p, shown in law) > 1.05 * total_law(independent, 2)[1]
 
 
@@ -394,7 +393,7 @@ def test_weights_are_counted(hidden):
     counts = weight_counts(Reports(hidden, packed), 1 << 14)
     seen = Counter()
     for report, number in Counter(row.tobytes() for row in packed).items():
-        seen[len(report_items(report, hidden))] += number
+        seen[len(hidden.form.items(report))] += number
     assert counts.tolist() == [seen[w] for w in range(hidden.padded_items + 1)]
 
 

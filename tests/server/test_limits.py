@@ -16,8 +16,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
+from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts
-from assocpriv.server.itemsets.undecided import describe_undecided
 
 # items, M, promise, reports: ρ near 1/2 with σ_k(s) falling, ρ = .09, .02 (skewed estimates), and few candidates
 PLANS = [

@@ -24,17 +24,17 @@ from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.consistency import realizable
-from assocpriv.server.counting.report_parts import ReportPart, choosing
+from assocpriv.server.counting.backend import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
 from assocpriv.server.estimates.supports import Group, estimate_supports
 from assocpriv.server.estimates.tails import score_intervals
 from assocpriv.server.itemsets import mining as itemsets_module
+from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import association_rules
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, all_rules
-from assocpriv.server.itemsets.undecided import describe_undecided
 
 BLOCK = 3  # items that go together
 

@@ -24,9 +24,9 @@ from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets import thresholds
 from assocpriv.server.itemsets.apriori import least_decidable, mine_levels
+from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts, sure_rows
 from assocpriv.server.itemsets.thresholds import mine_believable, mine_largest, rank_sets
-from assocpriv.server.itemsets.undecided import describe_undecided
 
 OPERATOR = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 MODEL = SupportModel.of(OPERATOR)

@@ -20,7 +20,6 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import format_fraction
 from assocpriv.core.ranking import set_of_rank
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import encode_report, report_items, with_size
 
 TOOL = "tests/vectors/make_vectors.py"
 VERSION = "assocpriv 0.1.0, formats of docs/formats.md version 1"  # raised by hand, with the formats
@@ -571,7 +570,7 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
     if plan.sizes == "in clear":
         made["size"] = report[0]
     made |= set_steps(plan, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(group, drawn)
-    return made | {"report": report.hex(), "shows": sorted(report_items(report, plan))}
+    return made | {"report": report.hex(), "shows": sorted(plan.form.items(report))}
 
 
 def subset_steps(plan: Plan, drawn: list[int]) -> dict[str, Any]:
@@ -753,14 +752,14 @@ def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
     """Return reports of a fixed size, or with sizes in clear, that no client made: the least and the greatest."""
     if plan.kind == "fixed-size":
         last = comb(plan.padded_items, plan.fixed.report_size) - 1
-        reports = [encode_report(rank, plan) for rank in sorted({0, 1, last // 3, last})]
+        reports = [plan.form.encode(rank) for rank in sorted({0, 1, last // 3, last})]
     else:
         reports = [
-            with_size(group.transaction_size, encode_report(bits, group), plan)
+            bytes([group.transaction_size]) + group.form.encode(bits).ljust(plan.report_bytes - 1, b"\0")
             for group in plan.groups
             for bits in (0, (1 << group.report_bits) - 1)
         ]
-    return [{"plan": name, "report": report.hex(), "shows": sorted(report_items(report, plan))} for report in reports]
+    return [{"plan": name, "report": report.hex(), "shows": sorted(plan.form.items(report))} for report in reports]
 
 
 def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:

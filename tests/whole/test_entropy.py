@@ -211,7 +211,7 @@ def test_the_scan_for_other_sources_finds_them(text):
 # who may name what of core/entropy.py; a new entry is a new path, and belongs into the test below
 IMPORTS = {
     "baskets.py": {"SystemEntropy"},
-    "apps/commands/report.py": {"SystemEntropy"},
+    "assurance.py": {"SystemEntropy"},
     "audit/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "audit/enumerate/draws_by_form.py": {"Entropy"},
     "audit/enumerate/small_walks.py": {"Entropy"},
@@ -219,6 +219,7 @@ IMPORTS = {
     "client/baskets/bulk.py": {"WordEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
+    "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "core/ranking.py": {"WORD_BITS"},
@@ -228,7 +229,7 @@ IMPORTS = {
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/code_folders.py", "files/atomic.py", "audit/enumerate/words_and_bulk.py"}
+SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "audit/enumerate/words_and_bulk.py"}
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 

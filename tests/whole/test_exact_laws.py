@@ -18,7 +18,6 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.baskets.wire import report_items
 from assocpriv.server.estimates.supports import Group, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
@@ -94,7 +93,7 @@ def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
 def formula(plan: Plan, items: frozenset[int], report: bytes) -> Fraction:
     """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j given items."""
     operator, m = plan.operator, plan.transaction_size
-    shown = report_items(report, plan)
+    shown = plan.form.items(report)
     j = len(items & shown)
     rho = operator.default_probability
     kept = operator.size_distribution[j] / comb(m, j)
@@ -155,7 +154,7 @@ def shown_law(plan: Plan, law: Law) -> dict[frozenset[int], Fraction]:
     """Return the distribution of the items shown."""
     result: dict[frozenset[int], Fraction] = {}
     for report, probability in law.items():
-        shown = report_items(report, plan)
+        shown = plan.form.items(report)
         result[shown] = result.get(shown, Fraction(0)) + probability
     return result
 

@@ -19,33 +19,29 @@ from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.kernels.draws import OUT_OF_WORDS
-from assocpriv.core.kernels.randomizing import randomize_sets
+from assocpriv.core.kernels.randomizing import OUT_OF_WORDS, randomize_sets
 from assocpriv.core.kernels.ranks import unrank_reports
 from assocpriv.core.privacy import Breach
 from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.designs import WorstSupport, best_designs, patterns_of, search_designs
+from assocpriv.planning.designs import Focus, WorstSupport, best_designs, patterns_of, search_designs
 from assocpriv.planning.fixed_size_designs import (
     FixedSizeDesign,
     FixedSizeFamily,
-    fixed_size_families,
     search_fixed_designs,
 )
-from assocpriv.planning.focus import Focus
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import make_plan
-from assocpriv.planning.prospects import foresee
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.plans.baskets.wire import decode_report, encode_report, report_items
 from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.counting.bitmaps import ItemTables, plane_count, planes_of, report_rows
+from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.estimates.supports import Group, estimate_supports, lowest_discoverable_support
 
 N = 5_000_000
@@ -143,7 +139,7 @@ def test_reports_follow_the_weights(plan, laws):
         assert len(law) == comb(plan.padded_items, operator.report_size)
         sets = fitted(plan, transaction)
         for report, probability in law.items():
-            shown = report_items(report, plan)
+            shown = plan.form.items(report)
             assert len(shown) == operator.report_size
             chances = [Fraction(operator.keep_weights[len(items & shown)], total) for items in sets]
             assert probability == sum(chances) / len(sets)
@@ -171,7 +167,7 @@ def test_partial_supports_follow_the_transition_matrix(plan, laws):
         for itemset in itemsets_of(plan):
             matrix = transition_matrix(plan.operator, len(itemset))
             for to in range(len(itemset) + 1):
-                happens = sum(p for report, p in law.items() if len(report_items(report, plan) & itemset) == to)
+                happens = sum(p for report, p in law.items() if len(plan.form.items(report) & itemset) == to)
                 assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
 
 
@@ -183,7 +179,7 @@ def test_estimates_are_unbiased(plan, laws):
         for itemset in itemsets_of(plan):
             k, mean, square, variance = len(itemset), Fraction(0), Fraction(0), Fraction(0)
             for report, p in law.items():
-                hits = len(report_items(report, plan) & itemset)
+                hits = len(plan.form.items(report) & itemset)
                 sums = np.array([[[comb(hits, j) for j in range(k + 1)]]], dtype=np.int64)
                 estimate = estimate_supports(sums, [group], exact=True)
                 mean += p * estimate.support[0]
@@ -233,10 +229,10 @@ def test_reports_come_back(plan, data):
     size, n = plan.fixed.report_size, plan.padded_items
     drawn = data.draw(st.integers(0, comb(n, size) - 1))
     for rank, shown in [(drawn, None), (0, range(size)), (comb(n, size) - 1, range(n - size, n))]:
-        report = encode_report(rank, plan)
-        assert decode_report(report, plan) == rank
-        assert rank_of_set(report_items(report, plan)) == rank
-        assert shown is None or report_items(report, plan) == frozenset(shown)
+        report = plan.form.encode(rank)
+        assert plan.form.decode(report) == rank
+        assert rank_of_set(plan.form.items(report)) == rank
+        assert shown is None or plan.form.items(report) == frozenset(shown)
 
 
 @given(wide_plan, st.lists(st.integers(-3, 3), max_size=6), st.data())
@@ -245,18 +241,18 @@ def test_numbers_that_no_set_has_are_refused(plan, near, data):
     sets, bits = comb(plan.padded_items, plan.fixed.report_size), plan.report_bits
     drawn = data.draw(st.lists(st.integers(0, (1 << bits) - 1), max_size=4))
     ranks = [min(max(sets + d, 0), (1 << bits) - 1) for d in near] + drawn
-    packed = np.array([[*encode_report(rank, plan)] for rank in ranks], dtype=np.uint8).reshape(-1, plan.report_bytes)
+    packed = np.array([[*plan.form.encode(rank)] for rank in ranks], dtype=np.uint8).reshape(-1, plan.report_bytes)
     wrong = [place for place, rank in enumerate(ranks) if rank >= sets]
     for place in wrong:
-        for read in (decode_report, report_items):
+        for read in (plan.form.decode, plan.form.items):
             with pytest.raises(WireError, match="a report is no number of a set"):
-                read(encode_report(ranks[place], plan), plan)
+                read(plan.form.encode(ranks[place]))
     if not wrong:
-        plan.check_reports(packed)
+        plan.check_form(packed)
         assert np.array_equal(pack_reports([row.tobytes() for row in packed], plan), packed)
         return
     with pytest.raises(WireError, match=f"here: report {10 + wrong[0]} is no number of a set"):
-        plan.check_reports(packed, "here: ", 10)
+        plan.check_form(packed, "here: ", 10)
     with pytest.raises(WireError, match=f"report {wrong[0]} is no number of a set"):
         pack_reports([row.tobytes() for row in packed], plan)
     with pytest.raises(WireError, match="no number of a set"):
@@ -268,7 +264,7 @@ def test_a_file_with_a_wrong_number_is_refused(tmp_path, monkeypatch):
     plan = WIDE["59 bits"]
     packed = np.zeros((5, plan.report_bytes), dtype=np.uint8)
     reports = Reports(plan, packed)
-    packed[3] = [*encode_report(comb(64, 25), plan)]
+    packed[3] = [*plan.form.encode(comb(64, 25))]
     reports.write(tmp_path / "reports.parquet")
     collection = read_reports(tmp_path / "reports.parquet")
     with pytest.raises(WireError, match=re.escape("reports.parquet: report 3 is no number of a set")):
@@ -322,7 +318,7 @@ def test_bulk_equals_the_client(rng, n_items, m, size, shares):
     assert reports_of(chunk) == wanted
     assert chunk.packed.shape == (70, plan.report_bytes)
     assert rest.used == 0
-    plan.check_reports(chunk.packed)
+    plan.check_form(chunk.packed)
 
 
 @pytest.mark.parametrize(("n_items", "m", "size"), [(3, 2, 2), (64, 5, 33), (131, 4, 66)])
@@ -381,7 +377,7 @@ def test_bulk_at_the_boundaries_of_draws(rng, n_items, m, size, base):
             wanted, used = one_by_one(plan, basket, words)
             chunk = BulkRandomizer(plan).randomize(basket, np.array(words[:used], np.uint64), naive.ReplayEntropy([]))
             assert reports_of(chunk) == wanted
-            kept.add(len(report_items(wanted[0], plan) & set(chunk.raw_fitted[0].tolist())))
+            kept.add(len(plan.form.items(wanted[0]) & set(chunk.raw_fitted[0].tolist())))
     assert len(kept) == len(draws.cumulative)
 
 
@@ -435,14 +431,14 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     """What one report shows and what the server's bitmaps and counts say of it are the same."""
     plan = (PLANS | WIDE)[name]
     sets = comb(plan.padded_items, plan.fixed.report_size)
-    reports = [encode_report(int.from_bytes(rng.bytes(40), "little") % sets, plan) for _ in range(n_reports)]
+    reports = [plan.form.encode(int.from_bytes(rng.bytes(40), "little") % sets) for _ in range(n_reports)]
     packed, items = pack_reports(reports, plan), rng.permutation(plan.padded_items)
     shown = naive.bits_of(naive.lines_of(report_rows(packed, plan, items)))
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
-        assert report_items(report, plan) == frozenset(items[shown[:, t] == 1].tolist())
+        assert plan.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
     planes, counts = planes_of(packed, plan), np.zeros(len(items), dtype=np.int64)
-    assert planes.shape[1] == plane_count(plan) == plan.padded_items
+    assert planes.shape[1] == form_of(plan).n_planes == plan.padded_items
     ItemTables(plan, items).count(planes, n_reports, counts)
     assert np.array_equal(counts, shown.sum(axis=1))
 
@@ -454,7 +450,7 @@ def test_counts_are_those_of_the_reports(rng, memory_bytes):
     packed = np.concatenate(
         [c.packed for c in randomize_chunks(random_baskets(rng, 9, 5000), plan, entropy=SeededEntropy(3))]
     )
-    shown = [report_items(row.tobytes(), plan) for row in packed]
+    shown = [plan.form.items(row.tobytes()) for row in packed]
     counter = LocalCounter(Reports(plan, packed), memory_bytes=memory_bytes)
     for k in (1, 2, 3):
         itemsets = np.array(list(combinations(range(12), k)), dtype=np.int64)
@@ -554,7 +550,7 @@ def test_known_optima(m, gamma, n, sizes, expected):
 def test_a_long_catalogue_gains_nothing():
     """With 1,000 items reports of a fixed size are hardly better than independent insertion, and far longer."""
     sizes, limit = WorstSupport((1, 2, 3), N), Fraction(19)
-    designs = best_designs(fixed_size_families(5, 1000, range(1, 501), most_bits=1000), limit, sizes)
+    designs = best_designs([FixedSizeFamily(5, 1000, size) for size in range(1, 501)], limit, sizes)
     best = min(designs, key=lambda d: d.error)
     assert f"{100 * best.error:.3f}" == "0.493"
     assert best.report_bits() == 995

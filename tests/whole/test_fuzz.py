@@ -32,10 +32,10 @@ from assocpriv.apps.cli import main
 from assocpriv.audit.black_box.pipe import Program
 from assocpriv.baskets import read_baskets
 from assocpriv.core.errors import AssocprivError, BasketError, PlanError
+from assocpriv.files.names import read_taxonomy
 from assocpriv.files.parquet import column_chunks
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
-from assocpriv.files.taxonomy import read_taxonomy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import primitive_polynomial
 from assocpriv.plans.baskets.plan import Plan

@@ -24,8 +24,8 @@ from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, epsilon
 from assocpriv.files.plans import read_plan
 from assocpriv.lab.enumeration import distribution
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import best_operators, make_plan
-from assocpriv.planning.prospects import foresee
 from assocpriv.planning.request import PlanWishes, limit_of_each
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator

@@ -34,7 +34,6 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.plans.baskets.wire import decode_report, report_items
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Group, covariance, estimate_supports, lowest_discoverable_support
@@ -111,8 +110,8 @@ def test_a_report_is_its_size_and_the_groups_report(plan: Plan, laws: dict[froze
         hidden = distribution(lambda e, t=transaction, r=alone: r.randomize(t, entropy=e))
         assert law == {bytes([size]) + report.ljust(plan.report_bytes - 1, b"\0"): p for report, p in hidden.items()}
         for report in law:
-            assert report_items(report, plan) == report_items(report[1 : 1 + group.report_bytes], group)
-            assert decode_report(report, plan) & 0xFF == size
+            assert plan.form.items(report) == group.form.items(report[1 : 1 + group.report_bytes])
+            assert plan.form.decode(report) & 0xFF == size
 
 
 def test_the_largest_ratio_within_a_size_is_its_groups_amplification(
@@ -140,7 +139,7 @@ def hits_of(plan: Plan, law: Law, itemset: frozenset[int]) -> dict[int, Fraction
     """Return the distribution of how many of an itemset's items a report shows."""
     hits: dict[int, Fraction] = {}
     for report, p in law.items():
-        shown = len(itemset & report_items(report, plan))
+        shown = len(itemset & plan.form.items(report))
         hits[shown] = hits.get(shown, Fraction(0)) + p
     return hits
 
@@ -244,7 +243,7 @@ def test_covariances_over_mixed_sizes() -> None:
         law = distribution(lambda e, t=t: randomizer.randomize(t, entropy=e))
         shown: dict[frozenset[int], Fraction] = {}
         for report, p in law.items():
-            items = report_items(report, plan) & {0, 1}
+            items = plan.form.items(report) & {0, 1}
             shown[items] = shown.get(items, Fraction(0)) + p
         outcomes.append(shown)
     groups, left, right = groups_of(plan, (1, 2)), [1, 0], [1, 1]
@@ -480,7 +479,7 @@ def test_damaged_reports_are_refused(collection: tuple[Plan, Baskets, Reports]) 
             with pytest.raises(WireError, match=rf"report 3 states a size outside 1\.\.{m}"):
                 Reports(plan, bad)
             with pytest.raises(WireError, match="states a size outside"):
-                report_items(bad[3].tobytes(), plan)
+                plan.form.items(bad[3].tobytes())
         for row in range(5):
             group = plan.groups[int(good[row, 0]) - 1]
             for bit in range(8 + group.report_bits - 1, 8 * plan.report_bytes):
@@ -492,7 +491,7 @@ def test_damaged_reports_are_refused(collection: tuple[Plan, Baskets, Reports]) 
                 with pytest.raises(WireError, match="a bit"):
                     Reports(plan, bad)
                 with pytest.raises(WireError, match="a bit"):
-                    decode_report(bad[row].tobytes(), plan)
+                    plan.form.decode(bad[row].tobytes())
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:

@@ -33,7 +33,6 @@ from assocpriv.plans.baskets.codes import Field, bch_generator, reed_solomon_gen
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import decode_report, report_items
 from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from tests.plans.test_view import NAMES, plans
@@ -66,7 +65,7 @@ def label(entry: dict[str, Any]) -> str:
 def use(plan: Plan) -> None:
     """Do what a client does first with a plan: build its field."""
     if plan.generator.kind != "none":
-        Field(plan.generator.field_bits, plan.generator.field_polynomial)
+        Field(plan.generator)
 
 
 def test_vectors_are_what_the_package_makes() -> None:
@@ -254,7 +253,7 @@ def test_bad_report_is_refused_by_both(entry: dict[str, Any]) -> None:
     with pytest.raises(decoder.RefusedError):
         decoder.read_report(PLAN_OF[entry["plan"]], report)
     with pytest.raises(WireError):
-        decode_report(report, plan)
+        plan.form.decode(report)
     with pytest.raises(WireError, match="report 0"):
         pack_reports([report], plan)
 
@@ -425,10 +424,10 @@ def test_second_implementation_agrees_on_random_plans(seed: int, make: Callable[
         report = Randomizer(plan).randomize(transaction, entropy=entropy)
         assert decoder.make_report(other, transaction, tape)[0] == report
         assert tape.used == entropy.used
-        assert decoder.shown_items(other, report) == sorted(report_items(report, plan))
+        assert decoder.shown_items(other, report) == sorted(plan.form.items(report))
     noise = rng.randbytes(plan.report_bytes + rng.choice([-1, 0, 0, 0, 1]))
     try:
-        expected = sorted(report_items(noise, plan))
+        expected = sorted(plan.form.items(noise))
     except WireError:
         with pytest.raises(decoder.RefusedError):
             decoder.shown_items(other, noise)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.apps.render.figures import percent_as_given
 
 if TYPE_CHECKING:
-    from assocpriv.planning.prospects import Prospects
+    from assocpriv.planning.plan_facts import Prospects
     from assocpriv.server.crafted.checks import CraftedCheck
 
 

@@ -9,9 +9,9 @@ from assocpriv.apps.render.rules import rule_lines
 from assocpriv.apps.render.simulation import missed_lines, score_line, simulation_record
 from assocpriv.apps.render.sizes import loss_lines
 from assocpriv.lab.demo import Demo, DemoStart
+from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.itemsets.rules import rule_records
-from assocpriv.server.itemsets.undecided import describe_undecided
 
 
 def start_lines(start: DemoStart) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from assocpriv.apps.render.crafted import influence_lines, influence_record
 from assocpriv.apps.render.figures import discoverable, figure_up, finite, itemsets_of
 from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
-from assocpriv.planning.prospects import Prospects
+from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import figure, percent_within, written
 from assocpriv.core.privacy import float_up, format_fraction
-from assocpriv.planning.privacy_facts import Privacy, Together
+from assocpriv.planning.plan_facts import Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR
 
 

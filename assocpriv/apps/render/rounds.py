@@ -15,8 +15,8 @@ from assocpriv.apps.render.figures import (
 )
 from assocpriv.apps.render.plan import plan_lines, plan_record
 from assocpriv.core.privacy import epsilon, format_fraction
-from assocpriv.lab.rounds_trial import RoundsTrial, RoundTrial, ScheduleTrial
-from assocpriv.planning.prospects import Prospects
+from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
+from assocpriv.planning.plan_facts import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
 from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.server.rounds.combine import combined_records
@@ -180,7 +180,7 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
     }
 
 
-def _round_record(each: RoundTrial) -> dict[str, Any]:
+def _round_record(each: RoundScore) -> dict[str, Any]:
     return {
         "name": each.name,
         "people": each.people,

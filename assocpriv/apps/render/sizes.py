@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import discoverable, finite, itemsets_of, percent
 from assocpriv.apps.render.plan import LOWEST
-from assocpriv.planning.sampling_loss import SamplingLoss
 
 if TYPE_CHECKING:
     from assocpriv.lab.sample_plans import SamplePlan
-    from assocpriv.planning.transaction_size import SizeRow
+    from assocpriv.planning.transaction_size import SamplingLoss, SizeRow
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.basket_files import ReadCounts
 
@@ -22,7 +21,7 @@ def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
     return [*counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
 
 
-def loss_lines(loss: SamplingLoss) -> list[str]:
+def loss_lines(loss: "SamplingLoss") -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
     size = loss.transaction_size
     if not loss.sampled:

@@ -104,7 +104,7 @@ class ItemTallies:
         self._form = form_of(group)
         seed_bits, code = self._form.seed_bits, group.generator
         self._else = np.sort(chance.permutation(seed_bits or group.padded_items)[:most])
-        self._field = Field(code.field_bits, code.field_polynomial) if seed_bits else None
+        self._field = Field(code) if seed_bits else None
         self._else_tables = None if seed_bits else ItemTables(group, self._else)
 
     def collect(self, box: BlackBox, told: Told | None = None) -> None:

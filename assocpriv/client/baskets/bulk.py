@@ -31,11 +31,9 @@ SOLVED_WORDS = 1 << 15  # of their equations: 256 KiB, to stay in a second cache
 
 @dataclass(frozen=True)
 class RandomizedChunk:
-    """Reports of consecutive transactions, and what only the device may know of them.
+    """Reports of consecutive transactions, uint8 (n, report_bytes), and what only the device may know of them.
 
-    Attributes:
-        packed: the reports, uint8 of shape (n, report_bytes).
-        raw_fitted: the M items (dummies included) that each transaction was cut or padded to, int64 (n, M).
+    ``raw_fitted`` are the M items (dummies included) that each transaction was cut or padded to, int64 (n, M).
     """
 
     packed: NDArray[np.uint8]
@@ -45,8 +43,7 @@ class RandomizedChunk:
 class SetTables:
     """Tables for reports of a fixed size, in the kernel's form.
 
-    Attributes:
-        words: how many words a report takes at most when no draw is rejected; none for sampling.
+    ``words`` is how many a report takes at most when no draw is rejected; none for sampling.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -102,29 +99,12 @@ class SubsetTables:
         operator = plan.independent
         subsets = kept_subsets(operator)
         n_words = -(-operator.weight_bits // WORD_BITS)
-        cumulative = np.array(
-            [
-                [total >> (WORD_BITS * i) & 0xFFFFFFFFFFFFFFFF for i in range(n_words)]
-                # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
-                for total in subsets.cumulative
-            ],
-            dtype=np.uint64,
-        )
+        # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
+        cumulative = np.array([to_words(total, n_words) for total in subsets.cumulative], dtype=np.uint64)
         self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
         self._columns = _columns_of(plan, operator.insert_bits) if columns is None else columns
-        self._shape = np.array(
-            [
-                plan.n_items,
-                plan.transaction_size,
-                operator.insert_num,
-                operator.insert_bits,
-                operator.weight_bits,
-                plan.report_bits,
-                _solved_slots(plan),
-            ],
-            dtype=np.int64,
-        )
-
+        numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, plan.report_bits)
+        self._shape = np.array([plan.n_items, operator.size, *numbers, _solved_slots(plan)], dtype=np.int64)
         report_words, r = -(-plan.report_bits // WORD_BITS), operator.insert_bits
         shown = report_words * r if plan.generator.is_seedless else report_words + plan.transaction_size * int(r > 1)
         self.words = n_words + shown
@@ -149,10 +129,7 @@ _TABLES: dict[str, Callable[..., SetTables | SubsetTables]] = {
 
 
 class BulkRandomizer:
-    """Tables of one plan with hidden sizes; built once for any number of chunks.
-
-    ``columns`` as for :class:`SubsetTables`, for a plan whose reports show kept subsets.
-    """
+    """Tables of one plan with hidden sizes, built once for any number of chunks; ``columns`` as of its tables."""
 
     def __init__(self, plan: Plan, *columns: NDArray[np.uint64]) -> None:
         self.plan = plan
@@ -175,7 +152,7 @@ class BulkRandomizer:
         self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy
     ) -> tuple[RandomizedChunk, NDArray[np.uint64]]:
         """Return what :meth:`randomize` does, and the words that are left."""
-        from assocpriv.core.kernels.draws import OUT_OF_WORDS
+        from assocpriv.core.kernels.randomizing import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)
@@ -204,8 +181,7 @@ def _columns_of(plan: Plan, insert_bits: int) -> NDArray[np.uint64]:
 class GroupedRandomizer:
     """Tables of one plan with sizes in clear: a :class:`BulkRandomizer` for each size.
 
-    Transactions are randomized group by group, in their order within each, and the words are used in that order; the
-    reports are put back into the order of the transactions.
+    Words are used group by group, in the transactions' order within each.
     """
 
     def __init__(self, plan: Plan) -> None:

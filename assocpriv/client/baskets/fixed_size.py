@@ -1,9 +1,8 @@
 """Reports of a fixed size: of a transaction of m of the n items, a random set of exactly ℓ items.
 
 A set that shares j items with the transaction has a probability in proportion to the operator's weight of j. So draw j;
-then which j of the m places are kept; then which ℓ − j of the n − m other items are added: every choice is equally
-likely. Both choices are drawn as ranks in the combinatorial number system (core/ranking.py), which takes the fewest
-random words. This module sees raw items.
+then which j of the m places are kept; then which ℓ − j of the n − m other items are added, all equally likely. Both are
+drawn as ranks (core/ranking.py), which takes the fewest random words. This module sees raw items.
 
 Source: for m = 1 Ye and Barg 2018 (subset selection); the rest is ours.
 """
@@ -19,15 +18,10 @@ from assocpriv.plans.baskets.operator import FixedSizeOperator
 
 @dataclass(frozen=True)
 class SetDraws:
-    """The draws of one operator.
+    """The draws of one operator, by the number j of items kept: ``fewest``, ``fewest`` + 1, ….
 
-    Attributes:
-        operator: the operator.
-        fewest: the least number j of items that can be kept.
-        cumulative: cumulative weights of keeping fewest, fewest + 1, … items; the last is the total.
-        kept_choices: C(m, j) for each of these j.
-        added_choices: C(n − m, ℓ − j) for each of them.
-        added_bound: a common multiple of these, which draws are below: how much is drawn must not tell j.
+    ``cumulative`` are the weights of the j added up, ``kept_choices`` C(m, j), ``added_choices`` C(n − m, ℓ − j);
+    ``added_bound`` is a common multiple of these, which draws are below: how much is drawn must not tell j.
     """
 
     operator: FixedSizeOperator
@@ -47,20 +41,14 @@ class SetDraws:
         return cls(operator, possible[0], cumulative, kept, added, common_multiple(added))
 
     def draw(self, items: Sequence[int], entropy: Entropy) -> int:
-        """Return the rank of a random set of ℓ items.
-
-        Args:
-            items: the m items of the transaction, dummies included.
-            entropy: draws how many are kept, which, and which others are added.
-        """
+        """Return the rank of a random set of ℓ items, for the m items of a transaction, dummies included."""
         operator, choice = self.operator, entropy.pick(self.cumulative)
         j = self.fewest + choice
         x, y = entropy.below(2 * self.kept_choices[choice]), entropy.below(self.added_bound)  # twice: never below 1
         kept = set_of_rank(x // 2, operator.size, j)
         outside, size = operator.items - operator.size, operator.report_size
         added = set_of_rank(y * self.added_choices[choice] // self.added_bound, outside, size - j)
-        inside = set(items)
-        others = [item for item in range(operator.items) if item not in inside]
+        others = sorted({*range(operator.items)}.difference(items))
         return rank_of_set([items[place] for place in kept] + [others[place] for place in added])
 
 

@@ -28,15 +28,11 @@ from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.codes import Field, tables_pay
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.wire import encode_report, with_size
 
 
 @dataclass(frozen=True)
 class KeptSubsets:
-    """All subsets of m positions, by size and then as integers, with cumulative weights.
-
-    ``masks[i]`` has bit p set where position p is kept; ``cumulative`` ends in 2^weight_bits.
-    """
+    """All subsets of m positions: ``masks`` with bit p for position p, and ``cumulative`` weights to 2^weight_bits."""
 
     masks: tuple[int, ...]
     cumulative: tuple[int, ...]
@@ -61,9 +57,6 @@ class Randomizer:
         self.plan = plan
         self._reports = 0
 
-    def __repr__(self) -> str:
-        return f"Randomizer({self.plan!r})"
-
     @cached_property
     def subsets(self) -> KeptSubsets:
         """The subsets that a transaction's kept items are picked from."""
@@ -81,7 +74,7 @@ class Randomizer:
 
     @cached_property
     def _tables(self) -> Field:
-        return Field(self.plan.generator.field_bits, self.plan.generator.field_polynomial)
+        return Field(self.plan.generator)
 
     def _field(self) -> Field | None:
         """Return the generator's field; None where it is too large for its tables to pay, for some reports yet."""
@@ -90,14 +83,7 @@ class Randomizer:
         return self._tables if tables_pay(self.plan.generator, columns * self._reports) else None
 
     def randomize(self, transaction: Collection[int], *, entropy: Entropy) -> bytes:
-        """Return the report of one transaction.
-
-        Args:
-            transaction: distinct item ids in 0..n_items − 1, any number of them, none included.
-            entropy: source of every draw.
-
-        Returns:
-            ``plan.report_bytes`` bytes (docs/formats.md), distributed as the plan says.
+        """Return the report of any number of distinct item ids in 0..n_items − 1, distributed as the plan says.
 
         Raises:
             BasketError: an id outside the catalogue, or a repeated one.
@@ -108,18 +94,19 @@ class Randomizer:
 
     def _sized(self, checked: list[int], entropy: Entropy) -> bytes:
         size = min(max(len(checked), 1), self.plan.transaction_size)
-        return with_size(size, self.groups[size - 1].randomize(checked, entropy=entropy), self.plan)
+        report = self.groups[size - 1].randomize(checked, entropy=entropy)
+        return bytes([size]) + report.ljust(self.plan.report_bytes - 1, b"\0")
 
     def _rank(self, checked: list[int], entropy: Entropy) -> bytes:
-        return encode_report(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy), self.plan)
+        return self.plan.form.encode(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy))
 
     def _bits(self, checked: list[int], entropy: Entropy) -> bytes:
         items, kept = self._kept(checked, entropy)
-        return encode_report(_draw_bits(items, kept, self.plan, entropy), self.plan)
+        return self.plan.form.encode(_draw_bits(items, kept, self.plan, entropy))
 
     def _seed(self, checked: list[int], entropy: Entropy) -> bytes:
         items, kept = self._kept(checked, entropy)
-        return encode_report(draw_seed(items, kept, self.plan, self._field(), entropy), self.plan)
+        return self.plan.form.encode(draw_seed(items, kept, self.plan, self._field(), entropy))
 
     def _kept(self, checked: list[int], entropy: Entropy) -> tuple[list[int], list[bool]]:
         """Return the M items of a transaction, and which of them the report is to show."""

@@ -20,14 +20,9 @@ from assocpriv.plans.baskets.plan import Plan
 
 
 def draw_seed(items: Sequence[int], kept: Sequence[bool], plan: Plan, field: Field | None, entropy: Entropy) -> int:
-    """Return the seed as an integer, bit b of the seed being its bit b.
+    """Return the seed as an integer, bit b of the seed being its bit b; one value an item is drawn, then the seed.
 
-    Args:
-        items: the m items of the transaction, dummies included.
-        kept: which of them the report must show.
-        plan: a plan with a generator.
-        field: the generator's field; None where that is too large for tables.
-        entropy: draws one value per item in order, then the seed.
+    Of the m ``items``, dummies included, the report shows those ``kept``; ``field`` is None where too large for tables.
     """
     num, bits = plan.independent.insert_num, plan.independent.insert_bits
     rest = (1 << bits) - num

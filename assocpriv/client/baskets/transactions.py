@@ -16,14 +16,7 @@ from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN, View
-from assocpriv.records.basket_files import (
-    STRICT,
-    BasketStream,
-    ReadCounts,
-    ReadOptions,
-    read_baskets,
-    stream_baskets,
-)
+from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
 from assocpriv.records.cells import Cells, check_choices, without_unknown
 
@@ -35,13 +28,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 class Viewer:
     """A plan's view, ready for any number of batches of baskets and for several threads.
 
-    Attributes:
-        names: the names that baskets may hold, as a catalogue to read them with; None where any name may stand.
-        unknown: what becomes of other names, ``error`` or ``drop``.
-
-    Args:
-        plan: the plan; its view may drop other names without being asked.
-        unknown: ``error``, or ``drop`` to drop other names whatever the view says.
+    ``names`` are those that baskets may hold, as a catalogue to read them with; None where any name may stand.
+    ``unknown`` is what becomes of others: ``error``, or ``drop`` where that is asked for or the view drops them.
     """
 
     def __init__(self, plan: Plan, *, unknown: str = "error") -> None:
@@ -58,18 +46,11 @@ class Viewer:
             self._number_of_name = self._numbers_of(self.names)
 
     def view(self, baskets: Baskets) -> tuple[Baskets, int]:
-        """Return the transactions of raw baskets, over the plan's catalogue, and how many names were dropped.
-
-        Raises:
-            BasketError: a name that the plan neither knows nor lets be dropped.
-        """
+        """Return the transactions of raw baskets, over the plan's catalogue, and how many names were dropped."""
         if self._view.is_plain:
             return baskets.aligned(self._catalogue, unknown=self.unknown)
         rolled, dropped = self._rolled_up(baskets)
         return _ENTRIES_OF_MANY[self._view.kind](self, rolled), dropped
-
-    def _names(self, rolled: Baskets) -> Baskets:
-        return rolled
 
     def _bucket(self, rolled: Baskets) -> Baskets:
         buckets = np.searchsorted(self._view.bounds, rolled.sizes, side="right") - 1
@@ -118,7 +99,7 @@ class Viewer:
 
 
 _ENTRIES_OF_MANY: dict[str, Callable[[Viewer, Baskets], Baskets]] = {
-    "items": Viewer._names,
+    "items": lambda _viewer, rolled: rolled,
     "itemsets": Viewer._whole_itemsets,
     "sizes": Viewer._bucket,
 }
@@ -140,34 +121,19 @@ def _held(baskets: Baskets, itemsets: list[list[int]]) -> tuple[NDArray[np.int64
 
 
 def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple[Baskets, int]:
-    """Turn raw baskets into a plan's transactions.
-
-    Args:
-        baskets: baskets over any catalogue; names decide.
-        plan: the plan.
-        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
-
-    Returns:
-        The transactions, over the plan's catalogue, and how many names were dropped.
+    """Return a plan's transactions of raw baskets, over any catalogue (names decide), and how many names were dropped.
 
     Raises:
-        BasketError: a name that the plan neither knows nor lets be dropped.
+        BasketError: a name that the plan neither knows nor lets be dropped (``unknown`` as of :class:`Viewer`).
     """
     return Viewer(plan, unknown=unknown).view(baskets)
 
 
 def view_baskets(baskets: Any, plan: Plan, *, unknown: str = "error", repeats: str = "error") -> tuple[Baskets, int]:
-    """Turn raw baskets of any form into a plan's transactions, as :func:`view_transaction` does each of them.
+    """Return what :func:`apply_view` does, of :class:`Baskets`, sets or lists of names, or a table.
 
-    Args:
-        baskets: :class:`Baskets`, an iterable of sets or lists of names, or a table.
-        plan: the plan.
-        unknown: ``error``, or ``drop`` to drop names that the plan does not know, whatever its view says.
-        repeats: ``error``, or ``merge`` to count a name once that a basket repeats. Repeats of a name that is not known
-            and dropped do no harm.
-
-    Returns:
-        The transactions, over the plan's catalogue, and how many names the view dropped.
+    ``repeats`` is ``error``, or ``merge`` to count a name once that a basket repeats; repeats of a name that is dropped
+    as not known do no harm.
 
     Raises:
         BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
@@ -178,14 +144,9 @@ def view_baskets(baskets: Any, plan: Plan, *, unknown: str = "error", repeats: s
 
 
 def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
-    """Turn one basket of names into a plan's transaction.
+    """Return the items of a plan's catalogue that one basket comes to, by increasing id.
 
-    Args:
-        names: distinct names (an int 7 is the name "7"); only one that is not known and dropped may be repeated.
-        plan: the plan.
-
-    Returns:
-        The items of the plan's catalogue, by increasing id.
+    Its names (an int 7 is the name "7") are distinct; only one that is not known and dropped may be repeated.
 
     Raises:
         BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
@@ -232,11 +193,7 @@ def _name_of(item: object, position: int) -> str:
 def read_transactions(
     path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT
 ) -> tuple[Baskets, ReadCounts]:
-    """Read a file of baskets whole as a plan's transactions; what the plan's view drops counts as unknown.
-
-    Raises:
-        BasketError: as for :func:`read_baskets`.
-    """
+    """Read a file of baskets whole as a plan's transactions; what the plan's view drops counts as unknown."""
     viewer = Viewer(plan, unknown=options.unknown)
     raw, counts = read_baskets(path, viewer.names, replace(options, unknown=viewer.unknown))
     transactions, dropped = viewer.view(raw)
@@ -244,11 +201,7 @@ def read_transactions(
 
 
 def stream_transactions(path: str | PathLike[str], plan: Plan, options: ReadOptions = STRICT) -> BasketStream:
-    """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores.
-
-    Raises:
-        BasketError: as for :func:`stream_baskets`.
-    """
+    """Read a file of baskets batch by batch as a plan's transactions, over its catalogue; on all cores."""
     viewer = Viewer(plan, unknown=options.unknown)
     then = None if plan.view.is_plain else viewer.view
     return stream_baskets(path, viewer.names, replace(options, unknown=viewer.unknown), then)

@@ -2,8 +2,8 @@
 
 Both kernels take transactions (transaction t is items[offsets[t] : offsets[t+1]], increasing), random words, tables of
 the plan, and ``shape``, its numbers. They write the m items of each transaction to fitted (n, m), and reports (n, w).
-They return (transactions done, words they used, status), and stop before the transaction that the words do not suffice
-for.
+They return (transactions done, words they used, status), and stop before one that the words do not suffice for. Draws
+take words as core/entropy.py does; ``state`` is [words used, status].
 """
 
 from collections.abc import Callable
@@ -12,12 +12,139 @@ from typing import Any
 import numpy as np
 
 from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, types, uint64
-from assocpriv.core.kernels.draws import draw_below, draw_number, draw_part, draw_words, fit_items, next_word
 from assocpriv.core.kernels.ranks import find_widths, rank_merged, take_item
 from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
 from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
 
-DEPENDENT_COLUMNS = 2
+OUT_OF_WORDS, DEPENDENT_COLUMNS = 1, 2
+_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+# ---- draws
+
+
+@kernel
+def _next_word(words: Words, state: Ints) -> Any:
+    """Return the next word; without one tell so in the status."""
+    if state[0] >= words.shape[0]:
+        state[1] = OUT_OF_WORDS
+        return ONES  # passes every rejection, so that loops end
+    state[0] += 1
+    return words[state[0] - 1]
+
+
+@kernel
+def _draw_below(n: int, words: Words, state: Ints) -> Any:
+    """Return a uniform integer below n ≤ 2^32."""
+    if n == 1:
+        return 0
+    size = np.uint64(n)
+    word = _next_word(words, state)
+    if n & (n - 1) == 0:
+        return np.int64(word & (size - U1))
+    while word * size < size and word * size < (U0 - size) % size:  # the remainder is below size: seldom needed
+        word = _next_word(words, state)
+    return np.int64(((word >> _U32) * size + ((word & _LOW32) * size >> _U32)) >> _U32)
+
+
+@kernel
+def _fit_items(items: Ints, start: int, stop: int, words: Words, state: Ints, shape: Ints, fit: Ints) -> None:
+    """Pad with dummies or sample by the first m places of a Fisher–Yates shuffle."""
+    n_items, m, length = shape[0], shape[1], stop - start
+    for place in range(max(length, m)):
+        fit[place] = items[start + place] if place < length else n_items + place - length
+    if length > m:
+        for place in range(m):
+            other = place + _draw_below(length - place, words, state)
+            fit[place], fit[other] = fit[other], fit[place]
+
+
+@kernel
+def _draw_words(words: Words, state: Ints, bits: int, drawn: Words) -> None:
+    """Write a uniform number of so many bits, from the least significant word."""
+    for i in range((bits + 63) // 64):
+        drawn[i] = _next_word(words, state)
+    if bits % 64:
+        drawn[bits // 64] &= (U1 << np.uint64(bits % 64)) - U1
+
+
+@kernel
+def _draw_number(
+    row: int, bounds: Words, lengths: Ints, words: Words, state: Ints, taken: Words, product: Words, drawn: Words
+) -> None:
+    """Write a uniform number below the bound of a row, from the least significant word, all words of ``drawn``."""
+    if lengths[row, 1]:
+        drawn[:] = U0
+        _draw_words(words, state, lengths[row, 0], drawn)
+    else:
+        _draw_part(row, row, bounds, lengths, words, state, taken, product, drawn)
+
+
+@kernel
+def _draw_part(
+    row: int, whole: int, bounds: Words, lengths: Ints, words: Words, state: Ints,
+    taken: Words, product: Words, drawn: Words,
+) -> None:  # fmt: skip
+    """Write ⌊x·n / L⌋, x uniform below a bound L, no power of two, which the bound n of a row divides: uniform below n.
+
+    Of words W that make x = ⌊W·L / 2^b⌋ this is ⌊W·n / 2^b⌋.
+    """
+    n_words = (lengths[whole, 0] + 63) // 64
+    drawn[:] = U0
+    accepted = n_words == 0
+    while not accepted:
+        for i in range(n_words):
+            taken[i] = _next_word(words, state)
+        _multiply(taken, whole, bounds, n_words, product)
+        accepted = _is_accepted(whole, bounds, n_words, product) or state[1] != 0
+    if row != whole:
+        _multiply(taken, row, bounds, n_words, product)
+    for i in range(n_words):
+        drawn[i] = product[n_words + i]
+
+
+@kernel
+def _multiply(factor: Words, row: int, bounds: Words, n_words: int, product: Words) -> None:
+    """Write the product of a number of n_words words and a bound."""
+    for i in range(2 * n_words):
+        product[i] = U0
+    for i in range(n_words):
+        _add_product(factor[i], i, row, bounds, n_words, product)
+
+
+@kernel
+def _is_accepted(row: int, bounds: Words, n_words: int, product: Words) -> bool:
+    """Tell whether the lower half of a product is not below the limit."""
+    accepted = True
+    for i in range(n_words):
+        low, limit = product[i], bounds[row, 1, i]
+        accepted = low > limit or (low == limit and accepted)
+    return accepted
+
+
+@kernel
+def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int, product: Words) -> None:
+    """Add factor · 2^(64 place) · bound to a product."""
+    carry = U0
+    for i in range(n_words):
+        bound, before = bounds[row, 0, i], product[place + i]
+        low = factor * bound
+        total = before + low
+        product[place + i] = total + carry
+        carry = _high_word(factor, bound) + np.uint64(total < low) + np.uint64(product[place + i] < carry)
+    product[place + n_words] = carry
+
+
+@kernel
+def _high_word(left: Any, right: Any) -> Any:
+    """Return ⌊left · right / 2^64⌋."""
+    low = (left & _LOW32) * (right & _LOW32)
+    middle = (left >> _U32) * (right & _LOW32) + (low >> _U32)
+    other = (left & _LOW32) * (right >> _U32) + (middle & _LOW32)
+    return (left >> _U32) * (right >> _U32) + (middle >> _U32) + (other >> _U32)
+
+
+# ---- reports
 
 
 def _randomizer(*draws: Any) -> Callable[[Any], Any]:
@@ -29,16 +156,10 @@ def _randomizer(*draws: Any) -> Callable[[Any], Any]:
 
 @_randomizer(uint64[:, ::1], int64[::1])
 def randomize_transactions(
-    offsets: Ints,
-    items: Ints,
-    words: Words,
-    subsets: tuple[Words, Ints],
-    columns: Words,
-    shape: Ints,
-    fitted: Ints,
-    reports: Words,
-) -> Any:
-    """Randomize transactions with the words given, drawing exactly as client/baskets/randomizer.py does.
+    offsets: Ints, items: Ints, words: Words, subsets: tuple[Words, Ints], columns: Words, shape: Ints,
+    fitted: Ints, reports: Words,
+) -> Any:  # fmt: skip
+    """Randomize transactions exactly as client/baskets/randomizer.py does.
 
     ``subsets`` are the cumulative weights, (2^m, words of weight_bits) from the least significant word, and the masks,
     (2^m,). ``columns`` is (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num,
@@ -57,11 +178,11 @@ def randomize_transactions(
     pivots, sums = np.empty((shape[6], n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
     for t in range(offsets.shape[0] - 1):
         used = state[0]
-        fit_items(items, offsets[t], offsets[t + 1], words, state, shape, fit)
+        _fit_items(items, offsets[t], offsets[t + 1], words, state, shape, fit)
         mask = masks[_pick(cumulative, words, state, shape[4], vector)]
         if columns.shape[0]:
             _draw_values(mask, words, state, shape, values)
-            draw_words(words, state, shape[5], vector)
+            _draw_words(words, state, shape[5], vector)
             slot = slot_of(fit, m, shape[6])
             if not is_row(fit, solved, slot) and not eliminate(fit, columns, equations, pivots, solved, slot, sums):
                 return t, used, DEPENDENT_COLUMNS
@@ -82,7 +203,7 @@ def randomize_transactions(
 @kernel
 def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) -> int:
     """Return the first subset whose cumulative weight exceeds a draw of ``bits`` bits; ``draw`` is scratch."""
-    draw_words(words, state, bits, draw)
+    _draw_words(words, state, bits, draw)
     first, step = 0, cumulative.shape[0] // 2  # a power of two; the last total, beyond all draws, is not looked at
     while step:
         first += step * _is_reached(cumulative, first + step - 1, draw)
@@ -95,7 +216,7 @@ def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints
     """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped, of as many words."""
     num, rest = shape[2], (1 << shape[3]) - shape[2]
     for place in range(values.shape[0]):
-        drawn = draw_below(num * rest, words, state)
+        drawn = _draw_below(num * rest, words, state)
         values[place] = drawn % num if mask >> place & 1 else num + drawn % rest
 
 
@@ -106,7 +227,7 @@ def _draw_coins(words: Words, state: Ints, shape: Ints, report: Words) -> None:
     for group in range((length + 63) // 64):
         less, equal = U0, ONES
         for j in range(bits):
-            plane = next_word(words, state)
+            plane = _next_word(words, state)
             if num >> (bits - 1 - j) & 1:
                 less |= equal & ~plane
                 equal &= plane
@@ -131,16 +252,10 @@ def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
 
 @_randomizer(uint64[:, ::1], uint64[:, :, ::1], int64[:, ::1], int64[::1])
 def randomize_sets(
-    offsets: Ints,
-    items: Ints,
-    words: Words,
-    draws: tuple[Words, Words, Ints, Ints],
-    binomials: Words,
-    shape: Ints,
-    fitted: Ints,
-    reports: Words,
-) -> Any:
-    """Randomize transactions to sets of ℓ items, drawing exactly as client/baskets/fixed_size.py does.
+    offsets: Ints, items: Ints, words: Words, draws: tuple[Words, Words, Ints, Ints], binomials: Words, shape: Ints,
+    fitted: Ints, reports: Words,
+) -> Any:  # fmt: skip
+    """Randomize transactions to sets of ℓ items, exactly as client/baskets/fixed_size.py does.
 
     ``draws``: the cumulative weights of keeping fewest, fewest + 1, … items, (choices, words); the bounds of draws, the
     first for how many are kept, the next for the items added, the last a multiple of these, with their rejection limits
@@ -167,16 +282,15 @@ def randomize_sets(
     for start in range(0, n_done, 64):
         for item in range(n_items):
             inside[item] = kept[item] = U0
-        for i in range(64):
-            missing[i] = 0
+        missing[:] = 0
         stop = start
         while stop < min(start + 64, n_done):
-            fit_items(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
-            draw_number(0, bounds, lengths, words, state, taken, product, drawn)
+            _fit_items(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
+            _draw_number(0, bounds, lengths, words, state, taken, product, drawn)
             choice = _count_reached(cumulative, drawn)
             j = shape[3] + choice
-            mask = masks[firsts[j] + draw_below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
-            draw_part(1 + choice, bounds.shape[0] - 1, bounds, lengths, words, state, taken, product, drawn)
+            mask = masks[firsts[j] + _draw_below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
+            _draw_part(1 + choice, bounds.shape[0] - 1, bounds, lengths, words, state, taken, product, drawn)
             if state[1]:
                 break
             i = stop - start

@@ -41,9 +41,7 @@ def eliminate(
     bits, n_words, n_rows = columns.shape[1], columns.shape[2], equations.shape[2]
     for place in range(solved.shape[1]):
         solved[slot, place] = items[place]
-    for word in range(equations.shape[1]):
-        for row in range(n_rows):
-            equations[slot, word, row] = U0
+    equations[slot] = U0
     for place in range(solved.shape[1]):
         for bit in range(bits):
             row = place * bits + bit
@@ -87,8 +85,7 @@ def mend_seed(equations: Words, pivots: Ints, slot: int, sums: Words, vector: Wo
 
     ``vector`` is the seed and, behind its words, the wanted products.
     """
-    for row in range(sums.shape[0]):
-        sums[row] = U0
+    sums[:] = U0
     for word in range(equations.shape[1]):
         factor = vector[word]
         for row in range(sums.shape[0]):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assocpriv.core.errors import PlanError
-from assocpriv.plans.fields import check_integer
+from assocpriv.plans.published import check_integer
 
 MAX_ITEMS = 1 << 20
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits

@@ -16,7 +16,7 @@ and 10.
 """
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import chain, combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,22 +37,11 @@ def primitive_polynomial(field_bits: int) -> int:
 
 
 def bch_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
-    """Return the BCH generator with any ``independent`` items' bits independent.
-
-    Args:
-        n_items: items, dummies included.
-        bits_per_item: r.
-        independent: number of items, m + k.
-    """
+    """Return the BCH generator with any ``independent`` of the items' bits independent; dummies are among both."""
     columns = independent * bits_per_item
     field_bits = max(2, (n_items * bits_per_item).bit_length())
-    return Generator(
-        "bch",
-        field_bits,
-        primitive_polynomial(field_bits),
-        max(1, columns // 2),
-        columns > 1 and columns % 2 == 1,
-    )
+    ones_row = columns > 1 and columns % 2 == 1
+    return Generator("bch", field_bits, primitive_polynomial(field_bits), max(1, columns // 2), ones_row)
 
 
 def reed_solomon_generator(n_items: int, bits_per_item: int, independent: int) -> Generator:
@@ -73,38 +62,21 @@ def reed_solomon_seed_bits(n_items: int, bits_per_item: int, independent: int) -
 
 
 class Field:
-    """Powers and logarithms of α = x in GF(2^w).
+    """``powers``, int64 (2^w − 1,), and ``logs``, int64 (2^w,) and −1 at 0, of α = x in a generator's field."""
 
-    ``powers`` is int64 of shape (2^w − 1,); ``logs`` int64 of shape (2^w,), −1 at 0.
-    The polynomial must be primitive, which a Generator has checked.
-    """
-
-    def __init__(self, field_bits: int, polynomial: int) -> None:
-        self.order = (1 << field_bits) - 1
+    def __init__(self, generator: Generator) -> None:
+        self.order = (1 << generator.field_bits) - 1
         powers = np.empty(self.order + 1, dtype=np.int64)
-        powers[0], step, filled = 1, 2, 1
+        powers[0], step, filled = 1, np.array([2]), 1
         while filled < len(powers):  # α^(filled + e) = α^filled · α^e; step is α^filled
             more = min(filled, len(powers) - filled)
-            powers[filled : filled + more] = _multiply(powers[:more], step, field_bits, polynomial)
+            powers[filled : filled + more] = _product(powers[:more], step, generator)
             filled += more
-            step = int(_multiply(np.array([step]), step, field_bits, polynomial)[0])
+            step = _product(step, step, generator)
         self.logs = np.full(self.order + 1, -1, dtype=np.int64)
         self.logs[powers[:-1]] = np.arange(self.order)
         assert powers[-1] == 1
         self.powers = powers[:-1]
-
-
-def _multiply(values: NDArray[np.int64], factor: int, field_bits: int, polynomial: int) -> NDArray[np.int64]:
-    """Multiply field elements by one factor, bit by bit."""
-    product = np.zeros_like(values)
-    shifted = values.copy()
-    while factor:
-        if factor & 1:
-            product ^= shifted
-        factor >>= 1
-        shifted <<= 1
-        shifted ^= np.where(shifted >> field_bits & 1, polynomial, 0)
-    return product
 
 
 def tables_pay(generator: Generator, columns: int) -> bool:
@@ -119,12 +91,9 @@ def tables_pay(generator: Generator, columns: int) -> bool:
 def item_columns(
     generator: Generator, bits_per_item: int, items: NDArray[np.int64], field: Field | None = None
 ) -> NDArray[np.uint64]:
-    """Return the columns of the given items, uint64 of shape (items, bits_per_item, words of a seed).
-
-    ``field`` may be passed where it is at hand already.
-    """
+    """Return the columns of items, uint64 (items, bits_per_item, words of a seed); ``field`` where it is at hand."""
     if field is None and tables_pay(generator, len(items) * bits_per_item):
-        field = Field(generator.field_bits, generator.field_polynomial)
+        field = Field(generator)
     columns = np.zeros((len(items), bits_per_item, -(-generator.seed_bits // WORD_BITS)), dtype=np.uint64)
     _FILLS[generator.kind](generator, bits_per_item, items, field, columns)
     return columns
@@ -211,20 +180,13 @@ def _power_of_x(exponents: NDArray[np.int64], generator: Generator) -> NDArray[n
 
 
 def blocks_independent(columns: NDArray[np.uint64], count: int, limit: int = 100_000) -> bool:
-    """Tell whether the columns of any ``count`` items are linearly independent over GF(2).
+    """Tell whether the columns of any ``count`` items (of :func:`item_columns`) are independent over GF(2).
 
-    Args:
-        columns: uint64, shape (items, r, words), from :func:`item_columns`.
-        count: number of items taken at a time.
-        limit: sets of items to try; all of them where there are no more than that.
+    Only so many sets of items are tried, of ``limit``.
     """
     vectors = [[int.from_bytes(column.astype("<u8").tobytes(), "little") for column in item] for item in columns]
-    for tried, chosen in enumerate(combinations(range(len(vectors)), min(count, len(vectors)))):
-        if tried >= limit:
-            break
-        if not _independent([vector for item in chosen for vector in vectors[item]]):
-            return False
-    return True
+    tried = islice(combinations(vectors, min(count, len(vectors))), limit)
+    return all(_independent(list(chain.from_iterable(chosen))) for chosen in tried)
 
 
 def _independent(vectors: list[int]) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assocpriv.core.errors import PlanError
-from assocpriv.plans.fields import check_fields, check_integer
+from assocpriv.plans.published import check_fields, check_integer
 
 MAX_FIELD_BITS = 24
 MAX_SEED_BITS = 4096
@@ -114,11 +114,7 @@ class Generator:
         return self._code.least_field_bits(n_items, bits_per_item)
 
     def check_items(self, n_items: int, bits_per_item: int, independent: int, itemset_size: int) -> None:
-        """Refuse fewer items than there are, or fewer independent ones than itemsets of a size need.
-
-        Raises:
-            PlanError: naming which.
-        """
+        """Refuse fewer items than there are, or fewer independent ones than itemsets of a size need."""
         if self.is_seedless:
             return
         if self.capacity(bits_per_item) < n_items:

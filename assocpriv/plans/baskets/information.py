@@ -50,15 +50,8 @@ def _up(value: float) -> float:
 class PlanInformation:
     """What one report tells when all transactions of ``basket_size`` items are equally likely.
 
-    Attributes:
-        basket_size: s, real items of every transaction.
-        exact: whether the figures are the measures themselves. Otherwise the plan's seeds are too many to go through:
-            ``worst`` and ``inverse_worst`` are upper bounds, and the mutual information lies between two bounds.
-        mutual_least: I, or a lower bound; rounded down.
-        mutual: I, or an upper bound; rounded up, as are the others.
-        worst: WI.
-        inverse_worst: IWI.
-        base: of the logarithm; 2 for bits.
+    If it is not ``exact``, the plan's seeds are too many to go through: ``worst`` (WI) and ``inverse_worst`` (IWI) are
+    upper bounds, and I lies between ``mutual_least``, rounded down, and ``mutual``, rounded up as are the others.
     """
 
     basket_size: int
@@ -70,27 +63,17 @@ class PlanInformation:
     base: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """Classes of reports by real items shown (rows, 0..n) and by dummies shown that transactions hold (columns, 0..d).
-
-    ``chance`` is the share of each class before anybody's items are in a report, None where only the code's seeds know;
-    ``possible`` tells which classes have reports (rounding may make a chance 0).
-    """
-
-    possible: NDArray[np.bool_]
-    chance: Array | None
+# Classes of reports by real items shown (rows, 0..n) and by dummies shown that transactions hold (columns, 0..d): which
+# have reports (rounding may make a chance 0), and the share of each before anybody's items are in a report, None where
+# only the code's seeds know
+_Shown = tuple[NDArray[np.bool_], Array | None]
 
 
 def plan_information(plan: Plan, basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
     """Return mutual and worst-case information of one report, all transactions of s items being equally likely.
 
-    The work grows with n·M², not with the number of reports.
-
-    Args:
-        plan: the plan; with sizes in clear, the operator of this size is asked about.
-        basket_size: s, 1..M and at most n; the largest of these by default.
-        base: of the logarithm; 2 for bits.
+    s is in 1..M and at most n; the largest of these by default. With sizes in clear, the operator of this size is asked
+    about. The work grows with n·M², not with the number of reports.
 
     Raises:
         PlanError: a size that no transaction has.
@@ -100,20 +83,19 @@ def plan_information(plan: Plan, basket_size: int | None = None, *, base: float 
     if not 1 <= size <= largest:
         raise PlanError(f"basket size must lie in 1..{largest} (the plan's transactions and items), got {size}")
     group = plan.groups[min(size, len(plan.groups)) - 1]  # of hidden sizes there is one
-    shown = _shown(group, group.transaction_size - size)
+    possible_classes, chances = _CLASSES[group.form.name](group, group.transaction_size - size)
     average_limit, most = mutual_limit(group.operator, base=math.e), information_limit(group.amplification, base=base)
     worst = inverse = total = mutual = 0.0
     least = math.inf
     overlaps = _overlaps(plan.n_items, size)
-    for dummies in range(shown.possible.shape[1]):
-        possible = shown.possible[:, dummies]
+    for dummies, possible in enumerate(possible_classes.T):
         up, down, mean = _class_information(group.operator, overlaps[:, possible], dummies)
         worst, inverse = max(worst, up.max(initial=0)), max(inverse, down.max(initial=0))
         least = min(least, up.min(initial=math.inf))
-        if shown.chance is not None:
-            probabilities = shown.chance[possible, dummies] * mean
+        if chances is not None:
+            probabilities = chances[possible, dummies] * mean
             total, mutual = total + probabilities.sum(), mutual + probabilities @ up
-    known = shown.chance is not None
+    known = chances is not None
     average = (mutual / total, mutual / total) if known else (least, min(worst, average_limit))
     scale = math.log(base)
     return PlanInformation(
@@ -152,16 +134,11 @@ def _overlaps(n: int, s: int) -> Array:
     return np.asarray(ways[:, None] * falling * falling[::-1, ::-1] / float(math.perm(n, s)))
 
 
-def _shown(plan: Plan, held: int) -> _Shown:
-    """Return the classes of a plan's reports where transactions hold so many dummies."""
-    return _CLASSES[plan.form.name](plan, held)
-
-
 def _shown_bits(plan: Plan, held: int) -> _Shown:
-    """Return the classes of reports whose items are shown independently of each other."""
+    """Return the classes of reports whose items are shown independently of each other; ``held`` dummies count."""
     rho = float(plan.independent.default_probability)
     chance = np.outer(_binomial(plan.n_items, rho), _binomial(held, rho))
-    return _Shown(np.ones(chance.shape, dtype=np.bool_), chance)
+    return np.ones(chance.shape, dtype=np.bool_), chance
 
 
 def _binomial(n: int, rho: float) -> Array:
@@ -182,14 +159,14 @@ def _shown_sets(plan: Plan, held: int) -> _Shown:
     for k in range(min(held, size) + 1):
         for m in range(max(0, size - k - idle), min(n, size - k) + 1):
             chances[m, k] = Fraction(comb(n, m) * comb(held, k) * comb(idle, size - k - m), total)
-    return _Shown(chances > 0, chances)
+    return chances > 0, chances
 
 
 def _shown_seeds(plan: Plan, held: int) -> _Shown:
     """Return the classes of seeds; how many each has is counted where the seeds are few."""
     operator, n = plan.independent, plan.n_items
     if (n + held) * operator.insert_bits << plan.generator.seed_bits > MOST_SEED_WORK:
-        return _Shown(np.ones((n + 1, held + 1), dtype=np.bool_), None)
+        return np.ones((n + 1, held + 1), dtype=np.bool_), None
     columns = item_columns(plan.generator, operator.insert_bits, np.arange(n + held, dtype=np.int64))
     seeds = np.arange(1 << plan.generator.seed_bits, dtype=np.uint64)
     shown = np.zeros(len(seeds), dtype=np.int64)
@@ -199,7 +176,7 @@ def _shown_seeds(plan: Plan, held: int) -> _Shown:
             value = 2 * value + (np.bitwise_count(seeds & digit) & 1)
         shown += np.where(value < operator.insert_num, held + 1 if item < n else 1, 0)
     counts = np.bincount(shown, minlength=(n + 1) * (held + 1)).reshape(n + 1, held + 1)
-    return _Shown(counts > 0, counts / len(seeds))
+    return counts > 0, counts / len(seeds)
 
 
 _CLASSES: dict[str, Callable[[Plan, int], _Shown]] = {"bits": _shown_bits, "seed": _shown_seeds, "rank": _shown_sets}

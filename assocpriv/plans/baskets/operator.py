@@ -1,7 +1,6 @@
 """The two kinds of operator for transactions of one size, as integers.
 
-Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone. Select-a-size
-adds every other item independently; a fixed-size operator adds as many as make the report hold exactly ℓ items.
+Both keep j of the m items of a transaction and add others; a report's likelihood depends on j alone.
 """
 
 import re
@@ -10,14 +9,12 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import accumulate
 from math import comb
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.generator import Generator
-from assocpriv.plans.fields import check_fields, check_integer
-
-if TYPE_CHECKING:
-    from assocpriv.plans.baskets.report_form import ReportForm
+from assocpriv.plans.baskets.report_form import BitForm, RankForm, ReportForm, SeedForm
+from assocpriv.plans.published import check_fields, check_integer
 
 MAX_TRANSACTION_SIZE = 15  # 2^M kept subsets are tabulated; beyond this γ leaves nothing to discover
 MAX_INSERT_BITS = 16
@@ -41,9 +38,9 @@ class _KeepsSubsets(ABC):
         """Return how many equally likely draws keep j items, each with the weight of j."""
 
     @property
-    @abstractmethod
     def total(self) -> int:
         """The sum of the weights of all draws."""
+        return sum(self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
 
     @property
     @abstractmethod
@@ -53,7 +50,8 @@ class _KeepsSubsets(ABC):
     @property
     def size_distribution(self) -> tuple[Fraction, ...]:
         """p[j], the probability of keeping j items, j = 0..size."""
-        return tuple(Fraction(self.sets_keeping(j) * v, self.total) for j, v in enumerate(self.keep_weights))
+        total = self.total
+        return tuple(Fraction(self.sets_keeping(j) * v, total) for j, v in enumerate(self.keep_weights))
 
     @property
     def amplification(self) -> Fraction:
@@ -76,7 +74,10 @@ class _KeepsSubsets(ABC):
         """Read what :meth:`to_json` wrote."""
         names = {each.name for each in fields(cls)}  # type: ignore[arg-type]
         read = check_fields(content, "operators", names)
-        return cls(**read | {"keep_weights": _read_weights(read["keep_weights"])})
+        weights = read["keep_weights"]
+        if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
+            raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
+        return cls(**read | {"keep_weights": tuple(map(int, weights))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ class Operator(_KeepsSubsets):
             raise PlanError(f"plan needs {self.size + 1} keep_weights, got {len(self.keep_weights)}")
         for weight in self.keep_weights:
             check_integer(weight, "keep_weights", 1, 1 << self.weight_bits)
-        if sum(comb(self.size, j) * v for j, v in enumerate(self.keep_weights)) != 1 << self.weight_bits:
+        if self.total != 1 << self.weight_bits:
             raise PlanError("plan field keep_weights must satisfy sum of C(size, j) * weight = 2^weight_bits")
 
     @property
@@ -120,11 +121,6 @@ class Operator(_KeepsSubsets):
     def sets_keeping(self, j: int) -> int:
         """Return C(m, j), the number of subsets of j items."""
         return comb(self.size, j)
-
-    @property
-    def total(self) -> int:
-        """2^weight_bits."""
-        return 1 << self.weight_bits
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:
@@ -152,19 +148,11 @@ class Operator(_KeepsSubsets):
         """Return how narrow the generator's field may be for a plan of so many items."""
         return generator.least_field_bits(n_items + self.size, self.insert_bits)
 
-    def report_form(self, padded_items: int, generator: Generator) -> "ReportForm":
+    def report_form(self, padded_items: int, generator: Generator) -> ReportForm:
         """Return the form of reports: a seed, or a bit an item."""
-        from assocpriv.plans.baskets.report_form import BitForm, SeedForm
-
         if generator.is_seedless:
             return BitForm(padded_items)
         return SeedForm(generator.seed_bits, padded_items, generator, self.insert_num, self.insert_bits)
-
-
-def _read_weights(weights: object) -> tuple[int, ...]:
-    if not isinstance(weights, list) or not all(isinstance(w, str) and _WEIGHT.fullmatch(w) for w in weights):
-        raise PlanError("plan field keep_weights must be a list of whole numbers written as text")
-    return tuple(int(w) for w in weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +192,15 @@ class FixedSizeOperator(_KeepsSubsets):
             raise PlanError("reports of a fixed size need hidden sizes and the generator none")
         if n_items < itemset_size:
             raise PlanError(f"itemsets of {itemset_size} items need as many items, got {n_items}")
-        if self.items != n_items + self.size:
-            raise PlanError(
-                f"the operator is for {self.items} items, but the plan has {n_items + self.size} with dummies"
-            )
+        if self.items != (padded := n_items + self.size):
+            raise PlanError(f"the operator is for {self.items} items, but the plan has {padded} with dummies")
 
     def least_field_bits(self, _n_items: int, _generator: Generator) -> int:
         """Return 0: there is no field."""
         return 0
 
-    def report_form(self, padded_items: int, _generator: Generator) -> "ReportForm":
+    def report_form(self, padded_items: int, _generator: Generator) -> ReportForm:
         """Return the form of reports: the number of a set."""
-        from assocpriv.plans.baskets.report_form import RankForm
-
         return RankForm(self.report_bits, padded_items, self.report_size)
 
     def sets_keeping(self, j: int) -> int:
@@ -235,11 +219,6 @@ class FixedSizeOperator(_KeepsSubsets):
         """Cumulative weights of keeping j = 0..m items; the last is the total."""
         weights = (self.sets_keeping(j) * v for j, v in enumerate(self.keep_weights))
         return tuple(accumulate(weights))
-
-    @property
-    def total(self) -> int:
-        """The sum of the weights of all sets."""
-        return self.cumulative[-1]
 
     @property
     def likelihoods(self) -> tuple[Fraction, ...]:

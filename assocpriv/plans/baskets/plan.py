@@ -7,7 +7,10 @@ published plan never changes. docs/formats.md describes every field.
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError, PrivacyLimitError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
@@ -20,15 +23,9 @@ from assocpriv.plans.baskets.operator import (
     Operator,
     operator_from_json,
 )
+from assocpriv.plans.baskets.report_form import ReportForm, SizedForm
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.fields import check_fields, check_integer
-from assocpriv.plans.published import PublishedPlan
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from assocpriv.plans.baskets.report_form import ReportForm
+from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
 HIDDEN, IN_CLEAR = "hidden", "in clear"
 MOST_REPORTS_PER_PERSON = 1000
@@ -97,8 +94,7 @@ class Plan(PublishedPlan):
     def _check_promise(self) -> None:
         together = self.composed_amplification
         if together >= self.promise.amplification_limit:
-            several = self.reports_per_person > 1
-            of_all = f" of {self.reports_per_person} reports together" if several else ""
+            of_all = f" of {self.reports_per_person} reports together" if self.reports_per_person > 1 else ""
             raise PrivacyLimitError(
                 f"the plan's amplification{of_all} {_about(together)} breaks its promise, "
                 f"which needs less than {_about(self.promise.amplification_limit)}; do not use this plan"
@@ -136,15 +132,10 @@ class Plan(PublishedPlan):
         """A plan of hidden size for each operator: those of one group's reports (without the byte of the size)."""
         if not self.in_clear:
             return (self,)
+        k = self.itemset_size
         return tuple(
-            replace(
-                self,
-                transaction_size=operator.size,
-                itemset_size=min(self.itemset_size, operator.size),
-                operators=(operator,),
-                sizes=HIDDEN,
-            )
-            for operator in self.operators
+            replace(self, transaction_size=each.size, itemset_size=min(k, each.size), operators=(each,), sizes=HIDDEN)
+            for each in self.operators
         )
 
     @property
@@ -173,13 +164,8 @@ class Plan(PublishedPlan):
         return "sizes in clear" if self.in_clear else ""
 
     @cached_property
-    def form(self) -> "ReportForm":
-        """What the bits of a report say: the number of a set of fixed size, a seed, or one bit an item.
-
-        Sizes in clear come before it, in a byte; their reports are as long as the largest group's.
-        """
-        from assocpriv.plans.baskets.report_form import SizedForm
-
+    def form(self) -> ReportForm:
+        """What the bits of a report say; those of sizes in clear are as long as the largest group's."""
         if not self.in_clear:
             return self.operator.report_form(self.padded_items, self.generator)
         groups = tuple(group.form for group in self.groups)
@@ -195,8 +181,8 @@ class Plan(PublishedPlan):
         """Length of a report in bytes."""
         return self.form.length
 
-    def check_form(self, packed: "NDArray[np.uint8]", source: str = "", first: int = 0) -> None:
-        """Refuse reports that :func:`~assocpriv.plans.baskets.wire.decode_report` would refuse."""
+    def check_form(self, packed: NDArray[np.uint8], source: str = "", first: int = 0) -> None:
+        """Refuse reports whose bits the plan's form does not have."""
         self.form.check(packed, lambda row: f"{source}report {first + row}")
 
     def to_fields(self) -> dict[str, Any]:
@@ -208,10 +194,7 @@ class Plan(PublishedPlan):
             "itemset_size": self.itemset_size,
             "operators": [operator.to_json() for operator in self.operators],
             "generator": self.generator.to_json(),
-            "promise": {
-                "prior": format_fraction(self.promise.prior),
-                "posterior": format_fraction(self.promise.posterior),
-            },
+            "promise": {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")},
             "view": self.view.to_json(),
         }
 
@@ -239,14 +222,11 @@ class Plan(PublishedPlan):
             view=View.from_json(fields["view"]),
             reports_per_person=fields["reports_per_person"],
         )
-        plan._check_width()
-        return plan
-
-    def _check_width(self) -> None:
-        # not of every plan made here: a group of sizes in clear has the generator of the widest one
-        least = max(operator.least_field_bits(self.n_items, self.generator) for operator in self.operators)
-        if self.generator.field_bits > least:
+        # not checked of every plan: a group of sizes in clear has the generator of the widest one
+        least = max(operator.least_field_bits(plan.n_items, plan.generator) for operator in plan.operators)
+        if plan.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least} for these items, the least that suffices, got "
-                f"{self.generator.field_bits}; a larger field costs devices time and memory for nothing"
+                f"{plan.generator.field_bits}; a larger field costs devices time and memory for nothing"
             )
+        return plan

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from bitarray import bitarray
@@ -29,6 +29,11 @@ from assocpriv.plans.baskets.generator import Generator
 
 Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"
+
+
+def _refuse(wrong: Any, naming: Naming, what: str) -> None:
+    if wrong.any():
+        raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_ANOTHER}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,7 @@ class ReportForm(ABC):
         """Return a report's bits as an integer; a size in clear is its lowest eight.
 
         Raises:
-            WireError: no report of this form.
+            WireError: wrong length, a size or a set that the plan does not have, or an unused bit that is not 0.
         """
         if len(report) != self.length:
             raise WireError(f"a report of this plan has {self.length} bytes, got {len(report)}; {_ANOTHER}")
@@ -60,18 +65,12 @@ class ReportForm(ABC):
 
     def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
         """Refuse packed reports, uint8 of shape (n, length), that :meth:`decode` would refuse; the first is named."""
-        used = self.bits % 8
-        wrong = np.flatnonzero(packed[:, -1] >> used if used else [])
-        if len(wrong):
-            raise WireError(f"{naming(int(wrong[0]))} has a bit set beyond the plan's {self.bits}; {_ANOTHER}")
+        if used := self.bits % 8:
+            _refuse(packed[:, -1] >> used, naming, f"has a bit set beyond the plan's {self.bits}")
 
     @abstractmethod
     def items(self, report: bytes) -> frozenset[int]:
-        """Return the items that a report shows, dummies included.
-
-        Raises:
-            WireError: no report of this form.
-        """
+        """Return the items that a report shows, dummies included: the transaction t'; refuse as :meth:`decode`."""
 
 
 @dataclass(frozen=True)
@@ -147,17 +146,14 @@ class SizedForm(ReportForm):
         """Refuse also reports of a size that there is not, or with a bit set beyond those of their group."""
         super().check(packed, naming)
         sizes = packed[:, 0]
-        outside = np.flatnonzero((sizes < 1) | (sizes > len(self.groups)))
-        if len(outside):
-            raise WireError(f"{naming(int(outside[0]))} states a size outside 1..{len(self.groups)}; {_ANOTHER}")
+        _refuse((sizes < 1) | (sizes > len(self.groups)), naming, f"states a size outside 1..{len(self.groups)}")
         used = [8 + group.bits for group in self.groups]
         last = range(min(used) // 8, self.length)  # few: the groups' lengths differ by less than M bits
         unused = np.array(
             [[0xFF & -1 << min(max(bits - 8 * byte, 0), 8) for byte in last] for bits in used], dtype=np.uint8
         )
-        beyond = np.flatnonzero((packed[:, last.start :] & unused[sizes - 1]).any(axis=1))
-        if len(beyond):
-            raise WireError(f"{naming(int(beyond[0]))} has a bit set beyond those of its size; {_ANOTHER}")
+        beyond = (packed[:, last.start :] & unused[sizes - 1]).any(axis=1)
+        _refuse(beyond, naming, "has a bit set beyond those of its size")
 
     def items(self, report: bytes) -> frozenset[int]:
         """Return the items that the report of its group shows."""

@@ -39,19 +39,10 @@ SMALLEST_CONTRAST = Fraction(1, 10**9)
 ERRORS_OF_ONE = 4.0  # standard errors from 0 at which EGS03 calls one itemset discoverable
 
 
-def keep_all_probability(size_distribution: Sequence[Fraction], i: int) -> Fraction:
-    """Return π_i, the probability that i given items of the transaction are all kept.
-
-    Args:
-        size_distribution: p[j] for j = 0..m.
-        i: number of given items, 0..m.
-
-    >>> keep_all_probability([Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)], 1)
-    Fraction(5, 8)
-    """
-    m = len(size_distribution) - 1
-    terms = (p * Fraction(comb(m - i, j - i), comb(m, j)) for j, p in enumerate(size_distribution) if j >= i)
-    return sum(terms, Fraction(0))
+def _keep_all_probability(p: Sequence[Fraction], i: int) -> Fraction:
+    """Return π_i."""
+    m = len(p) - 1
+    return sum((p[j] * Fraction(comb(m - i, j - i), comb(m, j)) for j in range(i, m + 1)), Fraction(0))
 
 
 def transition_matrix(operator: AnyOperator, k: int) -> list[list[Fraction]]:
@@ -78,21 +69,6 @@ def _transition(operator: AnyOperator, k: int, to: int, held: int) -> Fraction:
     return total
 
 
-def contrast(operator: Operator, k: int) -> Fraction:
-    """Return μ_k, the mean of Π (x_i − ρ) over k items that the transaction holds.
-
-    Raises:
-        EstimateError: k is not in 1..m, or μ_k is too near 0 for anything to be learned (P is singular or
-            ill-conditioned).
-    """
-    _check_size(operator, k)
-    rho, p = operator.default_probability, operator.size_distribution
-    mu = sum((comb(k, i) * (-rho) ** (k - i) * keep_all_probability(p, i) for i in range(k + 1)), Fraction(0))
-    if abs(mu) < SMALLEST_CONTRAST:
-        raise _uninformative(k)
-    return mu
-
-
 def _uninformative(k: int) -> EstimateError:
     return EstimateError(
         f"this plan's operator says nothing about itemsets of {k} items (its transition matrix is singular "
@@ -107,10 +83,13 @@ def estimator_row(operator: AnyOperator, k: int) -> tuple[Fraction, ...]:
     Raises:
         EstimateError: k is not in 1..m, or nothing can be learned about itemsets of k items.
     """
-    if isinstance(operator, Operator):
-        rho, mu = operator.default_probability, contrast(operator, k)
-        return tuple((1 - rho) ** to * (-rho) ** (k - to) / mu for to in range(k + 1))
     _check_size(operator, k)
+    if isinstance(operator, Operator):
+        rho, p = operator.default_probability, operator.size_distribution
+        mu = sum((comb(k, i) * (-rho) ** (k - i) * _keep_all_probability(p, i) for i in range(k + 1)), Fraction(0))
+        if abs(mu) < SMALLEST_CONTRAST:
+            raise _uninformative(k)
+        return tuple((1 - rho) ** to * (-rho) ** (k - to) / mu for to in range(k + 1))
     return _last_row_of_inverse(transition_matrix(operator, k))
 
 
@@ -161,7 +140,8 @@ class SupportModel:
     """What estimation needs of an operator: the values q of the estimate Z_A and their moments, for every size.
 
     Without an operator transactions were not randomized: reports are transactions, supports have no error. An itemset
-    larger than the operator's transactions has support 0 for sure.
+    larger than the operator's transactions has support 0 for sure; where nothing can be learned about itemsets of k
+    items, what needs P⁻¹ raises EstimateError.
 
     With c_D the number of reports that show all of D, the mean over N reports of a product of estimates Z is a linear
     combination of superset counts: a function f of the set E of A's items shown has the mean Σ_D w_D c_D / N with
@@ -177,15 +157,11 @@ class SupportModel:
 
     @classmethod
     def plain(cls) -> "SupportModel":
-        """Return the model of transactions that were not randomized: supports are counts over N, without error."""
+        """Return the model of transactions that were not randomized."""
         return cls(None)
 
     def row(self, k: int) -> tuple[Fraction, ...]:
-        """Return q, the values of Z_A by the number l' = 0..k of A's items that a report shows.
-
-        Raises:
-            EstimateError: nothing can be learned about itemsets of k items.
-        """
+        """Return q, the values of Z_A by the number l' = 0..k of A's items that a report shows."""
         if self.operator is None:
             return (*[Fraction(0)] * k, Fraction(1))
         return (Fraction(0),) * (k + 1) if k > self.operator.size else estimator_row(self.operator, k)
@@ -210,19 +186,16 @@ class SupportModel:
     def moment_weights(self, *members: Sequence[int]) -> list[Fraction]:
         """Return the weight of every c_D, D by mask, in N times the mean over reports of Π_s Z_s.
 
-        Args:
-            members: for each factor Z_s, 0 or 1 for every item: whether it belongs to s; no s is empty.
+        ``members`` has for each factor Z_s 0 or 1 for every item, whether it belongs to s; no s is empty.
 
         >>> SupportModel.plain().moment_weights([1])
         [Fraction(0, 1), Fraction(1, 1)]
         """
         masks = [sum(1 << i for i, inside in enumerate(member) if inside) for member in members]
-        rows = [self.row(mask.bit_count()) for mask in masks]
+        factors = [(mask, self.row(mask.bit_count())) for mask in masks]
         n_items = len(members[0])
         weights = [
-            math.prod(
-                (row[(mask & shown).bit_count()] for mask, row in zip(masks, rows, strict=True)), start=Fraction(1)
-            )
+            math.prod((row[(mask & shown).bit_count()] for mask, row in factors), start=Fraction(1))
             for shown in range(1 << n_items)
         ]
         for i in range(n_items):  # differences along each item: the Möbius transform over subsets
@@ -232,11 +205,7 @@ class SupportModel:
         return weights
 
     def second_moment(self, k: int, held: int) -> Fraction:
-        """Return E[Z_A² | l of the k items held].
-
-        Raises:
-            EstimateError: nothing can be learned about itemsets of k items.
-        """
+        """Return E[Z_A² | l of the k items held]."""
         if self.operator is None:
             return Fraction(int(held == k))
         return Fraction(0) if k > self.operator.size else _second_moments(self.operator, k)[held]
@@ -245,9 +214,6 @@ class SupportModel:
         """Return a lower bound of N·Var ŝ at support s, whatever else the transactions hold; arrays work elementwise.
 
         A transaction without A holds some l < k of its items: (1−s)·min_l E[Z²|l] + s·(E[Z²|k] − 1).
-
-        Raises:
-            EstimateError: nothing can be learned about itemsets of k items.
         """
         if not self.tells_of(k):
             return 0.0 * support

@@ -20,10 +20,15 @@ from typing import Any
 
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.fields import check_fields
+from assocpriv.plans.published import check_fields
 
 # the fields that views of a kind have beside those of all
 KINDS: dict[str, tuple[str, ...]] = {"items": (), "itemsets": ("itemsets",), "sizes": ("bounds", "counted")}
+_BOUNDS = "bounds must be a list of whole numbers, counted one of names"
+_LISTS = {
+    "left_out": "left_out must be a list of names",
+    "itemsets": "itemsets must be a list of lists of names",
+} | dict.fromkeys(("bounds", "counted"), _BOUNDS)
 MAX_SIZE = 1 << 30
 MAX_ANCESTORS = 64
 UNKNOWN, LEFT_OUT = -1, -2  # in place of the number of a name
@@ -65,16 +70,15 @@ class View:
             raise PlanError("plan field others must be 'error' or 'drop'")
         if (self.kind == "itemsets") != bool(self.itemsets) or (self.kind == "sizes") != bool(self.bounds):
             raise PlanError("a view of itemsets needs itemsets, one of sizes bounds, and no other view has them")
-        if self.counted and (self.kind != "sizes" or not _are_names(self.counted) or not _is_rising(self.counted)):
+        if self.counted and (self.kind != "sizes" or not _are_sorted_names(self.counted)):
             raise PlanError("the names that count must be sorted and distinct, and belong to a view of sizes")
         if self.any_name and self.parents:
             raise PlanError("where any name counts as it stands there is nothing for a taxonomy to do; say what counts")
-        if not _are_names(self.left_out) or not _is_rising(self.left_out):
+        if not _are_sorted_names(self.left_out):
             raise PlanError("the names that are left out must be sorted and distinct")
         self._check_parents()
-        for names in self.itemsets:
-            if not names or not _are_names(names) or not _is_rising(names):
-                raise PlanError("each itemset of a view must be a sorted list of distinct names")
+        if not all(names and _are_sorted_names(names) for names in self.itemsets):
+            raise PlanError("each itemset of a view must be a sorted list of distinct names")
         if len(set(self.itemsets)) != len(self.itemsets):
             raise PlanError("the itemsets of a view must be distinct")
         if self.bounds and (
@@ -130,11 +134,7 @@ class View:
                 )
 
     def check_catalogue(self, catalogue: Catalogue) -> None:
-        """Refuse a catalogue with another number of entries than the view makes, or one of names that are left out.
-
-        Raises:
-            PlanError: it has, or there are too many names in all.
-        """
+        """Refuse a catalogue of another number of entries, or of names that are left out, or too many names in all."""
         entries = self.itemsets or self.bounds
         if entries and len(entries) != len(catalogue):
             raise PlanError(f"the view makes {len(entries)} entries, the catalogue names {len(catalogue)}")
@@ -151,21 +151,15 @@ class View:
 
     def vocabulary(self, catalogue: Catalogue) -> Catalogue | None:
         """Return the names that entries are made of; None where any name counts."""
-        if self.kind == "items":
-            return catalogue
-        return self._own_vocabulary
+        return catalogue if self.kind == "items" else self._own_vocabulary
 
     @cached_property
     def _own_vocabulary(self) -> Catalogue | None:
-        if self.kind == "itemsets":
-            return Catalogue(sorted({name for names in self.itemsets for name in names}))
-        return Catalogue(self.counted) if self.counted else None
+        names = self.counted or sorted({name for names in self.itemsets for name in names})
+        return Catalogue(names) if names else None
 
     def roll_up(self, name: str, known: Mapping[str, int]) -> int:
-        """Return the number of a name's nearest ancestor-or-self among the known ones.
-
-        LEFT_OUT where one that is left out comes first, UNKNOWN where neither comes.
-        """
+        """Return the number of the nearest known ancestor-or-self; LEFT_OUT if such a name is nearer, else UNKNOWN."""
         while name not in known:
             if name in self._dropped:
                 return LEFT_OUT
@@ -192,25 +186,21 @@ class View:
         fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *own})
         if not isinstance(fields["parents"], dict):
             raise PlanError("plan field parents must be an object, child to parent")
+        read: dict[str, Any] = {"parents": tuple(sorted(fields["parents"].items()))}
         for name in ("left_out", *own):
-            if not isinstance(fields[name], list):
-                raise PlanError(f"plan field {name} must be a list")
-        itemsets = fields.get("itemsets", [])
-        if not all(isinstance(names, list) for names in itemsets):
-            raise PlanError("plan field itemsets must be a list of lists of names")
-        return cls(
-            kind=fields["kind"],
-            others=fields["others"],
-            parents=tuple(sorted(fields["parents"].items())),
-            left_out=tuple(fields["left_out"]),
-            itemsets=tuple(map(tuple, itemsets)),
-            bounds=tuple(fields.get("bounds", ())),
-            counted=tuple(fields.get("counted", ())),
-        )
+            of_lists = name == "itemsets"
+            if not isinstance(fields[name], list) or (of_lists and not all(type(e) is list for e in fields[name])):
+                raise PlanError(f"plan field {_LISTS[name]}")
+            read[name] = tuple(tuple(e) if of_lists else e for e in fields[name])
+        return cls(**fields | read)
 
 
 def _is_rising(values: tuple[Any, ...]) -> bool:
     return all(low < high for low, high in pairwise(values))
+
+
+def _are_sorted_names(names: tuple[Any, ...]) -> bool:
+    return _are_names(names) and _is_rising(names)
 
 
 def _are_names(names: tuple[Any, ...]) -> bool:

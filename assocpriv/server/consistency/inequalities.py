@@ -1,6 +1,6 @@
 """Bounds on supports: a table's itemsets by row, and inequalities that the supports of all transactions satisfy.
 
-Sees itemsets only. Supports x of transactions of at most M items satisfy, for every itemset A of a table that is closed
+Supports x of transactions of at most M items satisfy, for every itemset A of a table that is closed
 under taking subsets,
 
     Σ_{E⊆B⊆A} (−1)^{|B|−|E|} x_B ≥ 0,    x_∅ = 1     for E ⊆ A: the share holding of A exactly E, an "atom" of A
@@ -33,10 +33,9 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class SubsetRows:
-    """The itemsets of one size in a table: their rows, int64 (sets,), and those of their subsets by mask.
+    """The itemsets of one size in a table: their rows, int64 (sets,), and those of their subsets, int64 (sets, 2^k).
 
-    ``subsets`` is int64 (sets, 2^k); bit i of a mask is the i-th item of the itemset, and the empty set, which has no
-    row, has the number of rows of the table. ``below`` holds for every itemset its subsets of k − 1 items.
+    Bit i of a subset's mask is the i-th item; the empty set, which has no row, has the number of rows of the table.
     """
 
     rows: Rows
@@ -171,10 +170,7 @@ def size_limits(levels: list[SubsetRows], largest: int) -> tuple[Any, Floats]:
 
 
 def triangles(levels: list[SubsetRows]) -> Rows:
-    """Find triples of items with all pairs in the table but not themselves: the rows of a, b, c, ab, ac, bc.
-
-    Returns:
-        int64 (triples, 6).
+    """Find triples with all pairs in the table but not themselves: rows of a, b, c, ab, ac, bc, int64 (triples, 6).
 
     >>> triangles(subset_rows(["a", "b", "c", "ab", "ac", "bc"])).tolist()
     [[0, 1, 2, 3, 4, 5]]

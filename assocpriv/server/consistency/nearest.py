@@ -1,6 +1,6 @@
 """Consistent supports: the ones nearest to the estimates that some collection of transactions could have.
 
-Sees itemsets, estimates and their errors only. Estimates s err one by one, so a pair can come out above its items, or a
+Estimates s err one by one, so a pair can come out above its items, or a
 share below 0. With the covariance V of the estimates, the consistent supports are
 
     argmin (x − s)ᵀ V⁻¹ (x − s)    subject to x in P
@@ -18,6 +18,7 @@ stay as they are. x is biased near the bounds, like everything that is clipped.
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True)
 class ConsistentSupports:
-    """Consistent supports of a table, and whether some transactions have exactly these.
-
-    ``supports`` is float64 (itemsets,). Where ``realizable`` is False, they satisfy what is known to be necessary.
-    """
+    """Consistent supports of a table, float64 (itemsets,), and whether some transactions have exactly these."""
 
     supports: Floats
     realizable: bool
@@ -73,11 +71,10 @@ def consistent_supports(
 
     Of a table that fits (realizable.py has the limits) the result is what a list of transactions has, to rounding, and
     within 1e-3 standard errors of the nearest such supports, usually 1e-6. Otherwise the projection is onto the
-    inequalities of inequalities.py, to about 1e-6 standard errors: those of sizes and of triples of items join where
-    they are broken by more than 1e-9, up to 5,000 at a time and four times. Estimates that transactions have, to 1e-9,
-    or that satisfy the inequalities, are returned as they are.
+    inequalities of inequalities.py, to about 1e-6 standard errors. Estimates that transactions have, to 1e-9, or that
+    satisfy the inequalities, are returned as they are.
 
-    A row without a finite estimate and variance observed nothing: it is NaN in the result. It still takes part as an
+    A row without a finite estimate and variance observed nothing: it is NaN in the result, and takes part as an
     unknown, so that some value of it agrees with the others. An estimate without error is taken to have 1e-4 of the
     median standard error, so that contradictions among such have an answer too. Where standard errors differ by so many
     orders of magnitude that rounding defeats the solver, the smallest are raised, step by step up to a tenth of the
@@ -86,8 +83,7 @@ def consistent_supports(
     Args:
         itemsets: closed under taking subsets, in any order; no empty one.
         supports: raw estimates s, float64 (itemsets,).
-        variance: of the estimates, float64 (itemsets,), or their covariance V, a sparse or dense matrix
-            (itemsets, itemsets). Correlations that are not finite count as 0.
+        variance: float64 (itemsets,), or the covariance V, a matrix whose correlations count as 0 if not finite.
         smallest: least number of the table's items in a transaction, 0 or 1.
         largest: M, most items in a transaction; as many as there are by default.
 
@@ -148,8 +144,7 @@ def _nearest_locally(levels: list[SubsetRows], most: int, s: Floats, sigma: Floa
 def _inside(levels: list[SubsetRows], most: int) -> Floats:
     """Return supports of transactions for which every inequality is strict.
 
-    Those of fair and independent items, or where M is a limit, of a maximal itemset drawn at random whose items are
-    kept by fair coins.
+    Items are fair and independent, or where M is a limit, those of a random maximal itemset, kept by fair coins.
     """
     inside: Floats = np.zeros(sum(len(level.rows) for level in levels) + 1)
     if most >= len(levels[0].rows):
@@ -182,9 +177,6 @@ def sparse_covariance(
             once: rows int64 (sets, 2^k) are the rows of the subsets of every C by mask, n for the empty set; left and
             right, k times 0 or 1, say which items are in A and in B. Returns the covariances, float64 (sets,).
 
-    Returns:
-        A sparse matrix (n, n), symmetric.
-
     >>> half = lambda rows, a, b: np.full(len(rows), 1.0 if a == b else 0.5)
     >>> sparse_covariance(["a", "b", "ab"], np.ones(3), half).toarray()
     array([[1. , 0.5, 0.5],
@@ -203,13 +195,10 @@ def sparse_covariance(
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.sqrt(variance[level.rows] / own)
         scaled[level.rows] = np.where((own > 0) & np.isfinite(ratio), ratio, 1.0)
-        for a in range(1, masks):
-            # B must hold what A lacks; every pair once
-            for b in range(a + 1, masks):
-                if a | b == masks - 1:
-                    parts.append(
-                        (level.subsets[:, a], level.subsets[:, b], covariance(level.subsets, items[a], items[b]))
-                    )
+        for a, b in combinations(range(1, masks), 2):
+            if a | b == masks - 1:  # B must hold what A lacks
+                between = covariance(level.subsets, items[a], items[b])
+                parts.append((level.subsets[:, a], level.subsets[:, b], between))
     diagonal = diags_array(np.asarray(variance, dtype=np.float64), shape=(n, n))
     if not parts:
         return diagonal.tocsr()

@@ -23,15 +23,10 @@ def minimize_quadratic(
     *,
     precise: bool = False,
 ) -> tuple[NDArray[np.float64], str]:
-    """Minimize ½u'Pu + q'u with A u = b in the first rows and A u ≤ b in the others; return u and the status.
+    """Minimize ½u'Pu + q'u with A u = b in the first ``equal`` rows, A u ≤ b in the others; return u and the status.
 
-    Args:
-        cost: P, sparse (n, n).
-        linear: q, float64 (n,).
-        matrix: A, sparse (rows, n).
-        sides: b, float64 (rows,).
-        equal: how many rows are equations.
-        precise: regularize less and refine more.
+    P is ``cost``, sparse (n, n); q ``linear``; A ``matrix``, sparse (rows, n); b ``sides``. A precise solution
+    regularizes less and refines more.
 
     >>> from scipy.sparse import eye_array
     >>> u, status = minimize_quadratic(eye_array(1), np.array([-2.0]), eye_array(1), np.array([1.0]), 0)
@@ -49,9 +44,8 @@ def minimize_quadratic(
         settings.static_regularization_constant = 1e-10
         settings.iterative_refinement_max_iter = 50
         settings.iterative_refinement_stop_ratio = 1.5
-    cones = [clarabel.NonnegativeConeT(len(sides) - equal)]
-    if equal:
-        cones.insert(0, clarabel.ZeroConeT(equal))
+    cones = [clarabel.ZeroConeT(equal)] if equal else []
+    cones.append(clarabel.NonnegativeConeT(len(sides) - equal))
     solver = clarabel.DefaultSolver(triu(cost, format="csc"), linear, matrix.tocsc(), sides, cones, settings)
     solution = solver.solve()
     return np.array(solution.x), str(solution.status)

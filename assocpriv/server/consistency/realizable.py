@@ -1,6 +1,6 @@
 """Realizable supports: the nearest to the estimates that some collection of transactions has, with these transactions.
 
-Sees itemsets, estimates and their errors only. A transaction T holds at most M items; φ(T)_A = [A ⊆ T]. Tables of
+A transaction T holds at most M items; φ(T)_A = [A ⊆ T]. Tables of
 supports that transactions can have are the convex hull
 
     P = conv { φ(T) : T a set of at most M of the table's items }
@@ -26,7 +26,7 @@ a long list the program holds some, and those are added that the gradient g = V�
 of every size; so what is left on the right says when to stop.
 
 **What comes out** are the supports of w and f after both were made shares: rounded up to 0, and drawn as above. So they
-are those of the listed transactions whatever the solver left open, to rounding of sums of numbers in [0, 1].
+are those of the listed transactions whatever the solver left open.
 """
 
 from dataclasses import dataclass
@@ -129,18 +129,12 @@ def parts_of(levels: list[SubsetRows], smallest: int, largest: int) -> list[Part
     work = sum(number * int(rows) for number, rows in zip(listed, sets, strict=True))
     if sum(listed) > MOST_SUBSETS or work > MOST_INCIDENCES or (count > 1 and steps > MOST_STEPS):
         return None
-    return [
-        _part(
-            np.flatnonzero(label == one),
-            [
-                (level.rows[of_level == one], inside[of_level == one])
-                for level, inside, of_level in zip(levels, members, of_sets, strict=True)
-            ],
-            smallest if count == 1 else 0,
-            largest,
-        )
-        for one in range(count)
-    ]
+    parts, least = [], smallest if count == 1 else 0
+    for one in range(count):
+        there = [(level.rows, inside, of == one) for level, inside, of in zip(levels, members, of_sets, strict=True)]
+        itemsets = [(rows[mine], inside[mine]) for rows, inside, mine in there]
+        parts.append(_part(np.flatnonzero(label == one), itemsets, least, largest))
+    return parts
 
 
 def _part(items: Rows, itemsets: list[tuple[Rows, Rows]], smallest: int, largest: int) -> Part:
@@ -177,12 +171,7 @@ def _subsets(n: int, smallest: int, largest: int) -> NDArray[np.bool_]:
 
 
 def nearest_realizable(
-    parts: list[Part],
-    smallest: int,
-    largest: int,
-    supports: Floats,
-    sigma: Floats,
-    correlation: Any,
+    parts: list[Part], smallest: int, largest: int, supports: Floats, sigma: Floats, correlation: Any
 ) -> Floats | None:
     """Return the nearest supports that transactions have, the given ones where these are, or None if it failed.
 

@@ -3,10 +3,15 @@
 A backend returns integers; what they mean for supports is decided in itemsets/ and estimates/, so counts split over
 machines add up to the same result. Mining is handed one. The local backend here goes over the reports part by part,
 expanding only the items asked for, while the next parts are read.
+
+All reports count, or the 3 of every ten that choose itemsets, or the 7 that test them (itemsets/sample_splitting.py).
+Which 3 is a fixed pseudo-random function of their position: it follows no order that reports may have been kept in, and
+the same files in the same order are always split alike. With sizes in clear positions are counted within each size.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,14 +24,79 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.counting.bitmaps import ItemTables, Rows, SupersetCounter, plane_count, planes_of
-from assocpriv.server.counting.report_parts import Packed, Part, ReportPart
+from assocpriv.server.counting.bitmaps import ItemTables, Rows, SupersetCounter, form_of, planes_of
 
+SELECTING, OUT_OF = 3, 10
 MOST_CANDIDATES = 20_000_000
 Progress = Callable[[str, int, int], None]
 _CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
+
+
+class Part(Enum):
+    """The reports to count in."""
+
+    WHOLE = "whole"
+    SELECTING = "selecting"
+    TESTING = "testing"
+
+
+class Packed(Protocol):
+    """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan all of them were made with."""
+
+    def __len__(self) -> int: ...
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPart:
+    """The reports that choose, or those that test: a view that holds none itself."""
+
+    reports: Packed
+    selecting: bool
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the reports."""
+        return self.reports.plan
+
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.reports), OUT_OF)
+        selecting = whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
+        return selecting if self.selecting else len(self.reports) - selecting
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports of this part as uint8 arrays of shape (≤ size, report_bytes)."""
+        done = 0
+        for batch in self.reports.batches(size):
+            mine = batch[choosing(done, len(batch)) == self.selecting]
+            done += len(batch)
+            if len(mine):
+                yield mine
+
+
+def choosing(first: int, count: int) -> NDArray[np.bool_]:
+    """Tell which of ``count`` reports from position ``first`` on choose: three neighbours of each ten, in a circle.
+
+    Where they begin is a hash of the ten's number (the finalizer of SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+
+    >>> [int(choosing(10 * ten, 10).sum()) for ten in range(4)]
+    [3, 3, 3, 3]
+    """
+    ten, place = np.divmod(np.arange(first, first + count, dtype=np.uint64), np.uint64(OUT_OF))
+    mixed = (ten + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(OUT_OF)) % np.uint64(OUT_OF)
+    chosen: NDArray[np.bool_] = turned < SELECTING
+    return chosen
 
 
 class ItemsetCounter(Protocol):
@@ -37,13 +107,9 @@ class ItemsetCounter(Protocol):
         """Number of reports N."""
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset.
+        """Return the number of reports showing all items of each itemset, int64 (candidates,).
 
-        Args:
-            itemsets: item ids, int64 (candidates, k), k ≥ 1, each row increasing, rows in lexicographic order.
-
-        Returns:
-            int64 of shape (candidates,).
+        Itemsets are item ids, int64 (candidates, k), k ≥ 1, each row increasing, rows in lexicographic order.
         """
 
 
@@ -77,12 +143,7 @@ class LocalCounter:
 
     Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
     items that itemsets are made of are kept, if these fit: with Apriori no larger itemset has other items. Otherwise
-    every call reads the reports again.
-
-    Args:
-        reports: the collection.
-        memory_bytes: a quarter of the free memory by default.
-        progress: called with (what is done, reports done, reports).
+    every call reads the reports again. Progress is called with (what is done, reports done, reports).
     """
 
     def __init__(self, reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None) -> None:
@@ -99,19 +160,15 @@ class LocalCounter:
         return len(self._reports)
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset (see :class:`ItemsetCounter`)."""
+        """Return the number of reports showing all items of each itemset, as :class:`ItemsetCounter`."""
         items = np.unique(itemsets)
         what = f"counting itemsets of {itemsets.shape[1]}"
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
-            return add_up(
-                lambda part, counts: supersets.count(part.rows, counts), self._rows, len(itemsets), self._teller(what)
-            )
+            return add_up(lambda one, to: supersets.count(one.rows, to), self._rows, len(itemsets), self._teller(what))
         tables = ItemTables(self._reports.plan, items)
         if itemsets.shape[1] == 1:
-            shown = self._add_up_planes(
-                lambda part, counts: tables.count(part.rows, part.n_reports, counts), 0, what, len(items)
-            )
+            shown = self._add_up_planes(lambda one, to: tables.count(one.rows, one.n_reports, to), 0, what, len(items))
             return shown[np.searchsorted(items, itemsets[:, 0])]
         return self._count_itemsets(tables, items, itemsets, what)
 
@@ -119,7 +176,7 @@ class LocalCounter:
         self, tables: ItemTables, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str
     ) -> NDArray[np.int64]:
         supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
-        keep, parts = not self._fits(plane_count(self._reports.plan)) and self._fits(len(items)), []
+        keep, parts = not self._fits(form_of(self._reports.plan).n_planes) and self._fits(len(items)), []
 
         def count(part: _Part, counts: NDArray[np.int64]) -> None:
             rows = tables.rows(part.rows, part.n_reports)
@@ -140,10 +197,10 @@ class LocalCounter:
         self, count: Callable[[_Part, NDArray[np.int64]], None], n_rows: int, what: str, n_counts: int
     ) -> NDArray[np.int64]:
         """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
-        size = part_size(self.n_reports, n_rows + plane_count(self._reports.plan), self._memory_bytes)
+        size = part_size(self.n_reports, n_rows + form_of(self._reports.plan).n_planes, self._memory_bytes)
         if self._planes:
             return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
-        keep, parts = self._fits(plane_count(self._reports.plan)), []
+        keep, parts = self._fits(form_of(self._reports.plan).n_planes), []
 
         def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
             part = _Part(read[0], planes_of(read[1], self._reports.plan))
@@ -171,13 +228,9 @@ class LocalCounter:
 
 @dataclass(frozen=True, slots=True)
 class LocalBackend:
-    """Reports at hand, counted on this machine.
+    """Reports at hand, those of each operator apart, counted on this machine by :class:`LocalCounter`.
 
-    Attributes:
-        plan: of all of them.
-        groups: the reports of each operator.
-        memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
-        progress: called with (what is done, reports done, reports).
+    ``memory_bytes`` of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
     """
 
     plan: Plan

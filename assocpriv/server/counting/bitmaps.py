@@ -85,30 +85,20 @@ def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
     return planes
 
 
-def plane_count(plan: Plan) -> int:
-    """Return how many planes :func:`planes_of` makes of a plan's reports."""
-    return form_of(plan).n_planes
-
-
 def planes_of(packed: NDArray[np.uint8], plan: Plan) -> Rows:
-    """Return what items' bitmaps are made of, (blocks, :func:`plane_count`, words), of packed reports, checked ones."""
+    """Return what items' bitmaps are made of, (blocks, planes, words), of packed reports, checked ones."""
     return form_of(plan).planes(packed)
 
 
 class ItemTables:
-    """Some items' columns in the form that the kernels expand seeds by; made once for any number of batches.
-
-    Args:
-        plan: the plan of the reports.
-        items: item ids, int64 (items,).
-    """
+    """Columns of items, ids int64 (items,), in the form that kernels expand seeds by; made once for any batches."""
 
     def __init__(self, plan: Plan, items: NDArray[np.int64]) -> None:
         self._items = items
         self._n_planes, _, self._is_seeded = form_of(plan)
         if self._is_seeded:
             self._num = plan.independent.insert_num
-            r, field = plan.independent.insert_bits, Field(plan.generator.field_bits, plan.generator.field_polynomial)
+            r, field = plan.independent.insert_bits, Field(plan.generator)
             self._group_bits = _group_bits(self._n_planes, len(items) * r)
             parts = [
                 _entries(item_columns(plan.generator, r, part, field), self._n_planes, self._group_bits)

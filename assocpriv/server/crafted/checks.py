@@ -1,15 +1,13 @@
 """Which collections of reports no honest people could have sent, whatever their baskets.
 
-Sees reports only. How far crafted reports move estimates is in server/crafted/influence.py. What every padded
-transaction has in common: it holds exactly M of the n items (dummies included), and given the transactions reports are
-independent. So for every data set:
+Sees reports only. Every padded transaction holds exactly M of the n items (dummies included), and given the
+transactions reports are independent. So for every data set:
 
 1. *Totals.* A transaction holds C(M, k) itemsets of k items, so the estimates of all of them add up to that. A report
    showing W of n items adds g_k(W) = Σ_x C(W, x) C(n−W, k−x) q[x], and E g_k(W) = C(M, k): k = 1 tests the mean of W,
    k = 2 its variance. Var g_k is that of independent insertion where any M + 2k items are independent, and otherwise at
    most (max g_k − E)(E − min g_k) (Bhatia and Davis). Void for reports of a fixed size, where W = ℓ.
-2. *Repeats.* Reports repeat each other no more often than the likeliest one's probability allows
-(server/crafted/repeats.py).
+2. *Repeats.* Reports repeat each other no more often than the likeliest one's probability allows (repeats.py).
 3. *Partial supports.* s_l, the share of transactions holding exactly l of A's items, is not negative. A report showing
    l' of them adds Y_l(l') = Σ_b (−1)^(b−l) C(b, l) Σ_x C(l', x) C(k−l', b−x) q_b[x] to N·ŝ_l: row l of P⁻¹, written
    with the q_b of itemsets of b items. Its variance is at most the largest over what a transaction may hold.
@@ -39,12 +37,17 @@ from assocpriv.core.parallel import add_up
 from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.operator import AnyOperator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.server.counting.backend import LocalBackend, Progress, part_size
+from assocpriv.server.counting.backend import LocalBackend, Packed, Progress, part_size
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting.report_parts import Packed
-from assocpriv.server.crafted.repeats import likeliest_report, log_copies_chance, log_tail, repeated_reports
+from assocpriv.server.crafted.repeats import (
+    likeliest_report,
+    log_copies_chance,
+    log_tail,
+    repeated_reports,
+    shown_by_all,
+)
 from assocpriv.server.estimates.supports import partial_counts
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.itemsets.frames import names_of
@@ -84,7 +87,6 @@ class CraftedTest:
     """One test of whether honest people could have sent these reports.
 
     Attributes:
-        name: what is tested.
         said: what was seen, and what it should be.
         p_value: at most this is the chance of something so extreme from honest people, whatever their baskets.
         flagged: whether that is below the test's share of the false-alarm rate.
@@ -98,12 +100,7 @@ class CraftedTest:
 
 @dataclass(frozen=True, slots=True)
 class CraftedCheck:
-    """What all tests say.
-
-    Attributes:
-        tests: one by one.
-        level: the chance of any flag, were all people honest, is at most this.
-    """
+    """What all tests say; the chance of any flag, were all people honest, is at most ``level``."""
 
     tests: tuple[CraftedTest, ...]
     level: float
@@ -154,20 +151,16 @@ def check_reports(
     for group in basket_groups(reports):
         if not len(group):
             continue
-        of = f", baskets of {group.plan.transaction_size}" if plan.sizes == IN_CLEAR else ""
+        of = f", baskets of {group.plan.transaction_size}" if plan.in_clear else ""
         results = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
         seen += [(name + of, said, log_p) for name, said, log_p in results]
         # also those not made: what is named may follow the data
         planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size
     limit = math.log(level / planned)
-    return CraftedCheck(
-        tuple(CraftedTest(name, said, _p_value(log_p), log_p <= limit) for name, said, log_p in seen), level
-    )
-
-
-def _p_value(log_p: float) -> float:
-    """Return a bound of a chance; one that no float can tell from 0 is not called 0."""
-    return max(math.exp(min(0.0, log_p)), _LEAST_P)
+    # a chance that no float can tell from 0 is not called 0
+    p_values = [max(math.exp(min(0.0, log_p)), _LEAST_P) for _, _, log_p in seen]
+    tests = (CraftedTest(name, said, p, log_p <= limit) for (name, said, log_p), p in zip(seen, p_values, strict=True))
+    return CraftedCheck(tuple(tests), level)
 
 
 def _check_itemsets(itemsets: Sequence[NDArray[np.int64]], plan: Plan) -> None:
@@ -191,11 +184,10 @@ def _bernstein(excess: float, variance: float, bound: float, n_reports: int) -> 
 
 def _totals(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     plan = reports.plan
-    sizes = range(1, min(_LARGEST_TOTAL, plan.itemset_size) + 1)
-    if plan.kind == "fixed-size":
+    if shown_by_all(plan) is not None:
         return
     weights = weight_counts(reports, memory_bytes)
-    for k in sizes:
+    for k in range(1, min(_LARGEST_TOTAL, plan.itemset_size) + 1):
         try:
             values, variance = total_law(plan, k)
         except EstimateError:
@@ -258,7 +250,8 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
     whole = [int(value * scale) for value in row]
     values = np.array([sum(comb(w, x) * comb(n - w, k - x) * whole[x] for x in range(k + 1)) / scale
                        for w in range(n + 1)])  # fmt: skip
-    if plan.generator.kind != "none" and plan.generator.independent_items(operator.insert_bits) < min(m + 2 * k, n):
+    independent = n if plan.generator.is_seedless else plan.generator.independent_items(operator.insert_bits)
+    if independent < min(m + 2 * k, n):
         return values, float((values.max() - expected) * (expected - values.min()))
     from scipy.stats import binom
 
@@ -270,16 +263,13 @@ def total_law(plan: Plan, k: int) -> tuple[NDArray[np.float64], float]:
 # ---- repeats
 
 
-def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     n, p = len(reports), float(likeliest_report(reports.plan))
     repeats, most = repeated_reports(reports, memory_bytes)
     expected = n * (n - 1) / 2 * p
-    mean = _rounded(min(expected, n - 1))
-    seen = f"{repeats:,} reports repeat an earlier one; of honest ones at most {mean} on average"
+    mean = min(expected, n - 1)
+    most_said = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
+    seen = f"{repeats:,} reports repeat an earlier one; of honest ones at most {most_said} on average"
     yield "repeated reports", seen, log_tail(repeats, expected)
     copies = f"one report came {most:,} time{'s' * (most != 1)}"
     yield "copies of one report", copies, log_copies_chance(reports.plan, n, most)

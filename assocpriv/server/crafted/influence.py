@@ -1,4 +1,4 @@
-"""How far people who lie can move estimates: the price of protection that nobody can look behind.
+"""How far crafted reports can move estimates, and how many targets one hits.
 
 Sees plans only. A report cannot be checked, and a crafted one weighs more than an honest one. With q the values that a
 report can add to N·ŝ of an itemset of k items (plans/baskets/transition.py):
@@ -16,8 +16,6 @@ number, are below a. Any ``Generator.independent_items(r)`` items can be given a
 constant term, the seed 0 shows *all* items. So does a report of ones without a code. A report of a fixed size shows ℓ.
 Items whose functions have rank h are all shown by at least 2^(s−h) of the 2^s seeds, so that crafted reports of some
 targets need not be copies of each other.
-
-What crafted reports can be found by is in server/crafted/checks.py.
 """
 
 from dataclasses import dataclass
@@ -26,18 +24,14 @@ from fractions import Fraction
 from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.crafted.repeats import shown_by_all
 
 _PERCENT = Fraction(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """How far crafted reports move the estimate of an itemset of one size.
-
-    Attributes:
-        least: min q, over all groups, exactly.
-        largest: max q.
-    """
+    """How far crafted reports move the estimate of an itemset of one size: min q and max q over all groups."""
 
     least: Fraction
     largest: Fraction
@@ -47,11 +41,7 @@ class Influence:
         return (self.largest - self.least) / n_reports
 
     def of_share(self, share: Fraction, support: Fraction = Fraction(0)) -> tuple[Fraction, Fraction]:
-        """Return the average changes, down and up, by crafting a share of the reports.
-
-        Args:
-            share: f, of all reports.
-            support: of the itemset among those whose reports are replaced.
+        """Return the average changes, down and up, by crafting a share f of the reports, of people of this support.
 
         >>> Influence(Fraction(-1), Fraction(3)).of_share(Fraction(1, 100), Fraction(1, 4))
         (Fraction(-1, 80), Fraction(11, 400))
@@ -72,16 +62,12 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
 
 def most_targets(plan: Plan) -> int:
     """Return how many real items one crafted report can show at once."""
-    return min(plan.n_items, plan.fixed.report_size) if plan.kind == "fixed-size" else plan.n_items
+    return min(plan.n_items, shown_by_all(plan) or plan.n_items)
 
 
 @dataclass(frozen=True, slots=True)
 class Liars:
-    """How far crafted reports among N move estimates of itemsets of one size.
-
-    ``one_report`` and ``one_person`` (all the reports that one may send): the largest change, up or down;
-    ``one_percent``: the changes down and up on average, where 1% of the reports are crafted.
-    """
+    """The largest change by one report or all of one person, and the average ones by 1% of all, down and up."""
 
     one_report: float
     one_person: float
@@ -90,10 +76,10 @@ class Liars:
 
 def liars_among(plan: Plan, reports: int) -> dict[int, Liars | None]:
     """Return by itemset size how far crafted reports among N move estimates; None where nothing is estimated."""
-
-    def moved(influence: Influence) -> Liars:
-        one, (down, up) = influence.of_one(reports), influence.of_share(_PERCENT)
-        return Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
-
-    found = {k: influence_of(plan, k) for k in range(1, plan.itemset_size + 1)}
-    return {k: None if influence is None else moved(influence) for k, influence in found.items()}
+    liars: dict[int, Liars | None] = {}
+    for k in range(1, plan.itemset_size + 1):
+        influence, liars[k] = influence_of(plan, k), None
+        if influence is not None:
+            one, (down, up) = influence.of_one(reports), influence.of_share(_PERCENT)
+            liars[k] = Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
+    return liars

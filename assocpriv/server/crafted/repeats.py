@@ -20,11 +20,20 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.report_parts import Packed
+from assocpriv.server.counting.backend import Packed
 
 _ROWS_AT_ONCE = 1 << 17
+
+
+def shown_by_all(plan: Plan) -> int | None:
+    """Return ℓ, the number of items that every report shows; None where it varies."""
+    return plan.fixed.report_size if plan.kind == "fixed-size" else None
+
+
+def _report_count(plan: Plan) -> int:
+    shown = shown_by_all(plan)
+    return 1 << plan.report_bits if shown is None else comb(plan.padded_items, shown)
 
 
 def likeliest_report(plan: Plan) -> Fraction:
@@ -32,14 +41,11 @@ def likeliest_report(plan: Plan) -> Fraction:
 
     Attained by baskets of at most M items; a sampled one is a mixture.
     """
-    operator, m = plan.operator, plan.transaction_size
-    if isinstance(operator, FixedSizeOperator):
-        return Fraction(max(operator.keep_weights), operator.cumulative[-1])
-    rho, total = operator.default_probability, 1 << operator.weight_bits
-    if plan.generator.kind == "none":
-        return Fraction(max(operator.keep_weights), total) * max(rho, 1 - rho) ** (plan.padded_items - m)
-    chances = (Fraction(v, total) / (rho**j * (1 - rho) ** (m - j)) for j, v in enumerate(operator.keep_weights))
-    return max(chances) / (1 << plan.generator.seed_bits)
+    if shown_by_all(plan) is None and plan.generator.is_seedless:  # reports of noise alone are not equally likely
+        operator, rho = plan.independent, plan.independent.default_probability
+        kept = Fraction(max(operator.keep_weights), operator.total)
+        return kept * max(rho, 1 - rho) ** (plan.padded_items - operator.size)
+    return max(plan.operator.normalized_likelihoods) / _report_count(plan)
 
 
 def log_copies_chance(plan: Plan, n_reports: int, most: int) -> float:
@@ -50,9 +56,7 @@ def log_copies_chance(plan: Plan, n_reports: int, most: int) -> float:
     if not p:  # below every double
         return -math.inf
     together = math.lgamma(n_reports + 1) - math.lgamma(most + 1) - math.lgamma(n_reports - most + 1)
-    fixed = plan.kind == "fixed-size"
-    space = math.log(comb(plan.padded_items, plan.fixed.report_size)) if fixed else plan.report_bits * math.log(2)
-    return min(together + (most - 1) * math.log(p), space + log_tail(most, n_reports * p))
+    return min(together + (most - 1) * math.log(p), math.log(_report_count(plan)) + log_tail(most, n_reports * p))
 
 
 def log_tail(count: int, expected: float) -> float:

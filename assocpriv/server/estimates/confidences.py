@@ -1,13 +1,13 @@
 """Confidence and lift of rules: standard errors, tests and intervals.
 
-Sees counts only. For a rule A → C with B = A ∪ C and estimates b, a, c of the supports of B, A, C:
+For a rule A → C with B = A ∪ C and estimates b, a, c of the supports of B, A, C:
 
     confidence = b/a, lift = b/(a·c)
     Var(confidence) ≈ (V_bb − 2 conf V_ab + conf² V_aa) / a²
     Var(lift)       ≈ gᵀ V g with g = (1/(ac), −b/(a²c), −b/(ac²))         (delta method)
 
-V is the joint covariance of the three estimates (supports.py): they come from the same reports, and A, C ⊂ B makes them
-strongly dependent. Every count V needs is that of a subset of B.
+V is the joint covariance of the three estimates (supports.py), which come from the same reports; every count it needs
+is that of a subset of B.
 
 Whether a confidence reaches C is tested by D = b − C·a, whose expectation is negative if it does not, with
 p = Φ(−D/σ) and σ² the larger of two estimates: (1, −C) V (1, −C)ᵀ, and Var D as it would be with D = 0. For the latter,
@@ -52,11 +52,9 @@ class RuleEstimates:
 
     Attributes:
         counts: c_D for every subset D of A ∪ C by mask, int64 (rules, groups, 2^k).
-        groups: whose reports they are.
         inside: 0 or 1 for each of the k items: membership of A.
         supports: b, a, c, float64 (rules,) each.
-        covariance: V of these, each entry float64 (rules,).
-        population: whether errors are for the population, else for the transactions at hand.
+        covariance: V of these, each entry float64 (rules,), for the population or the transactions at hand.
     """
 
     counts: Counts

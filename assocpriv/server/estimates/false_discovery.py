@@ -1,10 +1,9 @@
 """Which itemsets can be called frequent with a promise about how many of them are not.
 
-Sees counts of reports only. The hypothesis to be rejected for an itemset is "its support is below S"; its p-value is
-the probability, if the support were S, of an estimate at least as large as the one observed
-(server/estimates/tails.py). Among the itemsets called frequent, the expected share of false ones stays below a level by
-the rule of Benjamini and Hochberg: with p-values p_(1) ≤ p_(2) ≤ … of n hypotheses, reject the i smallest for the
-largest i with p_(i) ≤ i/n · level.
+The hypothesis to be rejected for an itemset is "its support is below S"; its p-value is the probability, if the support
+were S, of an estimate at least as large as the one observed (tails.py). Among the itemsets called frequent, the
+expected share of false ones stays below a level by the rule of Benjamini and Hochberg: with p-values p_(1) ≤ p_(2) ≤ …
+of n hypotheses, reject the i smallest for the largest i with p_(i) ≤ i/n · level.
 
 The n hypotheses must be fixed without the reports that the p-values come from, or count everything that could have
 been tested: if only the best looking are tested, n is all of those they were chosen from.
@@ -28,14 +27,10 @@ def p_values(
 ) -> NDArray[np.float64]:
     """Return the p-value of every itemset against "its support is below min_support", float64 (itemsets,).
 
-    Args:
-        strata: the reports of every operator that can say something about this size.
-        n_reports: N, all reports.
-        min_support: S, in (0, 1].
-        population: for the population the transactions were drawn from, else for those at hand.
+    Arguments are those of :func:`assocpriv.server.estimates.tails.upper_tail`.
 
     Raises:
-        EstimateError: there are no reports, or S is out of range.
+        EstimateError: there are no reports, or S is not in (0, 1].
 
     >>> coin = Observed(np.array([[40, 60], [10, 90]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
     >>> p_values([coin], 100, 0.2, population=True).round(4)
@@ -53,11 +48,8 @@ def p_values(
 def coherent(p: Sequence[NDArray[np.float64]], itemsets: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
     """Raise p-values to those of the subsets at hand, so that what is frequent has frequent subsets.
 
-    An itemset with a subset below S is below S itself; a larger p-value never makes a test wrong.
-
-    Args:
-        p: p-values of every size, float64 (n,).
-        itemsets: int64 (n, k), items ascending in every row, one array a size, sizes ascending.
+    An itemset with a subset below S is below S itself; a larger p-value never makes a test wrong. There is one array of
+    each a size, sizes ascending: p-values float64 (n,), itemsets int64 (n, k), items ascending in every row.
 
     >>> singles, pairs = np.array([[0], [1], [2]]), np.array([[0, 1], [0, 2]])
     >>> coherent([np.array([0.01, 0.2, 0.03]), np.array([0.05, 0.01])], [singles, pairs])[1]
@@ -84,15 +76,8 @@ def false_discoveries_controlled(p: NDArray[np.float64], level: float, n_hypothe
 
     Proved for p-values that are independent or positively regression dependent on those of true hypotheses
     (Benjamini, Yekutieli 2001, theorem 1.2). Itemsets that share items share reports, which is no proof of either; the
-    tests simulate the worst case of the hypotheses, all supports exactly S.
-
-    Args:
-        p: p-values at hand, float64 (n,), n ≤ n_hypotheses.
-        level: in (0, 1), such as 0.05.
-        n_hypotheses: how many hypotheses there are; those without a p-value here count as p = 1.
-
-    Returns:
-        bool (n,): True where rejected.
+    tests simulate the worst case of the hypotheses, all supports exactly S. Hypotheses without a p-value here count as
+    p = 1.
 
     Raises:
         EstimateError: the level is out of range, or there are more p-values than hypotheses.

@@ -1,6 +1,6 @@
 """Intervals of estimated supports: score intervals where few reports decide, normal ones where these agree.
 
-Sees counts of reports only. The interval ŝ ± zσ̂ takes ŝ for normal. T = N·ŝ is a sum of values of q, so one report
+The interval ŝ ± zσ̂ takes ŝ for normal. T = N·ŝ is a sum of values of q, so one report
 changes it by no more than 2·max|q|, and in standard errors of T that is twice
 
     J = max|q| / (N·σ̂)
@@ -11,8 +11,7 @@ standard errors at most, usually by half of that, and its two sides miss in 2.5 
 the number of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score
 intervals are taken.
 
-Both are cut to what a support can be: from 0 to the share of transactions that are large enough to hold k items. An
-estimate outside lies outside of its interval.
+Both are cut to what a support can be: from 0 to the share of transactions large enough to hold k items.
 """
 
 from collections.abc import Sequence
@@ -31,11 +30,7 @@ LONGER_BY = 0.25  # standard errors
 
 @dataclass(frozen=True, slots=True)
 class ErrorOptions:
-    """What errors are stated for.
-
-    Attributes:
-        confidence_level: of intervals.
-        population: whether for the population that the transactions were drawn from, else for those at hand.
+    """What errors are stated for: intervals' level, and the population drawn from instead of the transactions at hand.
 
     Raises:
         EstimateError: the level does not lie between 0 and 1.
@@ -52,12 +47,8 @@ class ErrorOptions:
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
     """Return what the reports of each operator show of itemsets of one size, for tails.py.
 
-    Args:
-        sums: C_0 … C_k, int64 (itemsets, groups, k + 1).
-        groups: whose reports they are; those without reports, or of transactions smaller than k, say nothing.
-
-    Raises:
-        EstimateError: an operator says nothing about this size.
+    Sums are C_0 … C_k, int64 (itemsets, groups, k + 1). Groups without reports, or of transactions smaller than k, say
+    nothing; an operator that says nothing of this size raises EstimateError.
     """
     k = sums.shape[2] - 1
     return [
@@ -83,9 +74,8 @@ def support_intervals(
     """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
 
     Args:
-        sums: C_0 … C_k, int64 (itemsets, groups, k + 1).
+        sums: C_0 … C_k, int64 (itemsets, groups, k + 1), of the groups' reports.
         estimates: the supports estimated from them; where they are NaN the interval is all that is possible.
-        groups: whose reports they are.
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
         wide: for the high levels of many intervals together. Far out in the tails J = 0.01 is too coarse: normal

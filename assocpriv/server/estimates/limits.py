@@ -1,9 +1,8 @@
 """From which support on the finds of a whole itemset size can be believed.
 
-Sees numbers of reports and candidates only. EGS03's lowest discoverable support is four standard errors of *one*
-itemset. Of c candidates that nobody has, about c·Φ(−4) pass it by chance: ten of 330,000. So a size has a second
-figure, for all of its candidates: the support which fewer than one of c empty candidates is expected to reach in a
-hundred collections. Both of these must hold:
+EGS03's lowest discoverable support (section 5) is four standard errors of *one* itemset. Of c candidates that nobody
+has, about c·Φ(−4) pass it by chance: ten of 330,000. So a size has a second figure, ours, for all of its candidates:
+the support which fewer than one of c empty ones is expected to reach in a hundred collections. Both of these must hold:
 
     s ≥ z·σ_k(s)                     with c·Φ(−z) = 0.01, and z ≥ 4: the paper's figure is never undercut
     c·P(ŝ ≥ s | nobody has any of the items) ≤ 0.01
@@ -18,10 +17,8 @@ with independent insertion E[Z_A Z_B | t] = 0 for B ⊂ A where the transaction 
 counted candidates' subsets show says nothing of the candidates, but for a term of the order ŝ(A∖i)·ŝ(i), the square of
 what is looked for. The tests simulate it.
 
-Candidates of whose items somebody has some have larger errors than any plan foresees. These are not covered by the
-plan's figure: apriori.py compares it with the errors measured.
-
-Source: the lowest discoverable support: EGS03, section 5. The figure of a whole size is ours.
+Candidates of whose items somebody has some have larger errors than any plan foresees: apriori.py compares the plan's
+figure with the errors measured.
 """
 
 import math
@@ -76,9 +73,7 @@ def errors_of(groups: Sequence[Group], k: int, support: float, candidates: int) 
 class DiscoverableSupports:
     """What N reports of a plan can discover, by itemset size k; 1 or more where nothing can be.
 
-    Attributes:
-        lowest: the lowest discoverable support of one itemset that was named beforehand.
-        level: that of all itemsets of the size together (:func:`level_discoverable_support`).
+    ``lowest`` is for one itemset that was named beforehand, ``level`` for all of the size together.
     """
 
     lowest: dict[int, float]
@@ -86,12 +81,9 @@ class DiscoverableSupports:
 
 
 def discoverable_supports(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> DiscoverableSupports:
-    """Return what reports of a plan can discover of each itemset size that it answers for.
+    """Return what N reports of a plan can discover of each itemset size that it answers for.
 
-    Args:
-        plan: the plan.
-        reports: N.
-        group_reports: with sizes in clear, how many reports there are of each size; all of the largest by default.
+    With sizes in clear ``group_reports`` say how many there are of each size; all of the largest by default.
     """
     groups = [Group(reports, SupportModel.of(plan.operator))]
     if group_reports and any(group_reports):

@@ -1,6 +1,6 @@
 """Supports from superset counts, with their variances.
 
-Sees counts only. For an itemset A of k items let Z_A be the value q[l'] of plans/baskets/transition.py, an unbiased
+For an itemset A of k items let Z_A be the value q[l'] of plans/baskets/transition.py, an unbiased
 estimate from one report of whether its transaction holds A. With means over the N reports:
 
     ŝ(A)                = mean Z_A
@@ -12,10 +12,10 @@ E Z_A E Z_B = [A ∪ B ⊆ t]. By |D| = j the weights of the counts c_D, D ⊆ A
 so the sums C_j = Σ_{|D|=j} c_D are all that one itemset needs.
 
 **What few reports hide.** The variance at hand is Σ_l' p_l' (q[l']² − q[l']) / N with p_l' the mean probability that a
-report shows l' of the items. Where an l' is rare and q[l'] large, it is likely not seen at all, and the estimate, with
-the shares seen for p, lacks what it would have added: of triples, where a report of all three can count for minus 80, a
-standard error came out ten times too small. Errors that are shown then count one report more of each l' than was seen,
-N p_l' = c_l' + 1, but no more than the other counts allow: as p_a = Σ_l s_l P[a,l],
+report shows l' of the items. Where an l' is rare and q[l'] large, it is likely not seen at all, and the estimate lacks
+what it would have added: of triples, where a report of all three can count for minus 80, a standard error came out ten
+times too small. Errors shown then count one report more of each l' than was seen, N p_l' = c_l' + 1, but no more than
+the other counts allow: as p_a = Σ_l s_l P[a,l],
 
     p_a ≤ p_b · max_l P[a,l] / P[b,l]         for all a and b.
 
@@ -56,9 +56,8 @@ class Group:
 class SupportEstimates:
     """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,).
 
-    ``variance`` and ``population_variance`` are the unbiased estimates; ``least_variance`` is the least at hand that is
-    taken for true: what a support of this size has by the plan alone, whatever the transactions hold, and where few
-    reports decide, what one report more of every kind would say.
+    ``variance`` and ``population_variance`` are unbiased; ``least_variance`` is the least at hand that is taken for
+    true: what a support of this size has by the plan alone, and where few reports decide, with one more of every kind.
     """
 
     support: NDArray[Any]
@@ -68,11 +67,7 @@ class SupportEstimates:
     n_reports: int
 
     def std_error(self, *, population: bool) -> NDArray[np.float64]:
-        """Return standard errors, for the transactions at hand or for the population they were drawn from.
-
-        Where few reports show the itemset, the unbiased estimate misses noise that is rare but large; the least
-        variance bounds it from below.
-        """
+        """Return standard errors, for the transactions at hand or for the population they were drawn from."""
         variance, least = self.variance, self.least_variance
         if population:
             variance, least = self.population_variance, least + sampling_variance(self.support, self.n_reports)
@@ -166,12 +161,10 @@ def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
 
 
 def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float = ERRORS_OF_ONE) -> float:
-    """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with EGS03's four.
+    """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with four (EGS03, section 5).
 
     It is that of one itemset named beforehand; among many, some that nobody has exceed it (limits.py). May exceed 1 or
     be infinite: then nothing of this size can be discovered from these reports.
-
-    Source: EGS03, section 5.
     """
     outside, inside = _foreseen_variances(groups, k)
     return float(lowest_support(outside, inside, 1, errors)) if outside < math.inf else math.inf
@@ -194,9 +187,7 @@ def _for_population(at_hand: Any, joint: Any, product: Any, n_reports: int) -> A
 
 
 def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many reports show exactly l = 0..k of the items: Σ_{j≥l} (−1)^(j−l) C(j,l) C_j.
-
-    Args and result: int64 (itemsets, k + 1).
+    """Return how many reports show exactly l = 0..k of the items: Σ_{j≥l} (−1)^(j−l) C(j,l) C_j, int64 as C.
 
     >>> partial_counts(np.array([[10, 9, 2]])).tolist()
     [[3, 5, 2]]
@@ -219,21 +210,12 @@ def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
 
 
 def covariance(
-    counts: NDArray[np.int64],
-    groups: Sequence[Group],
-    left: list[int],
-    right: list[int],
-    *,
-    population: bool,
+    counts: NDArray[np.int64], groups: Sequence[Group], left: list[int], right: list[int], *, population: bool
 ) -> NDArray[np.float64]:
     """Estimate Cov(ŝ(A), ŝ(B)) for A, B within the same k items, over many sets of k items.
 
-    Args:
-        counts: c_D for every subset D by mask, int64 (sets, groups, 2^k).
-        groups: whose reports they are.
-        left: 0 or 1 for each of the k items: membership of A.
-        right: likewise of B.
-        population: for the population, else for the transactions at hand.
+    Counts are c_D for every subset D by mask, int64 (sets, groups, 2^k); left and right say by 0 or 1 for each of the k
+    items whether it is in A, and in B.
     """
     n_reports = sum(group.n_reports for group in groups)
 

@@ -1,6 +1,6 @@
 """Tail probabilities and intervals of estimated supports, without the normal approximation.
 
-Sees counts of reports only. For an itemset of k items let l be how many a transaction holds, l' how many its report
+For an itemset of k items let l be how many a transaction holds, l' how many its report
 shows, P[l',l] the transition matrix, q the last row of P⁻¹ and s_l the share of transactions holding l. A report adds
 q[l'] to T = N·ŝ, and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant generating function of T is exactly
 
@@ -13,9 +13,8 @@ and adds up over strata, groups of reports with an operator each. Where K'(θ) =
 
 **Shares.** E T = N s_k whatever the other shares are; these only shape the law. Given the support s in question they
 are estimated by regression, s_l = ŝ_l + (s − ŝ) Cov(ŝ_l, ŝ)/Var ŝ, negative ones set to 0, the rest scaled to the
-total. Without the regression the estimate of the noise and ŝ err together: where a report with all k items is rare
-and heavy, drawing few of them makes ŝ too large or small and its noise seem small, and one side of a 95% interval
-misses in 18% of cases instead of 3.5%.
+total. Without it the estimate of the noise and ŝ err together, where a report with all k items is rare and heavy: one
+side of a 95% interval misses in 18% of cases instead of 3.5%.
 
 **Steps.** T moves in steps. If it moved in steps d only, P(T ≥ t) would be the formula at t − d/2 with
 u = 2 sinh(dθ/2)/d·√K''. Usually smaller steps blur the larger ones. A pure step of d puts a wave of frequency 2π/d
@@ -55,10 +54,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the reports of one operator show of itemsets of one size.
+    """What reports of one operator show of itemsets of one size: exactly l' = 0..k items, int64 (itemsets, k + 1).
 
-    ``counts``: reports showing exactly l' = 0..k of the items, int64 (itemsets, k + 1); all rows have one sum.
-    ``transition``: P, float64 (k + 1, k + 1), column l is the law of l'. ``row``: q, float64 (k + 1,).
+    All rows of ``counts`` have one sum. P is float64 (k + 1, k + 1), column l the law of l', and ``row`` is its q.
     """
 
     counts: NDArray[np.int64]

@@ -40,20 +40,15 @@ MEASURED_HIGH = 0.5  # standard errors: measured ones are estimates and may be a
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What happened at one itemset size.
+    """What happened at one itemset size k: how many itemsets were counted, went on, and were frequent.
 
     Attributes:
-        size: k.
-        candidates: itemsets counted.
         kept: candidates that the next size is built from: those with ŝ ≥ s_min − σ̂, all of an undecidable size.
-        frequent: itemsets with ŝ ≥ s_min.
-        std_error: σ_k(s_min), a share of transactions: the largest measured on candidates near s_min, or where
-            there are none what the plan alone implies.
+        std_error: σ_k(s_min): the largest measured on candidates near s_min; if there are none that of the plan alone.
         lowest_discoverable_support: LDS_k at this number of reports, by the plan alone: of one itemset.
         level_discoverable_support: the same of all candidates counted, of one where there were none; of an undecidable
             size of all its itemsets.
         errors: z, the standard errors that the latter is.
-        min_support: s_min.
         status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
             expect false ones) or ``undecidable``.
     """
@@ -79,8 +74,7 @@ class Level:
 class ItemsetEstimates:
     """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
 
-    ``itemsets`` is int64 (itemsets, k); ``sums`` int64 (itemsets, groups, k + 1), the sums C_0 … C_k; ``estimates`` and
-    ``frequent`` have shape (itemsets,).
+    Shapes are those of :class:`Candidates`; ``estimates`` and ``frequent`` have shape (itemsets,).
     """
 
     itemsets: NDArray[np.int64]
@@ -96,7 +90,7 @@ class ItemsetEstimates:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Itemsets of one size with their sums C_0 … C_k: ``sums`` is int64 (itemsets, groups, k + 1)."""
+    """Itemsets of one size, int64 (itemsets, k), with their sums C_0 … C_k, int64 (itemsets, groups, k + 1)."""
 
     itemsets: NDArray[np.int64]
     sums: NDArray[np.int64]
@@ -113,11 +107,7 @@ Decision = Callable[[Candidates, float], tuple[SupportEstimates, Level] | None]
 
 
 def mine_levels(
-    collections: Collections,
-    n_items: int,
-    min_support: float,
-    max_itemset: int,
-    most_candidates: int = MOST_CANDIDATES,
+    collections: Collections, n_items: int, min_support: float, max_itemset: int, most_candidates: int = MOST_CANDIDATES
 ) -> tuple[list[ItemsetEstimates], list[Level]]:
     """Find frequent itemsets of up to ``max_itemset`` items at a minimum support; as :meth:`LevelWalk.run`.
 
@@ -227,9 +217,7 @@ def least_decidable(groups: Sequence[Group], k: int) -> float:
 
 
 def measure(
-    collections: Collections,
-    itemsets: Sequence[NDArray[np.int64]],
-    min_support: float,
+    collections: Collections, itemsets: Sequence[NDArray[np.int64]], min_support: float
 ) -> list[ItemsetEstimates]:
     """Estimate the supports of given itemsets, whatever they turn out to be; frequent are those with ŝ ≥ s_min.
 
@@ -280,16 +268,8 @@ def account_for(
     errors, support = estimates.std_error(population=False), estimates.support
     near = (support >= min_support - errors) & (support < min_support + UNDECIDABLE_BELOW * errors)
     measured = float(errors[near].max(initial=0.0)) or foreseen_error(groups, k, min_support)
-    level = Level(
-        k,
-        len(support),
-        int(survivors.sum()),
-        int((support >= min_support).sum()),
-        measured,
-        *_limits(groups, k, len(support)),
-        min_support,
-        "uncertain",
-    )
+    numbers = len(support), int(survivors.sum()), int((support >= min_support).sum())
+    level = Level(k, *numbers, measured, *_limits(groups, k, len(support)), min_support, "uncertain")
     return replace(level, status="decided") if min_support >= level.needed_support else level
 
 
@@ -298,13 +278,10 @@ def join_candidates(
 ) -> NDArray[np.int64]:
     """Return the itemsets one larger all of whose subsets one smaller are given (the apriori join and prune).
 
-    Args:
-        itemsets: int64 (sets, k) in lexicographic order, each row increasing; (1, 0) gives the single items.
-        n_items: number of items.
-        most_candidates: how many may be counted.
+    Those given are int64 (sets, k) in lexicographic order, each row increasing; (1, 0) gives the single items.
 
     Raises:
-        EstimateError: more candidates than that.
+        EstimateError: more than ``most_candidates``.
     """
     n_sets, k = itemsets.shape
     if k == 0:
@@ -330,12 +307,7 @@ def join_candidates(
 
 
 def find_itemsets(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each wanted itemset among the known ones, −1 where it is not there.
-
-    Args:
-        known: int64 (sets, k) in lexicographic order.
-        wanted: int64 (wanted, k).
-    """
+    """Return the position of each wanted itemset, int64 (wanted, k), among those known, which are in order, else −1."""
     if not len(known) or not len(wanted):
         return np.full(len(wanted), -1, dtype=np.int64)
     base = int(max(known.max(initial=0), wanted.max(initial=0))) + 1

@@ -1,15 +1,14 @@
 """Any itemset's support from stored reports, without mining: each question costs its own counts and nothing else.
 
-What is asked is fixed before the reports are looked at, so errors and intervals hold as they stand: nothing was chosen
-for looking good. Whoever asks a thousand questions and keeps the best answers has chosen, though: beside the lowest
-discoverable support of one itemset stand those of all that were asked, and of all that could have been
-(estimates/limits.py).
+What is asked is fixed before the reports are looked at, so errors and intervals hold as they stand. Whoever asks a
+thousand questions and keeps the best answers has chosen, though: beside the lowest discoverable support of one itemset
+stand those of all that were asked, and of all that could have been (estimates/limits.py).
 """
 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.backend import Collections, CountingBackend
-from assocpriv.server.counting.report_parts import Part
+from assocpriv.server.counting.backend import Collections, CountingBackend, Part
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.limits import level_discoverable_support
@@ -35,7 +33,7 @@ from assocpriv.server.estimates.supports import (
 from assocpriv.server.itemsets.apriori import count_reports, find_itemsets, groups_of
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
-from assocpriv.server.itemsets.rules import ERRORS, METRICS, SIDES, rule_frame
+from assocpriv.server.itemsets.rules import ERRORS, METRICS, NEEDS_ITEMS, SIDES, rule_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,23 +49,10 @@ Entries = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
-    """What to ask, in the words of :func:`assocpriv.ask` and :func:`assocpriv.ask_rules`."""
-
-    itemsets: Iterable[Names] = ()
-    rules: Iterable[tuple[Names, Names]] = ()
-    errors: ErrorOptions = field(default_factory=ErrorOptions)
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerFacts:
     """What answers come from.
 
-    Attributes:
-        plan_id: of the reports' plan, as its transaction_size M.
-        reports: their number.
-        errors: what standard errors and intervals are for.
-        limits: by itemset size, from which support one itemset, all asked, and all of the catalogue can be believed.
+    ``limits`` say by itemset size from which support one itemset, all asked, and all of the catalogue can be believed.
     """
 
     plan_id: str
@@ -99,7 +84,9 @@ class Answers:
     facts: AnswerFacts
 
 
-def ask(backend: CountingBackend, questions: Questions) -> Answers:
+def ask(
+    backend: CountingBackend, itemsets: Iterable[Names], rules: Iterable[tuple[Names, Names]], errors: ErrorOptions
+) -> Answers:
     """Estimate supports of given itemsets, and confidences of given rules.
 
     Raises:
@@ -107,23 +94,19 @@ def ask(backend: CountingBackend, questions: Questions) -> Answers:
             one larger than the plan can answer for.
     """
     plan = backend.plan
-    asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(questions.itemsets, 1)]
-    sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(questions.rules, 1)]
+    asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(itemsets, 1)]
+    sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(rules, 1)]
     collections = backend.open(Part.WHOLE)
     n_reports = count_reports(collections)
     if not n_reports:
         raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
     limits = _limits({*asked, *unions}, plan, groups_of(collections))
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, questions.errors, limits)
-    answers = Answers(
-        _itemset_answers(asked, plan, collections, questions.errors),
-        _rule_answers(sides, plan, collections, questions.errors),
-        facts,
-    )
-    for frame in (answers.itemsets, answers.rules):
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits)
+    frames = _itemset_answers(asked, plan, collections, errors), _rule_answers(sides, plan, collections, errors)
+    for frame in frames:
         frame.attrs[ATTRIBUTE] = facts.to_json()
-    return answers
+    return Answers(*frames, facts)
 
 
 def _limits(asked: set[Entries], plan: Plan, groups: Sequence[Group]) -> dict[int, tuple[float, float, float]]:
@@ -165,10 +148,7 @@ def _entries(names: Names, plan: Plan, what: str) -> Entries:
 
 def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, Entries]:
     if plan.view.itemsets:
-        raise EstimateError(
-            "this plan asks for chosen itemsets one by one; rules compare an itemset with its subsets, from a plan "
-            "that asks for items"
-        )
+        raise EstimateError(f"this plan asks for chosen itemsets one by one; {NEEDS_ITEMS}")
     if isinstance(rule, str | bytes) or not isinstance(rule, Sequence) or len(rule) != 2:
         raise TypeError(f"{what} must be a pair: the names of the antecedent and those of the consequent")
     left, right = (
@@ -209,7 +189,7 @@ def _rule_answers(
         places = [place for place, one in enumerate(shapes) if one == shape]
         # the antecedent first: bit i of a mask is the i-th of these
         rows = [[*asked[place][0], *asked[place][1]] for place in places]
-        counted = _count_in_order(collections, np.array(rows, dtype=np.int64))
+        counted = count_subsets(collections, np.array(rows, dtype=np.int64))
         masks = (1 << sum(shape)) - 1, (1 << shape[0]) - 1, ((1 << shape[1]) - 1) << shape[0]
         b, a, c = (counted.estimates(mask).support.astype(np.float64) for mask in masks)
         inside = [1] * shape[0] + [0] * shape[1]
@@ -231,26 +211,9 @@ def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame"
     return pd.concat(parts).sort_index() if parts else pd.DataFrame({name: [] for name in columns})
 
 
-def _count_in_order(collections: Collections, itemsets: NDArray[np.int64]) -> "SubsetCounts":
-    """Count all subsets of itemsets whose items stand in any order; masks follow that order."""
-    order = np.argsort(itemsets, axis=1)
-    counted = count_subsets(collections, np.take_along_axis(itemsets, order, axis=1))
-    masks = np.arange(counted.counts.shape[2])
-    # bit j of a mask by position is bit r of the mask by rank, r being where the item went
-    ranks = np.argsort(order, axis=1)
-    sorted_masks = sum((masks >> j & 1)[None, :] << ranks[:, j : j + 1] for j in range(itemsets.shape[1]))
-    counts = np.take_along_axis(counted.counts, np.asarray(sorted_masks)[:, None, :], axis=2)
-    return SubsetCounts(counted.groups, counts)
-
-
 @dataclass(frozen=True, slots=True)
 class SubsetCounts:
-    """How many reports of each group show which items of each itemset.
-
-    Attributes:
-        groups: the operators' models and numbers of reports.
-        counts: int64 (itemsets, groups, 2^k): reports showing all of a subset (given by mask, bit i its i-th item).
-    """
+    """How many reports of each group show all of each subset: int64 (itemsets, groups, 2^k), by mask, bit i item i."""
 
     groups: tuple[Group, ...]
     counts: NDArray[np.int64]
@@ -265,19 +228,14 @@ class SubsetCounts:
 
 
 def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> SubsetCounts:
-    """Count all subsets of itemsets of one size.
-
-    Args:
-        collections: for each operator the counter over its reports, and its model.
-        itemsets: item ids, int64 (itemsets, k), each row increasing, in any order.
-    """
+    """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
     k = itemsets.shape[1]
     groups = tuple(groups_of(collections))
     counts = np.zeros((len(itemsets), len(groups), 1 << k), dtype=np.int64)
     counts[..., 0] = [group.n_reports for group in groups]
     for size in range(1, k + 1):
         members = list(combinations(range(k), size))
-        wanted = [itemsets[:, chosen] for chosen in members]
+        wanted = [np.sort(itemsets[:, chosen], axis=1) for chosen in members]
         distinct = np.unique(np.concatenate(wanted), axis=0) if len(itemsets) else np.empty((0, size), np.int64)
         places = [find_itemsets(distinct, rows) for rows in wanted]
         for column, (counter, model) in enumerate(collections):

@@ -1,8 +1,7 @@
 """Facts of mined itemsets: which plan and reports they come from, what was asked for, and what each size could decide.
 
-A table carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies and writes wherever the table goes,
-and its files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how they are written is known here
-alone.
+A table carries them as JSON content in ``attrs["assocpriv"]``, which pandas copies wherever the table goes, and its
+files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how they are written is known here alone.
 """
 
 import math
@@ -35,13 +34,8 @@ class Ranking:
 class Certainty:
     """What is claimed of itemsets called certain, and what it rests on (sample_splitting.py).
 
-    Attributes:
-        level: 1 less the share of false ones allowed.
-        by: ``split`` or ``all``.
-        items: that itemsets could be made of.
-        largest: size of itemsets.
-        selecting_reports: reports that chose the itemsets.
-        hypotheses: itemsets that count as tested.
+    ``level`` is 1 less the share of false ones allowed, ``by`` is ``split`` or ``all``. Itemsets of up to ``largest``
+    of ``items`` were chosen by ``selecting_reports``; ``hypotheses`` of them count as tested.
     """
 
     level: float
@@ -57,19 +51,14 @@ class MiningFacts:
     """What a table of mined itemsets comes from.
 
     Attributes:
-        plan_id: of the reports' plan, as its transaction_size M and itemset_size.
-        reports: that were measured.
-        groups: the reports of each operator.
+        reports: that were measured, as those of each operator in ``groups``.
         min_support: s_min, the least of all sizes.
-        errors: what standard errors and intervals are for.
         levels: what happened at each itemset size.
         view: what the plan's transactions are made of.
         buckets: of a sizes plan, each bucket's least number of items.
         others: what became of names that the plan does not know.
         auto: whether s_min is the lowest that can be believed.
-        top: where the largest estimates were asked for.
-        certain: where tests were.
-        consistent: where consistent supports were, which kind these are.
+        consistent: where consistent supports were asked for, which kind these are.
     """
 
     plan_id: str
@@ -97,14 +86,11 @@ class MiningFacts:
         """Return the facts as JSON content; what does not apply is left out."""
         content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
-        content["groups"] = [_group_json(group) for group in self.groups]
-        content["min_support"] = self.min_support
-        content |= asdict(self.errors)
+        content |= {"groups": [_group_json(group) for group in self.groups], "min_support": self.min_support}
+        levels = [asdict(level).items() for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
-        content["levels"] = [
-            {name: None if value == math.inf else value for name, value in asdict(level).items()}
-            for level in self.levels
-        ]
+        finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
+        content |= asdict(self.errors) | {"levels": finite}
         optional = {
             "view": None if self.view == "items" else self.view,
             "buckets": self.buckets,
@@ -178,3 +164,27 @@ def _group_of(content: Any) -> Group:
     if not isinstance(content, dict) or type(content.get("reports")) is not int:
         raise EstimateError("it does not say how many reports are of which operator")
     return Group(content["reports"], SupportModel.of(operator_from_json(content.get("operator"))))
+
+
+def describe_undecided(facts: MiningFacts) -> list[str]:
+    """Say, a line each, what these reports cannot decide at this minimum support."""
+    false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
+    consequence = {"undecidable": "none are reported", "uncertain": false_ones}
+    n_reports = facts.reports if facts.certain is None else facts.certain.selecting_reports
+    return [
+        f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
+        f"({_reach(level)}); {consequence[level.status]}"
+        for level in facts.levels
+        if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
+    ]
+
+
+def _reach(level: Level) -> str:
+    """Say what the reports can tell of one itemset of a size, and of all of them."""
+    lowest, whole = level.lowest_discoverable_support, level.level_discoverable_support
+    spread = "" if math.isinf(level.std_error) else f"standard error {level.std_error:.2%}; "
+    if lowest >= 1:
+        return f"{spread}nothing below 100% is discoverable"
+    asked = f"all {level.candidates:,} counted" if level.candidates else "all that there are"
+    believed = "cannot be believed below 100%" if whole >= 1 else f"can be believed from {whole:.2%}"
+    return f"{spread}{lowest:.2%} is the lowest discoverable of one itemset, {asked} {believed}"

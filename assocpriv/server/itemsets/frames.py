@@ -213,13 +213,10 @@ def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
 
 
 def sure_rows(frame: "pd.DataFrame") -> NDArray[np.bool_]:
-    """Tell which itemsets' estimates nobody's itemset would have: fewer than one in a hundred collections.
+    """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
 
     The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
     own standard errors (server/estimates/limits.py).
-
-    Returns:
-        bool (rows,).
     """
     sizes, support = sizes_of(frame), frame["support"].to_numpy(np.float64)
     errors, sure = frame["std_error"].to_numpy(np.float64), np.zeros(len(frame), dtype=np.bool_)

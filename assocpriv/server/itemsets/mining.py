@@ -13,20 +13,12 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
-from assocpriv.server.counting.backend import CountingBackend
-from assocpriv.server.counting.report_parts import Part
+from assocpriv.server.counting.backend import CountingBackend, Part
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
 from assocpriv.server.estimates.supports import Group, covariance
 from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
-from assocpriv.server.itemsets.frames import (
-    CERTAIN_COLUMNS,
-    CONSISTENT,
-    RANKS,
-    counts_of,
-    itemset_frame,
-    with_facts,
-)
+from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, counts_of, itemset_frame, with_facts
 from assocpriv.server.itemsets.requests import MiningRequest
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
@@ -138,11 +130,7 @@ def _with_consistent(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame
     # every basket has a size, so where all buckets are in the table each transaction holds one of its items
     every = facts.buckets is not None and len(frame) == len(facts.buckets)
     found = consistent_supports(
-        itemsets,
-        frame["support"].to_numpy(np.float64),
-        variance,
-        smallest=int(every),
-        largest=facts.transaction_size,
+        itemsets, frame["support"].to_numpy(np.float64), variance, smallest=int(every), largest=facts.transaction_size
     )
     kind = REALIZABLE if found.realizable else LOCAL
     return with_facts(frame.assign(**{CONSISTENT: found.supports}), replace(facts, consistent=kind))

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import parse_probability
+from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.itemsets.sample_splitting import SPLIT, parse_certainty
+from assocpriv.server.itemsets.sample_splitting import SPLIT, parse_certainty, read_share
 from assocpriv.server.itemsets.thresholds import Aim
 
 AUTO = "auto"
@@ -30,11 +29,10 @@ class MiningRequest:
     errors: ErrorOptions = field(default_factory=ErrorOptions)
 
     def __post_init__(self) -> None:
-        if self.certainty is None:
-            _ = self.aim  # refuses what is out of range
-        elif self.aim.top is not None:
+        certainty, aim = self.certainty, self.aim  # these refuse what is out of range
+        if certainty is not None and aim.top is not None:
             raise EstimateError("certain goes with a minimum support, not with top")
-        elif self.aim.min_support is None and not self.is_split:
+        if certainty is not None and aim.min_support is None and not self.is_split:
             raise EstimateError(
                 "what is certain needs a minimum support that the testing reports did not choose; give it as a "
                 "number, or let others choose (certain_by 'split')"
@@ -70,10 +68,7 @@ class MiningRequest:
 
 def check_min_support(min_support: "float | str") -> float:
     """Read a minimum support in (0, 1]; anything else raises EstimateError."""
-    try:
-        threshold = parse_probability(min_support, "the minimum support")
-    except PlanError as error:
-        raise EstimateError(str(error)) from None
+    threshold = read_share(min_support, "the minimum support")
     if threshold == 0:
         raise EstimateError("the minimum support must be above 0; every itemset has support 0 or more")
     return float(threshold)

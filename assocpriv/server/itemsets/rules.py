@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import parse_probability
+from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import write_plain
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.false_discovery import false_discoveries_controlled
@@ -22,7 +21,7 @@ from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import find_itemsets
 from assocpriv.server.itemsets.facts import Certainty, MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, counts_of, mining_facts
-from assocpriv.server.itemsets.sample_splitting import SPLIT, all_rules, parse_certainty
+from assocpriv.server.itemsets.sample_splitting import SPLIT, all_rules, parse_certainty, read_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +34,7 @@ METRICS = [
 ]  # fmt: skip
 LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
 SIDES = ["antecedents", "consequents"]
+NEEDS_ITEMS = "rules compare an itemset with its subsets, from a plan that asks for items"
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
@@ -60,23 +60,19 @@ def association_rules(
     Raises:
         EstimateError: the table does not carry what standard errors or tests need, or a number is out of range.
     """
-    threshold, level = _check_confidence(min_confidence), parse_certainty(certain, SPLIT)
+    threshold, level = float(read_share(min_confidence, "the minimum confidence")), parse_certainty(certain, SPLIT)
     facts = mining_facts(itemsets)
     if facts.are_entries:
-        raise EstimateError(
-            "these itemsets are entries that the plan asks for one by one; rules compare an itemset with its subsets, "
-            "from a plan that asks for items"
-        )
+        raise EstimateError(f"these itemsets are entries that the plan asks for one by one; {NEEDS_ITEMS}")
     if level is not None and facts.certain is None:
         raise EstimateError(
             "rules can be certain only if their itemsets were mined with certain (--certain) too: this table's were "
             "chosen by the same reports that would test their rules"
         )
     table = _Table.of(itemsets, facts)
-    derived = [
-        part for rows in _subset_rows(itemsets) for part in _rules_of_size(rows, table, threshold, level is not None)
-    ]
-    rules = _sorted_frame(itemsets, derived, tested=level is not None)
+    tested = level is not None
+    derived = [part for rows in _subset_rows(itemsets) for part in _rules_of_size(rows, table, threshold, tested)]
+    rules = _sorted_frame(itemsets, derived, tested=tested)
     if level is not None:
         assert facts.certain is not None
         hypotheses = _hypotheses(itemsets, facts.certain)
@@ -95,13 +91,6 @@ def _hypotheses(itemsets: "pd.DataFrame", certain: Certainty) -> int:
     if certain.by == SPLIT:
         return sum((1 << int(k)) - 2 for k in itemsets["length"])
     return all_rules(certain.items, certain.largest)
-
-
-def _check_confidence(value: "float | str") -> float:
-    try:
-        return float(parse_probability(value, "the minimum confidence"))
-    except PlanError as error:
-        raise EstimateError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

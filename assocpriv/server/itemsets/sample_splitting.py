@@ -1,22 +1,18 @@
 """Sample splitting and false-discovery control: what may be claimed where reports choose the itemsets and test them.
 
-Sees reports only. What looks frequent in some reports looks so partly by chance, so the same reports cannot test it as
-if it had been fixed beforehand. Two ways:
+What looks frequent in some reports looks so partly by chance, so the same reports cannot test it as if it had been
+fixed beforehand. Two ways:
 
     split   3 of every 10 reports choose the candidates; the other 7 alone measure and test them. The n hypotheses are
             the candidates: given the reports that chose, they are fixed.
     all     all reports choose and test; the hypotheses are all itemsets up to the largest size, Σ_k C(items, k), and
             those that were not found count as p = 1.
 
-Reports are randomized independently, so given the transactions both parts are independent. Which reports are in which
-part: counting/report_parts.py.
+Reports are randomized independently, so given the transactions both parts (counting/backend.py) are independent. The
+people who test are a sample of all, so errors, intervals and tests of ``split`` are those for a population that they
+were drawn from. They hold for the people whose reports were collected too, who are nearer.
 
-The people who test are a sample of all, so their supports differ from those of all even without randomization. Errors,
-intervals and tests of ``split`` are therefore those for a population that the testing people were drawn from. They hold
-for the people whose reports were collected too, who are nearer.
-
-Source: Cox, A note on data-splitting for the evaluation of significance levels, Biometrika 1975 (splitting); server/
-estimates/false_discovery.py (control).
+Source: Cox, A note on data-splitting for the evaluation of significance levels, Biometrika 1975.
 """
 
 from collections.abc import Sequence
@@ -36,6 +32,14 @@ from assocpriv.server.itemsets.apriori import ItemsetEstimates
 SPLIT, ALL = "split", "all"
 
 
+def read_share(value: "float | str", what: str) -> Fraction:
+    """Read a share in [0, 1], as 0.6 or ``"60%"``; anything else raises EstimateError."""
+    try:
+        return parse_probability(value, what)
+    except PlanError as error:
+        raise EstimateError(str(error)) from None
+
+
 def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction | None:
     """Read how certain claims are to be, such as ``"95%"``: 1 less the share of false ones allowed.
 
@@ -46,10 +50,7 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
         raise EstimateError(f"certain_by must be {SPLIT!r} or {ALL!r}")
     if certain is None:
         return None
-    try:
-        level = parse_probability(certain, "how certain claims are to be")
-    except PlanError as error:
-        raise EstimateError(str(error)) from None
+    level = read_share(certain, "how certain claims are to be")
     if not 0 < level < 1:
         raise EstimateError(f"how certain claims are to be must lie between 0 and 1, got {float(level):g}")
     return level
@@ -59,19 +60,13 @@ def itemset_p_values(
     found: Sequence[ItemsetEstimates], groups: Sequence[Group], min_support: float, *, population: bool
 ) -> list[NDArray[np.float64]]:
     """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
-    p = [_level_p_values(level, groups, min_support, population=population) for level in found]
+    p = []
+    for level in found:
+        unknown = np.isnan(level.estimates.support).any()
+        strata = [] if unknown else strata_of(level.sums, groups)
+        n_reports, nothing_known = level.estimates.n_reports, np.ones(len(level.itemsets))
+        p.append(p_values(strata, n_reports, min_support, population=population) if strata else nothing_known)
     return coherent(p, [level.itemsets for level in found])
-
-
-def _level_p_values(
-    level: ItemsetEstimates, groups: Sequence[Group], min_support: float, *, population: bool
-) -> NDArray[np.float64]:
-    nothing_known = np.ones(len(level.itemsets))
-    if np.isnan(level.estimates.support).any():
-        return nothing_known
-    strata = strata_of(level.sums, groups)
-    n_reports = level.estimates.n_reports
-    return p_values(strata, n_reports, min_support, population=population) if strata else nothing_known
 
 
 def all_itemsets(n_items: int, largest: int) -> int:

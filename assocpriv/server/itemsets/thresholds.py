@@ -1,7 +1,5 @@
 """Mining without a given minimum support: the lowest that can be believed, or the itemsets of the largest estimates.
 
-Sees counts only.
-
 **The lowest that can be believed.** A size is decided from the support that its candidates and its measured errors need
 (Level.needed_support), so each size has a minimum of its own: the least at which it is decided, and no less than that
 of the size before, so that what is found has subsets that could be found. A size that would need 100% is left out.
@@ -11,13 +9,10 @@ so a candidate of the next size needs subsets that go on at b. Estimates below 2
 size, only what reaches that is listed.
 
 **Ranks.** Intervals that cover the supports of all C candidates at once with probability 1 − α are those of level
-1 − α/C. If A's lies above B's, A stands before B. So A's rank lies between 1 + the number of candidates whose intervals
-lie above A's, and C − the number of those whose lie below it: for all A at once, with probability 1 − α at least, the
-candidates given. They are chosen by the same reports, from their subsets' estimates; the tests simulate it. What was
-not counted has no rank, so the greatest ranks grow with the number of candidates, and with K.
-
-Source of the ranks: Klein, Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R.
-Stat. Soc. C 2020.
+1 − α/C. So A's rank lies between 1 + the number of candidates whose intervals lie above A's, and C − the number of
+those whose lie below it: for all A at once, with probability 1 − α at least, the candidates given. They are chosen by
+the same reports, from their subsets' estimates; the tests simulate it. What was not counted has no rank. Source: Klein,
+Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R. Stat. Soc. C 2020.
 """
 
 from collections.abc import Sequence

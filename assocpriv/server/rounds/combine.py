@@ -3,7 +3,7 @@
 Sees mined tables only. Reports of other people to the same plan estimate the same support, that within at most M
 sampled entries, and so may be averaged. Reports to different plans do not: M differs, and what it is sampled from. A
 distribution of sizes (of a sizes plan's table, from reports too) allows to correct each table's supports for what
-sampling lost (sampled.py), and to average those:
+sampling lost (sampling_model.py), and to average those:
 
     x_i   corrected support of table i,  v_i  variance of its error for the population
     b_i   half of the correction: r_i·m/2, where r_i = 1 − (support as mined)/x_i is the share that sampling lost and m
@@ -12,13 +12,10 @@ sampling lost (sampled.py), and to average those:
     std_error² = Σ w_i² v_i / (Σ w_i)²,  model_error = Σ w_i b_i / Σ w_i
 
 The correction is a model. Up to about half of it may be wrong, in either direction, and as the same model corrects
-every table no average takes that away: b_i enters the weights, and beside std_error, which counts randomization and the
-drawing of people alone, stands model_error. Without a correction b_i = 0 and w_i = 1 / v_i.
-
-Other people were asked in every round, so what is averaged is the support in the population that all were drawn from:
-v_i contains s(1 − s)/N_i also where the table's own errors are for the people at hand.
-
-An itemset that a table lacks was below its minimum support there, which is not counted: near it supports come out high.
+every table no average takes that away: hence b_i, and model_error beside std_error. What is averaged is the support in
+the population that all were drawn from: v_i contains s(1 − s)/N_i also where the table's own errors are for the people
+at hand. An itemset that a table lacks was below its minimum support there, which is not counted: near it supports come
+out high.
 """
 
 import json
@@ -56,14 +53,13 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         EstimateError: not the table of a sizes plan, or an empty one.
     """
     facts = mining_facts(frame)
-    buckets = facts.buckets
-    if not _are_buckets(buckets):
+    buckets, least = facts.buckets, facts.min_support
+    if not isinstance(buckets, dict) or not _are_bounds(list(buckets.values())):
         raise EstimateError(
             "the histogram must be a mined table of a sizes plan (plan --histogram); this one is of another plan"
         )
-    assert buckets is not None
-    support = {name: row for (name,), row in zip(frame["itemsets"], frame[["support", "std_error"]].values.tolist(),
-                                                 strict=True)}  # fmt: skip
+    rows = frame[["support", "std_error"]].to_numpy().tolist()
+    support = {name: row for (name,), row in zip(frame["itemsets"], rows, strict=True)}
     if not support or not support.keys() <= buckets.keys():
         raise EstimateError(
             "the histogram shows none of its plan's buckets; mine its reports with a minimum support that they can "
@@ -71,17 +67,13 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         )
     missing = len(buckets) - len(support)
     rest = max(0.0, 1 - sum(share for share, _ in support.values()))
-    unseen = (min(rest / missing, facts.min_support) if missing else 0.0, facts.min_support)
+    unseen = (min(rest / missing, least) if missing else 0.0, least)
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
-    bounds = np.array(list(buckets.values()), dtype=np.int64)
-    return fit_sizes(shares, errors, bounds)
+    return fit_sizes(shares, errors, np.array(list(buckets.values()), dtype=np.int64))
 
 
-def _are_buckets(buckets: Any) -> bool:
-    if not isinstance(buckets, dict) or not buckets:
-        return False
-    bounds = list(buckets.values())
-    return all(type(bound) is int for bound in bounds) and bounds[0] == 0 and bounds == sorted(set(bounds))
+def _are_bounds(bounds: list[Any]) -> bool:
+    return all(type(bound) is int for bound in bounds) and bounds[:1] == [0] and bounds == sorted(set(bounds))
 
 
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
@@ -92,18 +84,14 @@ def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
     facts = mining_facts(frame)
     if facts.others != "drop":
         return sizes
-    m = facts.transaction_size
-    support = frame.loc[frame["length"] == 1, "support"].to_numpy(np.float64)
-    return _thinned_to(sizes, float(np.clip(support[np.isfinite(support)], 0.0, 1.0).sum()), m)
-
-
-def _thinned_to(sizes: SizeShares, sampled_mean: float, m: int) -> SizeShares:
-    """Thin sizes until the mean of min(size, m) is this."""
     from scipy.optimize import brentq
+
+    support = frame.loc[frame["length"] == 1, "support"].to_numpy(np.float64)
+    sampled_mean = float(np.clip(support[np.isfinite(support)], 0.0, 1.0).sum())
 
     def excess(mean: float) -> float:
         left = sizes.thinned(mean)
-        return float(np.minimum(left.sizes, m) @ left.shares) - sampled_mean
+        return float(np.minimum(left.sizes, facts.transaction_size) @ left.shares) - sampled_mean
 
     if sizes.mean <= 0 or excess(sizes.mean) <= 0:
         return sizes
@@ -121,10 +109,7 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
 
 
 def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None) -> "pd.DataFrame":
-    """Put mined tables side by side, and average what estimates the same, as :func:`assocpriv.combine`.
-
-    ``sizes`` are those of whole baskets.
-    """
+    """Put mined tables side by side and average, as :func:`assocpriv.combine`; ``sizes`` are those of whole baskets."""
     if len(frames) < 2:
         raise EstimateError(f"combining takes two tables or more, got {len(frames)}")
     all_facts = [mining_facts(frame) for frame in frames]
@@ -206,27 +191,25 @@ def _check_tables(frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFa
             raise EstimateError(
                 f"table {number} tells how many items baskets hold, not which; give it as the histogram (--histogram)"
             )
-    for right in range(len(frames)):
-        for left in range(right):
-            if _same_reports(frames[left], frames[right], all_facts[left], all_facts[right]):
+    for second, right in enumerate(frames, 1):
+        for first, left in enumerate(frames[: second - 1], 1):
+            if _same_reports(left, right):
                 raise EstimateError(
-                    f"tables {left + 1} and {right + 1} were mined from the same reports; each report counts once, so "
+                    f"tables {first} and {second} were mined from the same reports; each report counts once, so "
                     "give one of them"
                 )
 
 
-def _same_reports(
-    left: "pd.DataFrame", right: "pd.DataFrame", left_facts: MiningFacts, right_facts: MiningFacts
-) -> bool:
+def _same_reports(left: "pd.DataFrame", right: "pd.DataFrame") -> bool:
     """Tell whether two tables count equally much of everything that both count."""
-    plans = {facts.plan_id for facts in (left_facts, right_facts)}
-    if len(plans) > 1 or _reports_in_all(left_facts) != _reports_in_all(right_facts):
+    one, other = mining_facts(left), mining_facts(right)
+    if one.plan_id != other.plan_id or _reports_in_all(one) != _reports_in_all(other):
         return False
-    if left_facts.reports != right_facts.reports:
+    if one.reports != other.reports:
         return True  # one of them was split into reports that chose and reports that tested
     counts = dict(zip(left["itemsets"], left["count"], strict=True))
     both = [(counts[a], count) for a, count in zip(right["itemsets"], right["count"], strict=True) if a in counts]
-    return len(both) >= min(_ALIKE, max(len(left), len(right))) > 0 and all(one == other for one, other in both)
+    return len(both) >= min(_ALIKE, max(len(left), len(right))) > 0 and all(a == b for a, b in both)
 
 
 def _reports_in_all(facts: MiningFacts) -> int:
@@ -237,24 +220,21 @@ def _corrections(
     frames: "Sequence[pd.DataFrame]", all_facts: Sequence[MiningFacts], sizes: SizeShares | None
 ) -> list[tuple[Floats, Floats]]:
     """Return each table's supports before sampling and the factors of their errors; as they stand without sizes."""
+    corrections = [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
     if sizes is None:
-        return [(frame["support"].to_numpy(np.float64), np.ones(len(frame))) for frame in frames]
-    entries = [facts.are_entries for facts in all_facts]
-    corrections = {
-        number: undo_table(frame, sizes_held(frame, sizes))
-        for number, frame in enumerate(frames)
-        if not entries[number]
-    }
+        return corrections
     # of several tables the latest counts: its catalogue is the shortest, so that sampling lost least of it
     known: dict[frozenset[str], float] = {}
-    for number, (undone, _) in corrections.items():
-        known |= {a: s for a, s in zip(frames[number]["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
-    for number, frame in enumerate(frames):
-        if entries[number]:
+    for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
+        if not facts.are_entries:
+            undone, _ = corrections[number] = undo_table(frame, sizes_held(frame, sizes))
+            known |= {a: s for a, s in zip(frame["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
+    for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
+        if facts.are_entries:
             own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
-            surviving = surviving_entries(own, known, sizes, all_facts[number].transaction_size)
+            surviving = surviving_entries(own, known, sizes, facts.transaction_size)
             corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving
-    return [corrections[number] for number in range(len(frames))]
+    return corrections
 
 
 def _population_variance(frame: "pd.DataFrame", facts: MiningFacts) -> Floats:
@@ -269,9 +249,8 @@ def _of_one_plan(listed: NDArray[np.bool_], plans: Sequence[str]) -> NDArray[np.
     """Tell of each row whether all tables that list it are of one plan."""
     numbers = np.unique(plans, return_inverse=True)[1]
     low = np.where(listed, numbers, len(plans)).min(axis=1)
-    high = np.where(listed, numbers, -1).max(axis=1)
-    result: NDArray[np.bool_] = low == high
-    return result
+    alike: NDArray[np.bool_] = low == np.where(listed, numbers, -1).max(axis=1)
+    return alike
 
 
 def _average(values: Floats, noise: Floats, bias: Floats, allowed: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
@@ -312,8 +291,7 @@ def _notes(all_facts: Sequence[MiningFacts], corrected: bool) -> list[str]:
 
 def combined_records(frame: "pd.DataFrame") -> dict[str, Any]:
     """Return a combined table as JSON content."""
-    facts: dict[str, Any] = frame.attrs[ATTRIBUTE]
-    return facts | {"itemsets": itemset_records(frame)}
+    return dict(frame.attrs[ATTRIBUTE], itemsets=itemset_records(frame))
 
 
 def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
@@ -324,10 +302,8 @@ def write_combined(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
     """
     plain = frame.copy()
     plain.attrs = {}
-    write_plain(
-        plain,
-        ["itemsets"],
-        lambda: json.dumps(combined_records(frame), indent=1, allow_nan=False),
-        path,
-        force=force,
-    )
+
+    def text() -> str:
+        return json.dumps(combined_records(frame), indent=1, allow_nan=False)
+
+    write_plain(plain, ["itemsets"], text, path, force=force)

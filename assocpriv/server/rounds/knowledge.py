@@ -17,7 +17,7 @@ Nothing is expected above its subsets. All this lowers the error of a ranking, a
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +40,8 @@ _POINTS, _STEPS, _CLEAR = 161, 200, 8.0
 class Estimate:
     """What is known of a support: as it was measured, and as it is to be expected.
 
-    Attributes:
-        support: share of transactions, as estimated; what is shown.
-        variance: of its error, with what undoing the sampling may have left.
-        expected: the support after shrinking; what ranks.
-        spread: variance of the true support around that.
+    ``support`` is what is shown; ``variance`` that of its error, with what undoing the sampling may have left;
+    ``expected`` the support after shrinking, which ranks; ``spread`` the variance of the true support around that.
     """
 
     support: float
@@ -139,8 +136,7 @@ def _shrunk(
 
 
 def _density(values: Floats) -> Floats:
-    density: Floats = np.exp(-(values**2) / 2) / np.sqrt(2 * np.pi)
-    return density
+    return np.divide(np.exp(-(values**2) / 2), np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +196,7 @@ def grown(knowledge: Knowledge, least: float, largest: int, measure: Measure) ->
     ``measure`` says what reports say of itemsets of one size, supports and variances; None where they say nothing.
     """
     known = dict(knowledge)
-    level: list[Itemset] = sorted(
-        itemset for itemset in known if len(itemset) == 2 and known[itemset].expected >= least
-    )
+    level: list[Itemset] = sorted(a for a in known if len(a) == 2 and known[a].expected >= least)
     for _ in range(3, largest + 1):
         candidates = _joined(level)[:MOST_GUESSED]
         if not candidates:
@@ -230,10 +224,7 @@ def guessed(itemset: Itemset, known: Knowledge) -> tuple[float, float]:
 
 def _joined(level: Sequence[Itemset]) -> list[Itemset]:
     """Return the itemsets one larger all of whose subsets are given, in lexicographic order."""
-    given, by_head = set(level), dict[Itemset, list[int]]()
-    for itemset in level:
-        by_head.setdefault(itemset[:-1], []).append(itemset[-1])
-    larger: list[Itemset] = []
-    for head, tails in sorted(by_head.items()):
-        larger += [(*head, *pair) for pair in combinations(sorted(tails), 2)]
+    given = set(level)
+    heads = groupby(sorted(level), key=lambda itemset: itemset[:-1])
+    larger = ((*head, a[-1], b[-1]) for head, same in heads for a, b in combinations(same, 2))
     return [a for a in larger if all(part in given for part in combinations(a, len(a) - 1))]

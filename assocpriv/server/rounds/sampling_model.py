@@ -65,8 +65,7 @@ def binomial_law(n: int, p: float) -> Floats:
     from scipy.special import gammaln, xlog1py, xlogy
 
     x = np.arange(n + 1)
-    logs = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + xlogy(x, p) + xlog1py(n - x, -p)
-    law: Floats = np.exp(logs)
+    law: Floats = np.exp(gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + xlogy(x, p) + xlog1py(n - x, -p))
     return law
 
 
@@ -118,12 +117,9 @@ def shares_from_dummies(cumulative: Floats, tail: SizeShares) -> SizeShares:
 def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> SizeShares:
     """Return a smooth distribution of sizes from a bucketed histogram: the negative binomial nearest to it.
 
-    A histogram of few people is noisy; two parameters, weighted by the errors, keep what it does show.
-
-    Args:
-        shares: estimates of each bucket's share, float64 (buckets,), not clipped.
-        errors: their standard errors.
-        bounds: the least size of each bucket, int64 (buckets,), from 0; sizes go up to 200 or five times the last.
+    A histogram of few people is noisy; two parameters, weighted by the errors, keep what it does show. ``shares`` are
+    estimates of each bucket's share, float64 (buckets,), not clipped, and ``errors`` theirs; ``bounds`` the least size
+    of each bucket, int64 (buckets,), from 0. Sizes go up to 200 or five times the last.
     """
     from scipy.optimize import least_squares
     from scipy.special import gammaln, xlogy
@@ -135,14 +131,13 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> Size
         mean, spread = np.exp(np.clip(parameters, -7.0, 7.0))
         logs = gammaln(sizes + spread) - gammaln(spread) - gammaln(sizes + 1.0)
         logs = logs + xlogy(sizes, mean / (mean + spread)) + spread * np.log(spread / (mean + spread))
-        weights: Floats = np.exp(logs)
+        weights = np.exp(logs)
         result: Floats = weights / weights.sum()
         return result
 
     def misfit(parameters: Floats) -> Floats:
         wanted = np.bincount(bucket, law(parameters), minlength=len(shares))
-        result: Floats = (wanted - shares) / np.maximum(errors, 1e-9)
-        return result
+        return np.divide(wanted - shares, np.maximum(errors, 1e-9))
 
     rough = float(np.clip(shares, 0, 1) @ bounds)
     fits = [least_squares(misfit, np.log([max(rough, 0.5), spread])) for spread in (0.5, 2.0, 20.0)]

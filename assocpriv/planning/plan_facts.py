@@ -1,7 +1,7 @@
-"""What a plan's γ proves about privacy: beliefs, several reports, information, shuffling. Figures err against us."""
+"""What a plan's γ proves about privacy, erring against us, and what a number of its reports can show."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,7 +10,12 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
 from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
-from assocpriv.plans.baskets.plan import IN_CLEAR, MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
+from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
+from assocpriv.server.estimates.supports import Group, foreseen_error
+from assocpriv.server.itemsets.apriori import UNDECIDABLE_BELOW
 
 if TYPE_CHECKING:
     from assocpriv.planning.shuffling import Central
@@ -52,12 +57,9 @@ class Together:
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """What a plan proves.
+    """What one report and several of one person prove under a plan.
 
     Attributes:
-        plan: the plan.
-        one: what one report can do to a property's probability.
-        together: the same of several reports of one person.
         information: by size of the transactions, all of one size being equally likely; with hidden sizes of one size.
         mutual_limit: what one report tells at most on average, in bits, under any prior.
         people: how many people's reports are shuffled; None if no channel is spoken of.
@@ -95,7 +97,9 @@ def describe_privacy(
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
     asked = {parse_probability(prior, "prior") for prior in priors}
-    asked |= set() if asked else {plan.promise.prior, plan.promise.posterior, *_usual_priors()}
+    if not asked:
+        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        asked |= {plan.promise.prior, plan.promise.posterior}
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     if not 1 <= count <= MOST_REPORTS_PER_PERSON:
         raise PlanError(f"reports per person must lie in 1..{MOST_REPORTS_PER_PERSON}, got {count}")
@@ -104,7 +108,7 @@ def describe_privacy(
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
     largest = min(plan.transaction_size, plan.n_items)
-    sizes = range(1 if plan.sizes == IN_CLEAR else largest, largest + 1)
+    sizes = range(1 if plan.in_clear else largest, largest + 1)
     return Privacy(
         plan=plan,
         one=one,
@@ -114,10 +118,6 @@ def describe_privacy(
         people=shuffled,
         central=None if shuffled is None else _shuffled(plan, count, shuffled, delta),
     )
-
-
-def _usual_priors() -> list[Fraction]:
-    return [parse_probability(prior, "prior") for prior in DEFAULT_PRIORS]
 
 
 def composed_amplification_up(plan: Plan) -> Fraction:
@@ -139,7 +139,7 @@ def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
     """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
     from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 
-    if plan.sizes == IN_CLEAR:
+    if plan.in_clear:
         raise PlanError(
             "reports of this plan tell their sizes, which no channel hides, so its people are no single crowd; "
             "leave --shuffled away"
@@ -148,3 +148,52 @@ def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
     each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
     return replace(each, epsilon=total, delta=delta)
+
+
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """What N reports of a plan can show; γ composed is rounded up, ``liars`` as of :func:`liars_among`.
+
+    Attributes:
+        most_targets: how many items one crafted report can show at once.
+        least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
+        groups: with sizes in clear, the same of each size, were all N reports of it.
+        group_reports: with sizes in clear, how many reports there are of each; None if that is not known.
+    """
+
+    plan: Plan
+    reports: int
+    composed_amplification: Fraction
+    discoverable: DiscoverableSupports
+    liars: dict[int, Liars | None]
+    most_targets: int
+    least_min_supports: dict[int, float]
+    groups: "tuple[Prospects, ...]" = ()
+    group_reports: tuple[int, ...] | None = None
+
+
+def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> Prospects:
+    """Return what so many reports of a plan can show.
+
+    Args:
+        plan: the plan.
+        reports: N, at least 1.
+        group_reports: with sizes in clear, how many reports there are of each size; all of the largest by default.
+
+    Raises:
+        PlanError: fewer reports than one.
+    """
+    if reports < 1:
+        raise PlanError(f"reports must be at least 1, got {reports}")
+    groups, mined = [Group(reports, SupportModel.of(plan.operator))], 1 if plan.view.itemsets else plan.itemset_size
+    return Prospects(
+        plan=plan,
+        reports=reports,
+        composed_amplification=composed_amplification_up(plan),
+        discoverable=discoverable_supports(plan, reports, group_reports),
+        liars=liars_among(plan, reports),
+        most_targets=most_targets(plan),
+        least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in range(1, mined + 1)},
+        groups=tuple(foresee(group, reports) for group in plan.groups) if plan.in_clear else (),
+        group_reports=None if group_reports is None else tuple(group_reports),
+    )

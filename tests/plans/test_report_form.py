@@ -7,11 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assocpriv.core.errors import WireError
-from assocpriv.plans.baskets.wire import (
-    decode_report,
-    encode_report,
-    report_items,
-)
 from assocpriv.plans.published import pack_reports
 from assocpriv.server.counting.bitmaps import report_rows
 
@@ -40,8 +35,8 @@ def some_bits(plan):
 def test_round_trip(plan, data):
     """Any bits come back from their report, which has the plan's length and bit b at its place."""
     bits = data.draw(some_bits(plan))
-    report = encode_report(bits, plan)
-    assert decode_report(report, plan) == bits
+    report = plan.form.encode(bits)
+    assert plan.form.decode(report) == bits
     assert report == bits.to_bytes(plan.report_bytes, "little")
 
 
@@ -51,11 +46,11 @@ def test_every_other_length_is_refused(plan, report):
     if len(report) == plan.report_bytes:
         report += b"\0"
     with pytest.raises(WireError, match=f"{plan.report_bytes} bytes, got {len(report)}"):
-        decode_report(report, plan)
+        plan.form.decode(report)
     with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes"):
         pack_reports([bytes(plan.report_bytes), report], plan)
     with pytest.raises(WireError):
-        report_items(report, plan)
+        plan.form.items(report)
 
 
 @given(wide_plan, st.data())
@@ -64,12 +59,12 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
     bits = data.draw(some_bits(plan)) | 1 << data.draw(st.integers(plan.report_bits, 8 * plan.report_bytes - 1))
     report = bits.to_bytes(plan.report_bytes, "little")
     with pytest.raises(WireError, match="beyond"):
-        decode_report(report, plan)
+        plan.form.decode(report)
     with pytest.raises(WireError, match="beyond"):
-        report_items(report, plan)
+        plan.form.items(report)
     packed = np.frombuffer(bytes(plan.report_bytes) * 2 + report, dtype=np.uint8).reshape(3, -1)
     with pytest.raises(WireError, match="report 12 has a bit set beyond"):
-        plan.check_reports(packed, first=10)
+        plan.check_form(packed, first=10)
     with pytest.raises(WireError, match="report 2 has a bit set beyond"):
         pack_reports([row.tobytes() for row in packed], plan)
 
@@ -77,11 +72,11 @@ def test_a_bit_beyond_the_last_is_refused(plan, data):
 @given(some_plan, st.data())
 def test_pack_reports(plan, data):
     """Packed reports are the reports, in order."""
-    reports = [encode_report(bits, plan) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
+    reports = [plan.form.encode(bits) for bits in data.draw(st.lists(some_bits(plan), max_size=5))]
     packed = pack_reports(iter(reports), plan)
     assert [row.tobytes() for row in packed] == reports
     assert packed.shape == (len(reports), plan.report_bytes)
-    plan.check_reports(packed)
+    plan.check_form(packed)
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -92,19 +87,19 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
     reports = []
     for _ in range(n_reports):
         bits = int.from_bytes(rng.bytes(plan.report_bytes), "little")
-        reports.append(encode_report(bits & ((1 << plan.report_bits) - 1), plan))
+        reports.append(plan.form.encode(bits & ((1 << plan.report_bits) - 1)))
     items = rng.permutation(plan.padded_items)
     rows = report_rows(pack_reports(reports, plan), plan, items)
     shown = naive.bits_of(naive.lines_of(rows))
     assert rows.shape[1] == len(items)
     assert not shown[:, n_reports:].any()
     for t, report in enumerate(reports):
-        assert report_items(report, plan) == frozenset(items[shown[:, t] == 1].tolist())
+        assert plan.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
 
 
 def test_report_items_without_a_generator_are_the_bits():
     """Without a generator bit i tells whether item i is present."""
-    assert report_items(bytes([0b10010]), PLANS["none, 5 bits"]) == {1, 4}
+    assert PLANS["none, 5 bits"].form.items(bytes([0b10010])) == {1, 4}
 
 
 def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
@@ -112,4 +107,4 @@ def test_report_items_of_a_reed_solomon_seed_worked_by_hand():
     plan = PLANS["reed-solomon, r=3"]
     everyone = frozenset(range(plan.padded_items))
     for constant in range(16):
-        assert report_items(encode_report(constant, plan), plan) == (everyone if constant % 8 < 5 else frozenset())
+        assert plan.form.items(plan.form.encode(constant)) == (everyone if constant % 8 < 5 else frozenset())

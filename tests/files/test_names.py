@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assocpriv.core.errors import PlanError
-from assocpriv.files.taxonomy import Taxonomy, read_taxonomy
+from assocpriv.files.names import Taxonomy, read_taxonomy
 from assocpriv.plans.baskets.catalogue import Catalogue
 
 
