@@ -90,7 +90,7 @@ FAULTS = (
     Fault("weights rounded to 2^16, both clients", ((_ITEMSET, _WEIGHTS, _ROUNDED),)),
     Fault("p[M] off by 3%, both clients", ((_ITEMSET, _WEIGHTS, _OFF),)),
     Fault("a bound of a pick one too high, bulk client", ((
-        _BULK, "                for total in subsets.cumulative\n", "                for total in [each + 1 for each in subsets.cumulative]\n"
+        _BULK, " for total in subsets.cumulative]", " for total in [each + 1 for each in subsets.cumulative]]"
     ),)),
     Fault("first items kept one time in five, client for one", ((
         _ITEMSET, _PICKED, f"        if entropy.below(5) == 0:\n            mask = (1 << mask.bit_count()) - 1\n{_PICKED}"
