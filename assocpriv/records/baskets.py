@@ -265,7 +265,8 @@ def _name_of(item: object, where: str) -> str:
 
 def count_sizes(baskets: Baskets) -> Counter[int]:
     """Return how many baskets there are of each size; counts of several files or batches may be added."""
-    return Counter(np.sort(baskets.sizes).tolist())
+    values, counts = np.unique(baskets.sizes, return_counts=True)
+    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
 
 
 def top_holders(baskets: Baskets, largest: int) -> dict[int, Counter[int]]:
