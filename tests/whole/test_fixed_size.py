@@ -43,6 +43,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows
 from assocpriv.server.estimates.supports import Group, estimate_supports, lowest_discoverable_support
+from tests.client.test_bulk import one_by_one, random_words, reports_of
 
 N = 5_000_000
 GAMMA = Breach("5%", "50%")  # γ = 19
@@ -286,24 +287,6 @@ def random_baskets(rng, n_items, count):
     return Baskets.from_sets(
         [rng.choice(n_items, size, replace=False).tolist() for size in sizes], Catalogue.numbered(n_items)
     )
-
-
-def random_words(rng, count, zeros=0.0):
-    """Return uniform words, some of them 0: draws below an n that is no power of 2 reject 0."""
-    words = rng.integers(0, 1 << 64, size=count, dtype=np.uint64)
-    words[rng.random(count) < zeros] = 0
-    return words
-
-
-def one_by_one(plan, baskets, words):
-    """Return what the one-report client makes of the words, and how many it used."""
-    entropy, randomizer = naive.ReplayEntropy(words), Randomizer(plan)
-    return [randomizer.randomize(basket, entropy=entropy) for basket in baskets], entropy.used
-
-
-def reports_of(chunk):
-    """Return a chunk's reports as bytes."""
-    return [row.tobytes() for row in chunk.packed]
 
 
 @pytest.mark.parametrize("shares", [None, (1 << 20, 19 << 20), (1 << 200, 3 << 200)], ids=["small", "planned", "huge"])
