@@ -12,8 +12,8 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.audit.kinds import audit_file as audit
-    from assocpriv.audit.request import AuditRequest
+    from assocpriv.auditing.kinds import audit_file as audit
+    from assocpriv.auditing.request import AuditRequest
     from assocpriv.core.privacy import Breach
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
@@ -24,8 +24,8 @@ __all__ = [
     "describe_privacy", "inspect_file", "report",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.audit.kinds": ("audit_file as audit",),
-    "assocpriv.audit.request": ("AuditRequest",),
+    "assocpriv.auditing.kinds": ("audit_file as audit",),
+    "assocpriv.auditing.request": ("AuditRequest",),
     "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"

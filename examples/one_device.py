@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import assocpriv as ap
+from assocpriv.amplification import highest_posterior, lowest_posterior
 from assocpriv.client.ledger import Ledger
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BudgetError
-from assocpriv.privacy import highest_posterior, lowest_posterior
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 
-from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, batch_of
+from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy

@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.privacy import read_fraction
 from assocpriv.lab.enumeration import distribution
 from tests.second_kind import client

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.audit.black_box.clients import BulkClient, SingleClient, batch_of
+from assocpriv.auditing.black_box.clients import BulkClient, SingleClient, batch_of
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
@@ -170,9 +170,9 @@ def sources(*folders):
 
 
 def test_only_lab_and_audit_name_the_seeded_source():
-    """No module but those of lab/ and audit/ can draw reports that a seed repeats."""
+    """No module but those of lab/ and auditing/ can draw reports that a seed repeats."""
     naming = {path.relative_to(PACKAGE).parts[0] for path in sources() if "SeededEntropy" in path.read_text("utf-8")}
-    assert naming == {"lab", "audit"}
+    assert naming == {"lab", "auditing"}
 
 
 def random_names(text):
@@ -212,10 +212,10 @@ def test_the_scan_for_other_sources_finds_them(text):
 IMPORTS = {
     "baskets.py": {"SystemEntropy"},
     "assurance.py": {"SystemEntropy"},
-    "audit/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
-    "audit/enumerate/draws_by_form.py": {"Entropy"},
-    "audit/enumerate/small_walks.py": {"Entropy"},
-    "audit/enumerate/words_and_bulk.py": {"WordEntropy"},
+    "auditing/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/enumerate/draws_by_form.py": {"Entropy"},
+    "auditing/enumerate/small_walks.py": {"Entropy"},
+    "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},
     "client/baskets/bulk.py": {"WordEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
@@ -229,7 +229,7 @@ IMPORTS = {
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
 # who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "audit/enumerate/words_and_bulk.py"}
+SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "auditing/enumerate/words_and_bulk.py"}
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 

@@ -29,7 +29,7 @@ from naive import small_plan
 
 import assocpriv as ap
 from assocpriv.apps.cli import main
-from assocpriv.audit.black_box.pipe import Program
+from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.baskets import read_baskets
 from assocpriv.core.errors import AssocprivError, BasketError, PlanError
 from assocpriv.files.names import read_taxonomy

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 from assocpriv.apps import kinds as app_kinds
 from assocpriv.apps.cli import main
-from assocpriv.audit import kinds as audit_kinds
-from assocpriv.audit.findings import BROKEN, CONSISTENT
-from assocpriv.audit.request import AuditRequest
+from assocpriv.auditing import kinds as audit_kinds
+from assocpriv.auditing.findings import BROKEN, CONSISTENT
+from assocpriv.auditing.request import AuditRequest
 from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
 from assocpriv.client.ledger import Ledger

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from naive import fixed_plan
 
 from assocpriv.apps.cli import main
-from assocpriv.audit.findings import BROKEN
-from assocpriv.audit.recompute.plan_text import read_numbers
-from assocpriv.audit.recompute.promise import check_integers
+from assocpriv.auditing.findings import BROKEN
+from assocpriv.auditing.recompute.plan_text import read_numbers
+from assocpriv.auditing.recompute.promise import check_integers
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import apply_view, stream_transactions, view_baskets, view_transaction
 from assocpriv.core.errors import BasketError, PlanError, WireError

@@ -9,9 +9,9 @@ from assocpriv.apps.kinds import Description, describe_plan
 from assocpriv.apps.render.figures import fields, figure_up, percent_as_given
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
 from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileContent
-from assocpriv.audit.findings import CANNOT_SEE, count_undecided
-from assocpriv.audit.kinds import Audit
-from assocpriv.audit.request import ALL
+from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
+from assocpriv.auditing.kinds import Audit
+from assocpriv.auditing.request import ALL
 from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts

@@ -18,10 +18,10 @@ from fractions import Fraction
 from itertools import combinations, count, islice, product
 from math import comb, nextafter
 
-from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.audit.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
-from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
-from assocpriv.audit.recompute.report_forms import Group, added_weights
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
+from assocpriv.auditing.recompute.plan_text import Numbers, read_numbers
+from assocpriv.auditing.recompute.report_forms import Group, added_weights
 from assocpriv.core.errors import PlanError
 
 DEPTH = "exact"

@@ -9,19 +9,19 @@ import naive
 import numpy as np
 import pytest
 
-from assocpriv.audit.black_box import dealt_baskets as items
-from assocpriv.audit.black_box import empirical, families
-from assocpriv.audit.black_box import tallies as tallies_module
-from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient
-from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.dealt_baskets import ItemTallies, deals, reports_needed
-from assocpriv.audit.black_box.laws import Events, joint_p_value
-from assocpriv.audit.black_box.neighbours import form_of
-from assocpriv.audit.black_box.shown import is_spanned, span_of
-from assocpriv.audit.enumerate import words_and_bulk
-from assocpriv.audit.enumerate.exact import audit_exact
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
-from assocpriv.audit.recompute.plan_text import read_numbers
+from assocpriv.auditing.black_box import dealt_baskets as items
+from assocpriv.auditing.black_box import empirical, families
+from assocpriv.auditing.black_box import tallies as tallies_module
+from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient
+from assocpriv.auditing.black_box.conformance import audit_conformance
+from assocpriv.auditing.black_box.dealt_baskets import ItemTallies, deals, reports_needed
+from assocpriv.auditing.black_box.laws import Events, joint_p_value
+from assocpriv.auditing.black_box.neighbours import form_of
+from assocpriv.auditing.black_box.shown import is_spanned, span_of
+from assocpriv.auditing.enumerate import words_and_bulk
+from assocpriv.auditing.enumerate.exact import audit_exact
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault
+from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets import randomizer as itemset
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer

@@ -24,7 +24,7 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import IO
 
-from assocpriv.audit.black_box.clients import Answers
+from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.core.errors import FileError, WireError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets

@@ -4,13 +4,13 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
-from assocpriv.audit.black_box.clients import BlackBox, BulkClient, SingleClient, batch_of
-from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.empirical import audit_client
-from assocpriv.audit.black_box.pipe import Program
-from assocpriv.audit.enumerate.exact import audit_exact, audit_plan
-from assocpriv.audit.findings import Finding
-from assocpriv.audit.request import LEAST_TRIALS, AuditRequest, Progress
+from assocpriv.auditing.black_box.clients import BlackBox, BulkClient, SingleClient, batch_of
+from assocpriv.auditing.black_box.conformance import audit_conformance
+from assocpriv.auditing.black_box.empirical import audit_client
+from assocpriv.auditing.black_box.pipe import Program
+from assocpriv.auditing.enumerate.exact import audit_exact, audit_plan
+from assocpriv.auditing.findings import Finding
+from assocpriv.auditing.request import LEAST_TRIALS, AuditRequest, Progress
 from assocpriv.plans.baskets.plan import Plan
 
 _SINGLE_SECONDS, _SINGLE_TRIALS = 8.0, 100_000  # of the one-report client, unless it alone is asked for
@@ -20,7 +20,7 @@ _TIMED = 64  # of its reports
 def audit_baskets(
     plan: Plan | None, text: str, request: AuditRequest, progress: Progress | None = None
 ) -> list[Finding]:
-    """Audit a plan for baskets, and clients of it; see :func:`assocpriv.audit.kinds.audit`."""
+    """Audit a plan for baskets, and clients of it; see :func:`assocpriv.auditing.kinds.audit`."""
     findings: list[Finding] = []
     if "exact" in request.depths and request.program:
         findings += audit_plan(plan, text)[2]  # what our client does says nothing of the program

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from assocpriv.audit.recompute.report_forms import SelectASize
+from assocpriv.auditing.recompute.report_forms import SelectASize
 
 
 def times(x: int, y: int, width: int, polynomial: int) -> int:

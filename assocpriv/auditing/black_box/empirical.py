@@ -11,15 +11,15 @@ from functools import partial
 
 import numpy as np
 
-from assocpriv.audit.black_box.clients import BlackBox, BulkClient
-from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies, deals
-from assocpriv.audit.black_box.families import Asked, Law, laws, start_length
-from assocpriv.audit.black_box.lower_bounds import choose_events, learn_scorers, lower_bounds
-from assocpriv.audit.black_box.neighbours import form_of, worst_neighbours
-from assocpriv.audit.black_box.shown import judge_format
-from assocpriv.audit.black_box.tallies import Stream, Tallies, compare_starts
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
-from assocpriv.audit.request import Progress, check_request
+from assocpriv.auditing.black_box.clients import BlackBox, BulkClient
+from assocpriv.auditing.black_box.dealt_baskets import ItemTallies, OtherTallies, deals
+from assocpriv.auditing.black_box.families import Asked, Law, laws, start_length
+from assocpriv.auditing.black_box.lower_bounds import choose_events, learn_scorers, lower_bounds
+from assocpriv.auditing.black_box.neighbours import form_of, worst_neighbours
+from assocpriv.auditing.black_box.shown import judge_format
+from assocpriv.auditing.black_box.tallies import Stream, Tallies, compare_starts
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
+from assocpriv.auditing.request import Progress, check_request
 from assocpriv.core.errors import FileError
 from assocpriv.core.privacy import epsilon
 from assocpriv.plans.baskets.plan import Plan

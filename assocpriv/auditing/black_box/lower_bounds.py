@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.tallies import SCORE_CELLS, Counts, Scorer, Tallies
+from assocpriv.auditing.black_box.tallies import SCORE_CELLS, Counts, Scorer, Tallies
 
 _ERRORS = 4.0  # standard errors by which a promising set may still disappoint
 _LEAST_Z = 3.0  # of a bit that has a say in the score

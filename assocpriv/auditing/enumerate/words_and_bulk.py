@@ -20,11 +20,11 @@ from itertools import accumulate, chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.enumerate.draws_by_form import Device
-from assocpriv.audit.findings import Fault, client_at_work
-from assocpriv.audit.recompute.codes import masks
-from assocpriv.audit.recompute.plan_text import Numbers
-from assocpriv.audit.recompute.report_forms import Bits, Group
+from assocpriv.auditing.enumerate.draws_by_form import Device
+from assocpriv.auditing.findings import Fault, client_at_work
+from assocpriv.auditing.recompute.codes import masks
+from assocpriv.auditing.recompute.plan_text import Numbers
+from assocpriv.auditing.recompute.report_forms import Bits, Group
 from assocpriv.client.baskets.bulk import BulkRandomizer, GroupedRandomizer
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy

@@ -18,18 +18,18 @@ from scipy.stats import binom
 
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.assurance import audit_lines, audit_record
-from assocpriv.audit.black_box import empirical, families, pipe
-from assocpriv.audit.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
-from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.dealt_baskets import OtherTallies, other_transactions
-from assocpriv.audit.black_box.laws import (
+from assocpriv.auditing.black_box import empirical, families, pipe
+from assocpriv.auditing.black_box.clients import Answers, BulkClient, SingleClient, answered, batch_of
+from assocpriv.auditing.black_box.conformance import audit_conformance
+from assocpriv.auditing.black_box.dealt_baskets import OtherTallies, other_transactions
+from assocpriv.auditing.black_box.laws import (
     Events,
     complexity_p_value,
     joint_p_value,
     linear_complexity,
     repeats_p_value,
 )
-from assocpriv.audit.black_box.lower_bounds import (
+from assocpriv.auditing.black_box.lower_bounds import (
     Event,
     LowerBound,
     choose_events,
@@ -37,14 +37,20 @@ from assocpriv.audit.black_box.lower_bounds import (
     lower_bounds,
     smallest_chance,
 )
-from assocpriv.audit.black_box.neighbours import equal_batches, form_of, mixed_batches, transaction_of, worst_neighbours
-from assocpriv.audit.black_box.pipe import Program, _decoded
-from assocpriv.audit.black_box.shown import coin_bits, free_sums
-from assocpriv.audit.black_box.tallies import Tallies, compare_starts
-from assocpriv.audit.enumerate import exact
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
-from assocpriv.audit.kinds import Audit
-from assocpriv.audit.request import AuditRequest
+from assocpriv.auditing.black_box.neighbours import (
+    equal_batches,
+    form_of,
+    mixed_batches,
+    transaction_of,
+    worst_neighbours,
+)
+from assocpriv.auditing.black_box.pipe import Program, _decoded
+from assocpriv.auditing.black_box.shown import coin_bits, free_sums
+from assocpriv.auditing.black_box.tallies import Tallies, compare_starts
+from assocpriv.auditing.enumerate import exact
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, verdict
+from assocpriv.auditing.kinds import Audit
+from assocpriv.auditing.request import AuditRequest
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.core.privacy import epsilon

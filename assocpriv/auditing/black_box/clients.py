@@ -1,6 +1,6 @@
 """Clients as an audit sees them: transactions go in, reports come out, in the same order.
 
-Nothing here looks at how a client works. Two clients are our own; assocpriv/audit/black_box/pipe.py runs any other
+Nothing here looks at how a client works. Two clients are our own; assocpriv/auditing/black_box/pipe.py runs any other
 program. The transactions are chosen by the audit, nobody's baskets.
 """
 
@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.findings import client_at_work
+from assocpriv.auditing.findings import client_at_work
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy

@@ -1,13 +1,13 @@
 """What a report of any randomizer tells at most: breaches, amplification, information, and one of the literature.
 
-    from assocpriv import privacy
+    from assocpriv import amplification
 
 A randomizer and a prior are a :class:`Channel`, which answers exactly. Three ways to randomize a number from 0 to 50
 (after Evfimievski, Gehrke, Srikant 2003, section 2): keep it with probability 1/5, else show any number; add noise from
 −5 to 5, around the circle; with probability 1/2 that, else show any number.
 
 >>> from fractions import Fraction
->>> from assocpriv.privacy import Channel
+>>> from assocpriv.amplification import Channel
 >>> numbers, prior = range(51), [Fraction(1, 50), *[Fraction(49, 2500)] * 50]
 >>> kept = [[Fraction(1, 5) * (x == y) + Fraction(4, 255) for y in numbers] for x in numbers]
 >>> moved = [[Fraction((y - x + 5) % 51 <= 10, 11) for y in numbers] for x in numbers]

@@ -9,7 +9,7 @@ checked by its structure, a transaction and a kept subset at a time, by the form
   with a linear part of rank s − m·r: then ξ is uniform among the 2^(s−mr) seeds that have these values;
 * of a long transaction the M first places of the drawn shuffle must be the items that a report keeps.
 
-The client is anything that has ``randomize``; reports are read by audit/recompute/report_forms.py alone. Whatever a
+The client is anything that has ``randomize``; reports are read by auditing/recompute/report_forms.py alone. Whatever a
 report or a client's draws are wrong in is raised as a Fault.
 """
 
@@ -24,10 +24,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from assocpriv.audit.findings import Fault, client_at_work
-from assocpriv.audit.recompute.codes import Bch, ReedSolomon, Seed, rank_over_gf2
-from assocpriv.audit.recompute.plan_text import Numbers
-from assocpriv.audit.recompute.report_forms import Bits, Group, Sets, set_of
+from assocpriv.auditing.findings import Fault, client_at_work
+from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed, rank_over_gf2
+from assocpriv.auditing.recompute.plan_text import Numbers
+from assocpriv.auditing.recompute.report_forms import Bits, Group, Sets, set_of
 from assocpriv.core.entropy import Entropy
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy

@@ -14,9 +14,9 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import batch_length, batch_of
-from assocpriv.audit.recompute.plan_text import read_numbers
-from assocpriv.audit.recompute.report_forms import Group
+from assocpriv.auditing.black_box.clients import batch_length, batch_of
+from assocpriv.auditing.recompute.plan_text import read_numbers
+from assocpriv.auditing.recompute.report_forms import Group
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.records.baskets import Baskets
 

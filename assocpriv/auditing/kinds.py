@@ -9,16 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assocpriv.audit.findings import BROKEN, Finding, verdict
-from assocpriv.audit.request import AuditRequest, Progress
+from assocpriv.auditing.findings import BROKEN, Finding, verdict
+from assocpriv.auditing.request import AuditRequest, Progress
 from assocpriv.core.errors import FileError
 from assocpriv.core.loading import load
 from assocpriv.files.plans import read_plan, read_plan_text
 from assocpriv.plans.published import PublishedPlan
 
 AUDITORS = {
-    "select-a-size": "assocpriv.audit.baskets:audit_baskets",
-    "fixed-size": "assocpriv.audit.baskets:audit_baskets",
+    "select-a-size": "assocpriv.auditing.baskets:audit_baskets",
+    "fixed-size": "assocpriv.auditing.baskets:audit_baskets",
 }
 _OF_NO_KIND = AUDITORS["select-a-size"]  # finds what is wrong with a text that names none
 

@@ -19,11 +19,11 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import LARGEST_BATCH, BlackBox, Told, answered, batch_length, batch_of
-from assocpriv.audit.black_box.laws import Events
-from assocpriv.audit.black_box.neighbours import Transaction, form_of, transaction_of
-from assocpriv.audit.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
-from assocpriv.audit.black_box.tallies import samples_in_turn
+from assocpriv.auditing.black_box.clients import LARGEST_BATCH, BlackBox, Told, answered, batch_length, batch_of
+from assocpriv.auditing.black_box.laws import Events
+from assocpriv.auditing.black_box.neighbours import Transaction, form_of, transaction_of
+from assocpriv.auditing.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
+from assocpriv.auditing.black_box.tallies import samples_in_turn
 from assocpriv.plans.baskets.codes import Field
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.bitmaps import ItemTables, planes_of

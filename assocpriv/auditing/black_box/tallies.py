@@ -8,9 +8,9 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import BlackBox, Told, answered, batch_of
-from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
-from assocpriv.audit.black_box.shown import (
+from assocpriv.auditing.black_box.clients import BlackBox, Told, answered, batch_of
+from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
+from assocpriv.auditing.black_box.shown import (
     Bits,
     Sample,
     Viewer,

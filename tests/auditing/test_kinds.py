@@ -6,13 +6,13 @@ from dataclasses import replace
 import faults
 import pytest
 
-from assocpriv.audit import kinds
-from assocpriv.audit.black_box.conformance import audit_conformance
-from assocpriv.audit.black_box.empirical import audit_client
-from assocpriv.audit.black_box.tallies import Tallies
-from assocpriv.audit.enumerate import exact
-from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.audit.request import AuditRequest
+from assocpriv.auditing import kinds
+from assocpriv.auditing.black_box.conformance import audit_conformance
+from assocpriv.auditing.black_box.empirical import audit_client
+from assocpriv.auditing.black_box.tallies import Tallies
+from assocpriv.auditing.enumerate import exact
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.request import AuditRequest
 from assocpriv.core.errors import PlanError
 
 

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assocpriv.audit.enumerate import exact, small_walks, words_and_bulk
-from assocpriv.audit.enumerate.exact import audit_exact as audit
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.audit.recompute import codes, plan_text, promise, report_forms
-from assocpriv.audit.recompute.codes import Bch, ReedSolomon, masks
-from assocpriv.audit.recompute.plan_text import read_numbers
-from assocpriv.audit.recompute.promise import check_integers, largest_ratio, stated_ratio
-from assocpriv.audit.recompute.report_forms import Sets
+from assocpriv.auditing.enumerate import exact, small_walks, words_and_bulk
+from assocpriv.auditing.enumerate.exact import audit_exact as audit
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
+from assocpriv.auditing.recompute import codes, plan_text, promise, report_forms
+from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, masks
+from assocpriv.auditing.recompute.plan_text import read_numbers
+from assocpriv.auditing.recompute.promise import check_integers, largest_ratio, stated_ratio
+from assocpriv.auditing.recompute.report_forms import Sets
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
 from assocpriv.core import entropy
@@ -269,8 +269,8 @@ def test_integers_are_read_by_nobody_else():
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputing = {f"assocpriv.audit.recompute.{name}" for name in ("codes", "report_forms", "plan_text")}
-    assert own == {"assocpriv.core.errors", "assocpriv.audit.findings", *recomputing}
+    recomputing = {f"assocpriv.auditing.recompute.{name}" for name in ("codes", "report_forms", "plan_text")}
+    assert own == {"assocpriv.core.errors", "assocpriv.auditing.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 
 

@@ -1,6 +1,6 @@
 """The exact depth of an audit: a plan's promise recomputed, and the shipping client walked through.
 
-1. audit/recompute/promise.py computes the promise anew from the plan's text.
+1. auditing/recompute/promise.py computes the promise anew from the plan's text.
 2. small_walks.py runs the client once for every way its draws can fall, on a small catalogue with the plan's operators.
 3. On the plan itself, draws_by_form.py looks at what the client draws and shows, words_and_bulk.py at how words make
    draws, at the generator's columns and at the bulk client.
@@ -15,13 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.audit.enumerate.draws_by_form import RANDOM_POINTS, Client, Device, Guarded, Reader, case_of, check_kept
-from assocpriv.audit.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
-from assocpriv.audit.enumerate.words_and_bulk import check_bulk, check_columns, check_words
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Finding, client_at_work, failure
-from assocpriv.audit.recompute.plan_text import Numbers
-from assocpriv.audit.recompute.promise import DEPTH, check_integers
-from assocpriv.audit.recompute.report_forms import Group
+from assocpriv.auditing.enumerate.draws_by_form import (
+    RANDOM_POINTS,
+    Client,
+    Device,
+    Guarded,
+    Reader,
+    case_of,
+    check_kept,
+)
+from assocpriv.auditing.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
+from assocpriv.auditing.enumerate.words_and_bulk import check_bulk, check_columns, check_words
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Finding, client_at_work, failure
+from assocpriv.auditing.recompute.plan_text import Numbers
+from assocpriv.auditing.recompute.promise import DEPTH, check_integers
+from assocpriv.auditing.recompute.report_forms import Group
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.plan import Plan

@@ -14,12 +14,12 @@ from itertools import combinations, count
 from math import comb, perm
 from typing import Any
 
-from assocpriv.audit.enumerate.draws_by_form import Client, Reader, SeedCase, bounded_law, check_kept
-from assocpriv.audit.findings import Fault
-from assocpriv.audit.recompute.codes import Seed, order_of_x
-from assocpriv.audit.recompute.plan_text import Numbers, read_numbers
-from assocpriv.audit.recompute.promise import stated_ratio
-from assocpriv.audit.recompute.report_forms import Group, Sets
+from assocpriv.auditing.enumerate.draws_by_form import Client, Reader, SeedCase, bounded_law, check_kept
+from assocpriv.auditing.findings import Fault
+from assocpriv.auditing.recompute.codes import Seed, order_of_x
+from assocpriv.auditing.recompute.plan_text import Numbers, read_numbers
+from assocpriv.auditing.recompute.promise import stated_ratio
+from assocpriv.auditing.recompute.report_forms import Group, Sets
 from assocpriv.core.entropy import Entropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator

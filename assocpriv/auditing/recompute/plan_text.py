@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from assocpriv.audit.recompute.codes import Bch, ReedSolomon, Seed
-from assocpriv.audit.recompute.report_forms import Bits, Group, SelectASize, Sets
+from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.auditing.recompute.report_forms import Bits, Group, SelectASize, Sets
 from assocpriv.core.errors import PlanError
 
 NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"

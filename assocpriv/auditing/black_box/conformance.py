@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import Answers, BlackBox, BulkClient, answered, batch_of
-from assocpriv.audit.black_box.neighbours import size_bytes, stated_size
-from assocpriv.audit.black_box.shown import is_whole, judge_format
-from assocpriv.audit.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
-from assocpriv.audit.request import Progress
+from assocpriv.auditing.black_box.clients import Answers, BlackBox, BulkClient, answered, batch_of
+from assocpriv.auditing.black_box.neighbours import size_bytes, stated_size
+from assocpriv.auditing.black_box.shown import is_whole, judge_format
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
+from assocpriv.auditing.request import Progress
 from assocpriv.core.errors import FileError
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.baskets.plan import Plan
@@ -27,7 +27,7 @@ _LONGEST_BASKET = 64
 def audit_conformance(plan: Plan, box: BlackBox | None = None, *, progress: Progress | None = None) -> list[Finding]:
     """Check that a client's reports are reports of the plan, for baskets of every size from none to 64 items.
 
-    The arguments are those of :func:`assocpriv.audit.black_box.empirical.audit_client`.
+    The arguments are those of :func:`assocpriv.auditing.black_box.empirical.audit_client`.
 
     Raises:
         FileError: a program that cannot be started.

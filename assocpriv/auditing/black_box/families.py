@@ -7,11 +7,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.dealt_baskets import ItemTallies, OtherTallies
-from assocpriv.audit.black_box.laws import Events, complexity_p_value, joint_p_value, linear_complexity, repeats_p_value
-from assocpriv.audit.black_box.neighbours import form_of
-from assocpriv.audit.black_box.tallies import Starts, Stream, Tallies
-from assocpriv.audit.recompute.report_forms import Group
+from assocpriv.auditing.black_box.dealt_baskets import ItemTallies, OtherTallies
+from assocpriv.auditing.black_box.laws import (
+    Events,
+    complexity_p_value,
+    joint_p_value,
+    linear_complexity,
+    repeats_p_value,
+)
+from assocpriv.auditing.black_box.neighbours import form_of
+from assocpriv.auditing.black_box.tallies import Starts, Stream, Tallies
+from assocpriv.auditing.recompute.report_forms import Group
 
 _SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
 _LONGEST_SHORT_START = 256  # reports

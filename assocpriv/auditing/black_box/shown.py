@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.audit.black_box.clients import Answers
-from assocpriv.audit.black_box.neighbours import Neighbours, Transaction, form_of, size_bytes
-from assocpriv.audit.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.black_box.clients import Answers
+from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of, size_bytes
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
