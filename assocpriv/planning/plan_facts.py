@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
-from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability
+from assocpriv.core.numbers import check_range
+from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability, parse_share
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
 from assocpriv.server.estimates.supports import Group, foreseen_error
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
-_LONGEST = 1 << 16  # bits of a composed γ that is kept exact
+LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 _DECIMALS = 10**24
 
 
@@ -33,6 +35,10 @@ class Together:
     reports: int
     amplification: Fraction
     beliefs: tuple[BeliefRange, ...]
+
+    def __repr__(self) -> str:
+        """Say what it is; γ of many reports has more digits than Python writes."""
+        return f"Together(reports={self.reports}, epsilon<={self.epsilon:.6g})"
 
     @property
     def epsilon(self) -> float:
@@ -74,13 +80,24 @@ class Privacy:
     central: "Central | None"
 
 
+def table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
+    """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
+    asked = {parse_probability(prior, "prior") for prior in priors}
+    if not asked:
+        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        for plan in plans:
+            if isinstance(plan, Plan):
+                asked |= {plan.promise.prior, plan.promise.posterior}
+    return sorted(asked)
+
+
 def describe_privacy(
     plan: Plan,
     priors: Iterable["str | float | Fraction"] = (),
     *,
     reports_per_person: int | None = None,
     shuffled: int | None = None,
-    delta: float = DEFAULT_DELTA,
+    delta: float | str = DEFAULT_DELTA,
 ) -> Privacy:
     """Return what a plan proves about privacy.
 
@@ -95,16 +112,12 @@ def describe_privacy(
         PlanError: a number out of range, or shuffled reports that tell their sizes.
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
-    asked = {parse_probability(prior, "prior") for prior in priors}
-    if not asked:
-        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
-        asked |= {plan.promise.prior, plan.promise.posterior}
+    asked = table_priors(priors, [plan])
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
-    if not 1 <= count <= MOST_REPORTS_PER_PERSON:
-        raise PlanError(f"reports per person must lie in 1..{MOST_REPORTS_PER_PERSON}, got {count}")
+    count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
-        Together(number, gamma, breach_curve(gamma, sorted(asked)))
-        for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
+        Together(number, gamma, breach_curve(gamma, asked))
+        for number, gamma in ((1, plan.amplification), (count, power_up(plan.amplification, count)))
     )
     largest = min(plan.transaction_size, plan.n_items)
     sizes = range(1 if plan.in_clear else largest, largest + 1)
@@ -115,7 +128,7 @@ def describe_privacy(
         information=tuple(plan_information(plan, size) for size in sizes),
         mutual_limit=min(max(mutual_limit(operator) for operator in plan.operators), one.information_limit),
         people=shuffled,
-        central=None if shuffled is None else _shuffled(plan, count, shuffled, delta),
+        central=None if shuffled is None else _shuffled(plan, count, shuffled, float(parse_share(delta, "delta"))),
     )
 
 
@@ -127,9 +140,9 @@ def composed_amplification_up(plan: Plan) -> Fraction:
     return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
 
 
-def _power_up(amplification: Fraction, count: int) -> Fraction:
+def power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
-    if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
+    if count > 1 and amplification.numerator.bit_length() * count > LONGEST:
         amplification = Fraction(math.ceil(amplification * (1 << 128)), 1 << 128)
     return amplification**count
 

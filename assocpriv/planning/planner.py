@@ -105,14 +105,14 @@ def make_plan(
     designs, generator = _CHOICES[sizes](request, progress)
     return Plan(
         catalogue=request.catalogue,
-        transaction_size=transaction_size,
+        transaction_size=request.transaction_size,
         itemset_size=request.itemset_size,
         operators=tuple(design.operator(wishes.limit) for design in designs),
         generator=generator,
         promise=promise,
         sizes=sizes,
         view=request.view,
-        reports_per_person=reports_per_person,
+        reports_per_person=wishes.reports_per_person,
     )
 
 

@@ -24,7 +24,7 @@ from assocpriv.core.privacy import (
     parse_probability,
 )
 from assocpriv.files.plans import write_plan
-from assocpriv.planning.plan_facts import _power_up, describe_privacy
+from assocpriv.planning.plan_facts import describe_privacy, power_up
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -72,10 +72,10 @@ def test_beliefs_are_rounded_against_us(count: int) -> None:
 def test_a_long_product_is_rounded_up() -> None:
     """Where γ^R has too many bits it is replaced by a number above it, nearer than any digit shown."""
     gamma = Fraction(3**600, 2**900)
-    above = _power_up(gamma, 100)
+    above = power_up(gamma, 100)
     assert gamma**100 < above < gamma**100 * (1 + Fraction(1, 10**30))
     assert above.numerator.bit_length() < 30_000
-    assert _power_up(gamma, 2) == gamma**2
+    assert power_up(gamma, 2) == gamma**2
 
 
 @pytest.mark.parametrize(
@@ -164,9 +164,13 @@ def test_the_command_prints_what_python_says(plan_path: Path) -> None:
     ("options", "message"),
     [
         ("--prior=abc", "prior must be a probability"),
-        ("--reports-per-person=0", "reports per person must lie in 1..1000, got 0"),
-        ("--reports-per-person=1001", "reports per person must lie in 1..1000, got 1001"),
+        ("--reports-per-person=0", "reports per person must be in 1..1000, got 0"),
+        ("--reports-per-person=1001", "reports per person must be in 1..1000, got 1001"),
         ("--shuffled=10 --delta=nan", "delta must be"),
+        ("--shuffled=10 --delta=2", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=1.5", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=0", "delta must"),
+        ("--shuffled=10 --delta=٣", "delta must be a probability"),
     ],
 )
 def test_the_command_refuses(plan_path: Path, options: str, message: str) -> None:
@@ -178,11 +182,9 @@ def test_the_command_refuses(plan_path: Path, options: str, message: str) -> Non
     assert not result.stdout
 
 
-@pytest.mark.parametrize(
-    "options", ["--shuffled=0", "--shuffled=10 --delta=2", "--shuffled=9 --delta=0", "--delta=1e-6"]
-)
+@pytest.mark.parametrize("options", ["--shuffled=0", "--delta=1e-6"])
 def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
-    """A crowd of nobody, a δ that is no chance, and a δ of nothing are wrong use: status 2."""
+    """A crowd of nobody and a δ of nothing are wrong use: status 2."""
     result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
     assert result.exit_code == 2
     assert options.rpartition("--")[2].partition("=")[0] in result.stderr
