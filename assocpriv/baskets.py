@@ -36,8 +36,8 @@ __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
     "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
     "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize", "randomize_baskets",
-    "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan", "read_reports", "to_baskets",
-    "write_itemsets", "write_plan", "write_rules",
+    "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan", "read_reports", "report_items",
+    "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
@@ -114,6 +114,25 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
     from assocpriv.core.entropy import SystemEntropy
 
     return make_report(transaction, plan, entropy=SystemEntropy())
+
+
+def report_items(report: bytes, plan: "Plan") -> frozenset[str]:
+    """Return the names that one report shows, of items its sender has and of others that chance added.
+
+    Args:
+        report: ``plan.report_bytes`` bytes.
+        plan: the published plan.
+
+    Returns:
+        Names of the plan's catalogue; dummies, which fill short transactions, are left out.
+
+    Raises:
+        WireError: bytes that no client of the plan can have sent.
+    """
+    check_plan(plan)
+    if not isinstance(report, bytes):
+        raise TypeError(f"a report is bytes, got a {type(report).__name__}")
+    return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)
 
 
 def check_plan(plan: object) -> None:

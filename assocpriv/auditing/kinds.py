@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assocpriv.auditing.findings import BROKEN, Finding, verdict
+from assocpriv.auditing.findings import BROKEN, Finding, count_undecided, verdict
 from assocpriv.auditing.request import AuditRequest, Progress
 from assocpriv.core.errors import FileError
 from assocpriv.core.loading import load
@@ -23,13 +23,17 @@ AUDITORS = {
 _OF_NO_KIND = AUDITORS["select-a-size"]  # finds what is wrong with a text that names none
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit:
     """What an audit found; ``plan`` is None where the file holds none that can be used."""
 
     request: AuditRequest
     plan: PublishedPlan | None
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        not_made = count_undecided(self.findings)
+        return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
 
     @property
     def verdict(self) -> str:
