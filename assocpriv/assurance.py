@@ -17,19 +17,21 @@ if TYPE_CHECKING:
     from assocpriv.client.ledger import Ledger
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.privacy import Breach
+    from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
     "DEFAULT_DELTA", "ITEMSETS", "PLAN", "REPORTS", "AuditRequest", "DeviceReport", "FileContent", "Ledger",
-    "SystemEntropy", "audit", "audit_file", "describe_privacy", "inspect", "report",
+    "SystemEntropy", "audit", "audit_file", "describe_privacy", "inspect", "read_plan", "report",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.auditing.kinds": ("audit_file",),
     "assocpriv.auditing.request": ("AuditRequest",),
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.core.entropy": ("SystemEntropy",),
+    "assocpriv.files.plans": ("read_plan",),
     "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
@@ -152,16 +154,11 @@ def _plan(path: Path) -> FileContent:
 
 def _reports(path: Path) -> FileContent:
     """Read all reports, which checks them."""
-    from assocpriv.files.basket_reports import basket_groups
     from assocpriv.files.reports import read_reports
+    from assocpriv.server.kinds import read_whole
 
-    reports, groups = read_reports(path), None
-    if reports.plan.uncovered:
-        groups = tuple(len(group) for group in basket_groups(reports))
-    else:
-        for _ in reports.batches(1 << 20):
-            pass
-    return FileContent(REPORTS, reports.plan, len(reports), groups, len(reports.paths))
+    reports = read_reports(path)
+    return FileContent(REPORTS, reports.plan, len(reports), read_whole(reports), len(reports.paths))
 
 
 def _table(path: Path) -> FileContent:
@@ -174,12 +171,12 @@ def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, 
     from dataclasses import replace
 
     from assocpriv.files.reports import read_reports
-    from assocpriv.server.crafted.checks import check_reports
+    from assocpriv.server.kinds import check_crafted
 
     if content.kind != REPORTS:
         what = "a plan" if content.kind == PLAN else content.kind
         raise FileError(f"{path} holds {what}; --check-crafted needs reports")
-    return replace(content, crafted=check_reports(read_reports(path), progress=progress))
+    return replace(content, crafted=check_crafted(read_reports(path), progress))
 
 
 # ---- one device

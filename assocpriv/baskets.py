@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
-    from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
@@ -48,11 +48,24 @@ _HOMES = {
     "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
-    "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
+    "assocpriv.files.plans": ("read_catalogue", "write_plan"),
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
 }  # fmt: skip
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def read_plan(path: str | PathLike[str]) -> "Plan":
+    """Read a plan file, of baskets.
+
+    Raises:
+        PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
+            another kind of data.
+    """
+    from assocpriv.files.plans import read_plan as read
+    from assocpriv.plans.baskets.plan import Plan
+
+    return read(Path(path), Plan)
 
 
 def read_baskets(

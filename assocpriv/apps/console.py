@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
-_KERNELS = {  # of a task, that Python calls
-    "randomizing": ("parse_numbers", "randomize_transactions"),
-    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+_KERNELS = {  # of a task: the modules with its kernels, and those of them that Python calls
+    "randomizing": (
+        ("assocpriv.core.kernels.randomizing", "assocpriv.records.text_kernel"),
+        ("parse_numbers", "randomize_transactions"),
+    ),
+    "counting": (
+        ("assocpriv.core.kernels.bitmaps", "assocpriv.core.kernels.counting"),
+        ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+    ),
 }
+_OTHERS = ("assocpriv.core.kernels.ranks",)  # declare kernels that no task needs ahead
 
 
 def say(lines: Iterable[str]) -> None:
@@ -47,11 +54,14 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
 
 def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":
     """Compile the kernels of a task (all by default), or load them from disk; returns where the code of each is."""
-    from assocpriv.core.compiling import compile_kernels as run
-    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
-    from assocpriv.records import text_kernel  # noqa: F401
+    from importlib import import_module
 
-    return run(None if task is None else _KERNELS[task], Progress().stage("compiling"))
+    from assocpriv.core.compiling import compile_kernels as run
+
+    tasks = [_KERNELS[each] for each in ([task] if task else _KERNELS)]
+    for module in (*(module for modules, _ in tasks for module in modules), *(() if task else _OTHERS)):
+        import_module(module)  # which declares its kernels
+    return run(tasks[0][1] if task else None, Progress().stage("compiling"))
 
 
 def compile_ahead(task: str | None = None) -> None:

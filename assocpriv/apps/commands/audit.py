@@ -24,7 +24,9 @@ from assocpriv.apps.progress import Progress
     ["both", "bulk", "single"],
     "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
 )
-@click.option("--program", help="Audit this program and its arguments instead; docs/formats.md says what it reads.")
+@click.option(
+    "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
+)
 @json_option
 @click.pass_context
 def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
