@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
-_KERNELS = {  # of a task: the modules with its kernels, and those of them that Python calls
-    "randomizing": (
-        ("assocpriv.core.kernels.randomizing", "assocpriv.records.text_kernel"),
-        ("parse_numbers", "randomize_transactions"),
-    ),
-    "counting": (
-        ("assocpriv.core.kernels.bitmaps", "assocpriv.core.kernels.counting"),
-        ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
-    ),
+_KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python calls, by the module that declares them
+    "randomizing": {
+        "assocpriv.records.text_kernel": ("parse_numbers",),
+        "assocpriv.core.kernels.randomizing": ("randomize_transactions",),
+    },
+    "counting": {
+        "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
+        "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
+    },
+    "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
-_OTHERS = ("assocpriv.core.kernels.ranks",)  # declare kernels that no task needs ahead
 
 
 def say(lines: Iterable[str]) -> None:
@@ -58,10 +58,10 @@ def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":
 
     from assocpriv.core.compiling import compile_kernels as run
 
-    tasks = [_KERNELS[each] for each in ([task] if task else _KERNELS)]
-    for module in (*(module for modules, _ in tasks for module in modules), *(() if task else _OTHERS)):
+    chosen = [pair for name in ([task] if task else _KERNELS) for pair in _KERNELS[name].items()]
+    for module, _ in chosen:
         import_module(module)  # which declares its kernels
-    return run(tasks[0][1] if task else None, Progress().stage("compiling"))
+    return run([name for _, names in chosen for name in names] if task else None, Progress().stage("compiling"))
 
 
 def compile_ahead(task: str | None = None) -> None:
