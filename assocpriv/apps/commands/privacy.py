@@ -60,29 +60,28 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
 def _explain(paths: tuple[Path, ...]) -> None:
     from assocpriv.apps.render.explain import explain_lines, explain_record
     from assocpriv.assurance import explain_promises
-    from assocpriv.baskets import Plan, read_plan
+    from assocpriv.baskets import read_plan
 
     refuse_given(("priors", "times", "shuffled", "delta"), "does not go with --explain")
     if len(paths) > 1:
         raise click.UsageError("--explain goes with one PLAN, or without any")
-    explained = explain_promises(*(read_plan(path, Plan) for path in paths))
+    explained = explain_promises(*(read_plan(path) for path in paths))
     show_result(lambda: explain_record(explained), lambda: explain_lines(explained))
 
 
 def _one(path: Path, times: tuple[int, ...], delta: str | None, **options: Any) -> None:
     from assocpriv.apps.render.privacy import privacy_lines, privacy_record
     from assocpriv.assurance import DEFAULT_DELTA, describe_privacy
-    from assocpriv.baskets import Plan, read_plan
+    from assocpriv.baskets import read_plan
 
     count, delta_asked = times[0] if times else None, DEFAULT_DELTA if delta is None else delta
-    proved = describe_privacy(read_plan(path, Plan), reports_per_person=count, delta=delta_asked, **options)
+    proved = describe_privacy(read_plan(path), reports_per_person=count, delta=delta_asked, **options)
     show_result(lambda: privacy_record(proved), lambda: privacy_lines(proved))
 
 
 def _several(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], **_options: Any) -> None:
     from assocpriv.apps.render.privacy import budget_lines, budget_record
-    from assocpriv.assurance import describe_budget
-    from assocpriv.baskets import read_plan
+    from assocpriv.assurance import describe_budget, read_plan
 
     refuse_given(("shuffled",), "goes with one PLAN")
     plans = [read_plan(path) for path in paths]

@@ -37,8 +37,8 @@ def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> 
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
     from assocpriv.apps.render.assurance import device_lines, device_record
+    from assocpriv.assurance import read_plan
     from assocpriv.assurance import report as make_report
-    from assocpriv.baskets import read_plan
 
     limit = take_promise(device)
     plan = read_plan(plan_path)
