@@ -19,11 +19,17 @@ def as_whole(value: Any) -> int | None:
         return None
 
 
-def check_range(name: str, value: object, low: int, high: int) -> int:
-    """Return a whole number in low..high; refuse what is none (TypeError) or out of the range (PlanError)."""
+def check_whole(name: str, value: object) -> int:
+    """Return a whole number as :func:`as_whole`; anything else raises TypeError."""
     number = as_whole(value)
     if number is None:
         raise TypeError(f"{name} must be a whole number (an int), got a {type(value).__name__}")
+    return number
+
+
+def check_range(name: str, value: object, low: int, high: int) -> int:
+    """Return a whole number in low..high; refuse what is none (TypeError) or out of the range (PlanError)."""
+    number = check_whole(name, value)
     if not low <= number <= high:
         raise PlanError(f"{name} must be in {low}..{high}, got {number if abs(number) < 10**18 else 'far more'}")
     return number

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
-from assocpriv.core.numbers import check_range
+from assocpriv.core.numbers import check_range, check_whole
 from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability, parse_share
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
@@ -112,7 +112,7 @@ def describe_privacy(
         PlanError: a number out of range, or shuffled reports that tell their sizes.
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
-    asked = table_priors(priors, [plan])
+    asked, people = table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
@@ -127,8 +127,8 @@ def describe_privacy(
         together=several,
         information=tuple(plan_information(plan, size) for size in sizes),
         mutual_limit=min(max(mutual_limit(operator) for operator in plan.operators), one.information_limit),
-        people=shuffled,
-        central=None if shuffled is None else _shuffled(plan, count, shuffled, float(parse_share(delta, "delta"))),
+        people=people,
+        central=None if people is None else _shuffled(plan, count, people, float(parse_share(delta, "delta"))),
     )
 
 
@@ -193,6 +193,7 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
     Raises:
         PlanError: fewer reports than one.
     """
+    reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
     groups, mined = [Group(reports, SupportModel.of(plan.operator))], 1 if plan.view.itemsets else plan.itemset_size

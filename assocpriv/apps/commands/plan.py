@@ -80,7 +80,8 @@ def plan(histogram: bool, output: Path | None, force: bool, discover: str | None
     """Choose the operator with the least error inside a promise.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
-    of local differential privacy. 5% to 50%, and ln 19, are γ < 19. How to choose one: assocpriv privacy --explain
+    of local differential privacy. 5% to 10% is strict, 5% to 50% (which is ln 19) usual, 1% to 50% lenient; what each
+    means and costs: assocpriv privacy --explain
 
     \b
     Example:
