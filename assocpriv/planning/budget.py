@@ -71,8 +71,8 @@ def _counted(answer: object) -> tuple[PublishedPlan, int]:
     plan, count = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
     if not isinstance(plan, PublishedPlan):
         raise TypeError(
-            "give plans, or pairs of a plan and a number of reports, as [weekly, (monthly, 12)]; got a "
-            f"{type(answer).__name__}"
+            "give plans (read_plan reads one from a file), or pairs of a plan and a number of reports, as "
+            f"[weekly, (monthly, 12)]; got a {type(answer).__name__}"
         )
     count = plan.reports_per_person if count is None else count
     return plan, check_range("the number of reports", count, 1, MOST_REPORTS_PER_PERSON)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach, Epsilon, parse_probability
-from assocpriv.planning.planner import make_plan
+from assocpriv.planning.planner import make_plan, part_of
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.transition import SupportModel
@@ -146,6 +146,8 @@ class _Question:
     plan: "_lru_cache_wrapper[Plan]" = field(init=False)  # by promise and reports
 
     def __post_init__(self) -> None:
+        if "reports" in self.choices:
+            raise TypeError("reports_needed solves for the reports; promise_needed is the one that takes their number")
         support = parse_probability(self.asked, "the support to discover")
         if not support:
             raise PlanError("the support to discover must be above 0")
@@ -158,9 +160,9 @@ class _Question:
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
 
     def _plan(self, promise: Breach, reports: int) -> Plan:
-        if self.progress:
-            self.progress(min(self.plan.cache_info().misses, self.steps) - 1, self.steps)
-        return make_plan(self.items, self.transaction_size, promise, reports=reports, **self.choices)
+        step = min(self.plan.cache_info().misses, self.steps) - 1
+        part = part_of(self.progress, step, self.steps)
+        return make_plan(self.items, self.transaction_size, promise, reports=reports, progress=part, **self.choices)
 
     def targets(self, plan: Plan) -> tuple[int, ...]:
         wishes = PlanWishes(promise=plan.promise, target=self.choices.get("target"))

@@ -48,7 +48,9 @@ class PlanWishes:
 
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Breach):
-            raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(self.promise).__name__}")
+            raise TypeError(
+                f"promise must be a Breach, as Breach('5%', '50%') or Epsilon(2.5), got a {type(self.promise).__name__}"
+            )
         for name, most in (("reports", 10**15), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
             object.__setattr__(self, name, check_range(name, getattr(self, name), 1, most))
         if self.itemset_size is not None:

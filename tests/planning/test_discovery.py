@@ -146,5 +146,7 @@ def test_what_nothing_discovers_is_said() -> None:
         ap.promise_needed("1%", 12, 16, 1000)
     with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
         ap.promise_needed("1%", 12, 3, 0)
+    with pytest.raises(TypeError, match="reports_needed solves for the reports"):
+        ap.reports_needed("1%", 12, 3, USUAL, reports=100)
     with pytest.raises(TypeError, match="promise must be a Breach"):
         ap.reports_needed("1%", 12, 3, 2.5)  # type: ignore[arg-type]
