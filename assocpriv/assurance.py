@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import read_plan
-    from assocpriv.planning.budget import Answers, Budget, describe_budget
-    from assocpriv.planning.plan_facts import DEFAULT_DELTA, Privacy, describe_privacy
+    from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.planning.worked_promises import explain_promises
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
@@ -52,8 +51,7 @@ _HOMES = {
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.core.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
-    "assocpriv.planning.budget": ("Budget", "describe_budget"),
-    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Privacy", "describe_privacy"),
+    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
     "assocpriv.planning.worked_promises": ("explain_promises",),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
@@ -92,8 +90,7 @@ def privacy(
         PlanError: a number out of range, or a plan that states no γ.
         TypeError: something that is no plan.
     """
-    from assocpriv.planning.budget import describe_budget
-    from assocpriv.planning.plan_facts import describe_privacy
+    from assocpriv.planning.plan_facts import describe_budget, describe_privacy
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.published import PublishedPlan
 

@@ -1,4 +1,9 @@
-"""What a plan's γ proves about privacy, erring against us, and what a number of its reports can show."""
+"""What a plan's γ proves about privacy, erring against us, and what a number of its reports can show.
+
+Also of one person's answers to several plans, and over weeks. Reports are drawn with draws of their own, so their γ
+multiply (core/privacy.py), whatever the baskets of different weeks have to do with each other, and also where a later
+plan was made from what earlier ones showed.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +14,15 @@ from typing import TYPE_CHECKING
 from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
 from assocpriv.core.numbers import check_range, check_whole
-from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability, parse_share
+from assocpriv.core.privacy import (
+    BeliefRange,
+    breach_curve,
+    compose,
+    epsilon,
+    largest_rise,
+    parse_probability,
+    parse_share,
+)
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.baskets.transition import SupportModel
@@ -24,8 +37,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
-LONGEST = 1 << 16  # bits of a composed γ that is kept exact
+_LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 _DECIMALS = 10**24
+Answers = PublishedPlan | tuple[PublishedPlan, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,7 @@ class Privacy:
     central: "Central | None"
 
 
-def table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
+def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
     """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
     asked = {parse_probability(prior, "prior") for prior in priors}
     if not asked:
@@ -112,12 +126,12 @@ def describe_privacy(
         PlanError: a number out of range, or shuffled reports that tell their sizes.
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
-    asked, people = table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
+    asked, people = _table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
     count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
         Together(number, gamma, breach_curve(gamma, asked))
-        for number, gamma in ((1, plan.amplification), (count, power_up(plan.amplification, count)))
+        for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
     largest = min(plan.transaction_size, plan.n_items)
     sizes = range(1 if plan.in_clear else largest, largest + 1)
@@ -132,17 +146,9 @@ def describe_privacy(
     )
 
 
-def composed_amplification_up(plan: Plan) -> Fraction:
-    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
-    if plan.reports_per_person == 1:
-        return plan.amplification
-    together = plan.composed_amplification
-    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
-
-
-def power_up(amplification: Fraction, count: int) -> Fraction:
+def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
-    if count > 1 and amplification.numerator.bit_length() * count > LONGEST:
+    if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
         amplification = Fraction(math.ceil(amplification * (1 << 128)), 1 << 128)
     return amplification**count
 
@@ -160,6 +166,84 @@ def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
     each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
     return replace(each, epsilon=total, delta=delta)
+
+
+# ---- several plans
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswers:
+    """All that one person sends under one plan, and what that proves."""
+
+    plan: PublishedPlan
+    together: Together
+
+    @property
+    def covered(self) -> bool:
+        """Whether the plan's own promise is for so many reports of a person."""
+        return self.together.reports <= self.plan.reports_per_person
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one person's answers to several plans tell: under each plan, and all of them together."""
+
+    answers: tuple[PlanAnswers, ...]
+    together: Together
+
+
+def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | Fraction"] = ()) -> Budget:
+    """Return what one person's answers tell together.
+
+    Args:
+        answers: plans, each alone (then as many reports as it allows a person) or with a number of reports: a weekly
+            collection over a year is ``(plan, 52)``.
+        priors: probabilities of a property before all of them; by default usual ones and the promises'.
+
+    Raises:
+        PlanError: no plan, a number out of range, or a plan that states no γ.
+        TypeError: something that is no plan.
+    """
+    counted = [_counted(each) for each in answers]
+    if not counted:
+        raise PlanError("a budget needs at least one plan")
+    asked = _table_priors(priors, [plan for plan, _ in counted])
+    parts = [(plan, count, _power_up(_amplification(plan), count)) for plan, count in counted]
+    total = compose(gamma for _, _, gamma in parts)
+    if total.numerator.bit_length() > _LONGEST:
+        total = Fraction(math.ceil(total * (1 << 128)), 1 << 128)
+    return Budget(
+        tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
+        Together(sum(count for _, count in counted), total, breach_curve(total, asked)),
+    )
+
+
+def _counted(answer: object) -> tuple[PublishedPlan, int]:
+    plan, count = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
+    if not isinstance(plan, PublishedPlan):
+        raise TypeError(
+            "give plans (read_plan reads one from a file), or pairs of a plan and a number of reports, as "
+            f"[weekly, (monthly, 12)]; got a {type(answer).__name__}"
+        )
+    count = plan.reports_per_person if count is None else count
+    return plan, check_range("the number of reports", count, 1, MOST_REPORTS_PER_PERSON)
+
+
+def _amplification(plan: PublishedPlan) -> Fraction:
+    if plan.amplification is None:
+        raise PlanError(f"a plan of the kind {plan.kind} states no γ, so nothing bounds what is told together with it")
+    return plan.amplification
+
+
+# ---- what reports can show
+
+
+def composed_amplification_up(plan: Plan) -> Fraction:
+    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    together = plan.composed_amplification
+    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)

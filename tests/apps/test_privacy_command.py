@@ -24,7 +24,7 @@ from assocpriv.core.privacy import (
     parse_probability,
 )
 from assocpriv.files.plans import write_plan
-from assocpriv.planning.plan_facts import describe_privacy, power_up
+from assocpriv.planning.plan_facts import _power_up, describe_privacy
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -72,10 +72,10 @@ def test_beliefs_are_rounded_against_us(count: int) -> None:
 def test_a_long_product_is_rounded_up() -> None:
     """Where γ^R has too many bits it is replaced by a number above it, nearer than any digit shown."""
     gamma = Fraction(3**600, 2**900)
-    above = power_up(gamma, 100)
+    above = _power_up(gamma, 100)
     assert gamma**100 < above < gamma**100 * (1 + Fraction(1, 10**30))
     assert above.numerator.bit_length() < 30_000
-    assert power_up(gamma, 2) == gamma**2
+    assert _power_up(gamma, 2) == gamma**2
 
 
 @pytest.mark.parametrize(

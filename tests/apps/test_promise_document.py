@@ -6,10 +6,12 @@ from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 
+import click
 import pytest
-from command_line import DOCS, refused, run, run_json
+from command_line import DOCS, parses, refused, run, run_json
 
 import assocpriv as ap
+from assocpriv.apps.cli import main
 from assocpriv.apps.render.figures import chance_up, figure_below
 from assocpriv.core.privacy import epsilon, highest_posterior
 from assocpriv.planning.plan_facts import describe_privacy
@@ -35,6 +37,16 @@ def test_the_page_shows_what_the_command_prints() -> None:
     shown = "\n\n".join(block.strip("\n") for block in blocks)
     assert shown == "\n\n".join(paragraphs[1:])
     assert max(map(len, said.splitlines())) <= 82
+
+
+def test_the_pages_examples_parse() -> None:
+    """Every command that the page shows can be typed."""
+    examples = [line.split()[1:] for line in PAGE.splitlines() if line.startswith("assocpriv ")]
+    assert len(examples) >= 5
+    for name, *words in examples:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert parses(command, words)
 
 
 def test_the_pages_other_figures() -> None:

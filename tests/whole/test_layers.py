@@ -105,7 +105,6 @@ ORDER = [
     "planning.shuffling",
     "planning.transaction_size",
     "planning.plan_facts",
-    "planning.budget",
     "planning.worked_promises",
     "lab.enumeration",
     "lab.seeded_entropy",

@@ -7,8 +7,7 @@ from typing import Any
 from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.privacy import float_up, format_fraction, highest_posterior
-from assocpriv.planning.budget import Budget
-from assocpriv.planning.plan_facts import Privacy, Together
+from assocpriv.planning.plan_facts import Budget, Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 
 _SMALL = Fraction(1, 100)
