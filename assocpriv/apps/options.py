@@ -108,7 +108,7 @@ def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | Non
 
 
 epsilon_option = click.option(
-    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or 'ln 19'; instead of --posterior."
+    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
 )
 
 

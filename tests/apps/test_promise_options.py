@@ -18,8 +18,8 @@ def test_the_command_solves_for_reports(tmp_path: Path) -> None:
     question = [*SHAPE, "--prior", "5%", "--posterior", "50%", "--discover", "2%", "--target", "pairs"]
     found = ap.reports_needed("2%", 40, 3, USUAL, target="pairs")
     text = run(*question).stdout.splitlines()
-    assert text[0] == f"discover    2% needs {found.reports:,} reports under this promise; one fewer is too few"
-    assert text[1] == "            (all pairs together can be believed from there on)"
+    assert text[0] == f"discover    2% needs {found.reports:,} reports under this promise (one fewer: too few),"
+    assert text[1] == "            for pairs, all of a size together"
     record = run_json(*question, "-o", tmp_path / "p.json")
     assert record["discover"] == {"support": "1/50", "itemset_sizes": [2], "solved_for": "reports"}
     assert (record["reports"], record["plan_id"]) == (found.reports, found.plan.plan_id)
@@ -35,7 +35,8 @@ def test_the_command_solves_for_the_promise() -> None:
     assert record["discover"]["solved_for"] == "promise"
     said = run(*SHAPE, "--discover", "5%", "--reports", 50_000).stdout.splitlines()[0]
     limit = found.promise.amplification_limit
-    assert f"needs ε = {epsilon(limit):.2f} or more (5% → " in said
+    assert f"needs ε = {epsilon(limit):.2f}, 5% → " in said
+    assert f"({epsilon(limit) - 0.01:.2f}: too strict)," in said
 
 
 @pytest.mark.parametrize(

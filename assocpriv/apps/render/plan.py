@@ -16,7 +16,7 @@ from assocpriv.apps.render.figures import (
     written,
 )
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
-from assocpriv.planning.discovery import REPORTS, Discovery
+from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
@@ -86,17 +86,16 @@ def discovery_record(found: Discovery) -> dict[str, Any]:
 
 def discovery_lines(found: Discovery) -> list[str]:
     """Say which reports or which promise a support needs."""
-    support, sizes = percent_as_given(float(found.support)), _and([f"all {itemsets_of(k)}" for k in found.targets])
+    support, promise = percent_as_given(float(found.support)), found.promise
     if found.solved == REPORTS:
-        first = f"discover    {support} needs {found.reports:,} reports under this promise; one fewer is too few"
+        needs = f"{support} needs {found.reports:,} reports under this promise (one fewer: too few),"
     else:
-        promise = found.promise
-        first = (
-            f"discover    {support} from {found.reports:,} reports needs "
-            f"ε = {epsilon(promise.amplification_limit):.2f} or more ({percent_within(promise.prior, up=False)} → "
-            f"{percent_within(promise.posterior, up=True)}); 0.01 less is too little"
-        )
-    return [first, f"            ({sizes} together can be believed from there on)"]
+        least = epsilon(promise.amplification_limit)
+        beliefs = f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
+        stricter = f"({least - 1 / EPSILON_STEPS:.2f}: too strict)"
+        needs = f"{support} from {found.reports:,} reports needs ε = {least:.2f}, {beliefs} {stricter},"
+    sizes = _and([itemsets_of(k) for k in found.targets])
+    return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
 
 
 def _and(words: list[str]) -> str:
