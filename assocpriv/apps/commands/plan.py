@@ -1,6 +1,5 @@
 """The command plan: the operator with the least error inside a promise."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
 _CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind")
 _NOT_OF_SIZES = (
     "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format",
-    "reports_per_person",
+    "reports_per_person", "discover",
 )  # fmt: skip
 _names_options = joined(
     click.option("--items", type=WHOLE, help="Number of items, named 0 … N−1."),
@@ -76,7 +75,7 @@ _design_options = joined(
 )
 @click.option("-o", "--output", type=PATH, help="Plan file to write (JSON); required without --discover.")
 @result_options
-def plan(histogram: bool, output: Path | None, force: bool, discover: str | None, **options: Any) -> None:
+def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> None:
     """Choose the operator with the least error inside a promise.
 
     The promise: no report lifts a belief from PRIOR to POSTERIOR, or a belief's opposite the other way; or as EPSILON
@@ -93,12 +92,12 @@ def plan(histogram: bool, output: Path | None, force: bool, discover: str | None
     from assocpriv.baskets import NameSource, check_writable, write_plan
 
     names = NameSource(**{name: options[name] for name in _NAMES})
-    if discover is None:
+    if options["discover"] is None:
         require(("output",))
     _check_usage(histogram, options)
     if output is not None:
         check_writable(output, force=force, inputs=names.paths)
-    found = (_histogram if histogram else _collection if discover is None else _discovery(discover))(names, options)
+    found = (_histogram if histogram else _collection if options["discover"] is None else _discovery)(names, options)
     if output is not None:
         write_plan(found.plan, output, force=force)
     described = describe_plan(found.plan, found.reports)
@@ -125,8 +124,7 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
         refuse_given(_NOT_OF_SIZES, "does not go with --histogram, which asks for sizes alone")
         if not named:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
-        refuse_given(("discover",), "does not go with --histogram, which asks for sizes alone")
-    elif given("discover"):
+    elif options["discover"] is not None:
         refuse_given(("baskets", "format"), "does not go with --discover; give --transaction-size")
         require(("transaction_size",))
     elif options["transaction_size"] is None and options["baskets"] is None:
@@ -162,29 +160,24 @@ def _collection(names: Any, options: dict[str, Any]) -> _Found:
     return _Found(done.plan, options["reports"], sizes, [])
 
 
-def _discovery(support: str) -> Callable[[Any, dict[str, Any]], _Found]:
-    """Return how the plan is found that discovers a support, solving for what is not given: reports or promise."""
+def _discovery(names: Any, options: dict[str, Any]) -> _Found:
+    """Return the plan that discovers a support, solving for what is not given: the reports or the promise."""
+    from assocpriv.apps.render.plan import discovery_lines, discovery_record
+    from assocpriv.baskets import promise_needed, reports_needed
 
-    def find(names: Any, options: dict[str, Any]) -> _Found:
-        from assocpriv.apps.render.plan import discovery_lines, discovery_record
-        from assocpriv.baskets import promise_needed, reports_needed
-
-        size, progress = options["transaction_size"], Progress().stage("planning")
-        if given("reports"):
-            why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
-            refuse_given(("posterior", "epsilon"), why)
-        else:
-            promise = require_promise(options)
+    support, size, reports = options["discover"], options["transaction_size"], options["reports"]
+    choices = {**_choices(options), "progress": Progress().stage("planning")}
+    if given("reports"):
+        why = "does not go with --discover and --reports: give the promise or the reports, to solve for the other"
+        refuse_given(("posterior", "epsilon"), why)
         items, view = names.read(options["others"])
-        choices = {**_choices(options), "view": view, "progress": progress}
-        if given("reports"):
-            prior = {} if options["prior"] is None else {"prior": options["prior"]}
-            found = promise_needed(support, items, size, options["reports"], **prior, **choices)
-        else:
-            found = reports_needed(support, items, size, promise, **choices)
-        return _Found(found.plan, found.reports, discovery_record(found), discovery_lines(found))
-
-    return find
+        choices |= {} if options["prior"] is None else {"prior": options["prior"]}
+        found = promise_needed(support, items, size, reports, view=view, **choices)
+    else:
+        promise = require_promise(options)
+        items, view = names.read(options["others"])
+        found = reports_needed(support, items, size, promise, view=view, **choices)
+    return _Found(found.plan, found.reports, discovery_record(found), discovery_lines(found))
 
 
 def _choices(options: dict[str, Any]) -> dict[str, Any]:

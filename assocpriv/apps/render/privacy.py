@@ -156,12 +156,12 @@ def budget_record(budget: Budget) -> dict[str, Any]:
 def budget_lines(budget: Budget, names: Sequence[str]) -> list[str]:
     """Say what one person's answers to several plans tell, each plan under a name."""
     width = max(len("plan"), *map(len, names))
-    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ at most':>12}  {'ε at most':>9}  its own promise"]
+    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ at most':>16}  {'ε at most':>9}  its own promise"]
     for name, answers in zip(names, budget.answers, strict=True):
         part, allowed = answers.together, answers.plan.reports_per_person
         covers = f"covers {'these' if answers.covered else f'{allowed:,} of these'}"
         lines.append(
-            f"             {name:<{width}}  {part.reports:>7,}  {figure(part.amplification):>12}  "
+            f"             {name:<{width}}  {part.reports:>7,}  {figure(part.amplification):>16}  "
             f"{figure(part.epsilon):>9}  {covers}"
         )
         if answers.plan.uncovered:
