@@ -19,7 +19,7 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach, Epsilon, parse_probability
 from assocpriv.planning.planner import make_plan, part_of
-from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes
+from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.limits import level_discoverable_support
@@ -156,6 +156,7 @@ class _Question:
                 "with sizes in clear, what can be discovered depends on how many baskets there are of each size; ask "
                 "with hidden sizes"
             )
+        object.__setattr__(self, "items", catalogue_of(self.items))  # names are read more than once
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
 

@@ -115,6 +115,12 @@ def test_a_stricter_promise_does_not_discover(
     assert not discovers(stricter, reports, share, sizes)
 
 
+def test_names_may_come_from_an_iterator() -> None:
+    """Names that can be read once give the answer of a list of them."""
+    names = [f"item {number}" for number in range(20)]
+    assert ap.reports_needed("5%", iter(names), 2, USUAL) == ap.reports_needed("5%", names, 2, USUAL)
+
+
 def test_both_questions_agree() -> None:
     """So many reports as a promise needs need no weaker promise, to 0.01 of ε."""
     promise = ap.Epsilon(2)
