@@ -43,7 +43,7 @@ from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import pack_reports
-from assocpriv.records import basket_files
+from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
@@ -288,7 +288,7 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
         accepted(lambda: read_baskets(path, format=chosen))
         baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(basket_files, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+        with mock.patch.object(budget, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
             streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:
