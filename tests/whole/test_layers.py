@@ -51,6 +51,7 @@ ORDER = [
     "files.basket_reports",
     "files.tables",
     "files.names",
+    "files.catalogues",
     "records.cells",
     "records.columns",
     "records.text_layout",
@@ -113,6 +114,7 @@ ORDER = [
     "lab.rounds_trial",
     "lab.synthetic",
     "lab.sample_plans",
+    "lab.sample_catalogues",
     "lab.demo",
     "auditing.findings",
     "auditing.request",
@@ -137,6 +139,7 @@ ORDER = [
     "auditing.black_box.pipe",
     "auditing.baskets",
     "auditing.kinds",
+    "basket_files",
     "baskets",
     "rounds",
     "trials",
@@ -154,8 +157,10 @@ ORDER = [
     "apps.render.privacy",
     "apps.render.rounds",
     "apps.render.trials",
+    "apps.render.catalogue",
     "apps.commands.ask",
     "apps.commands.audit",
+    "apps.commands.catalogue",
     "apps.commands.combine",
     "apps.commands.demo",
     "apps.commands.generate",
@@ -172,7 +177,7 @@ ORDER = [
     "apps.cli",
 ]
 FLOORS = ["core", "plans", "files", "records", "client", "server", "planning", "lab", "auditing"]
-DOORS = ["baskets", "rounds", "trials", "assurance", "amplification"]  # public modules, one a subject
+DOORS = ["basket_files", "baskets", "rounds", "trials", "assurance", "amplification"]  # public modules, one a subject
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
     "client": {"server"},

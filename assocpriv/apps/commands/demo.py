@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result, wants_json
-from assocpriv.apps.options import PATH, format_option, result_options, usual
+from assocpriv.apps.options import LAYOUT, PATH, layout_options, result_options, usual
 from assocpriv.apps.progress import Progress
 
 
@@ -23,7 +23,7 @@ from assocpriv.apps.progress import Progress
 )
 @usual("--min-confidence", default="60%", help="Least confidence of a rule.")
 @click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
-@format_option
+@layout_options
 @usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=PATH)
 @usual("--top", default=15, help="Rows shown.", type=click.IntRange(0))
 @result_options
@@ -40,8 +40,8 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     from assocpriv.apps.render.trials import demo_record, found_lines, start_lines
     from assocpriv.trials import DemoSettings, start_demo
 
-    form, path = options.pop("format"), options.pop("baskets")
-    settings = DemoSettings(baskets=None if path is None else (path, form), **options)
+    layout, path = {name: options.pop(name) for name in LAYOUT}, options.pop("baskets")
+    settings = DemoSettings(baskets=None if path is None else (path, layout), **options)
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     click.echo("\n".join(start_lines(start)), err=wants_json())

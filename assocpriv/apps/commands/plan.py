@@ -7,14 +7,14 @@ import click
 
 from assocpriv.apps.console import refuse_given, say, show_result
 from assocpriv.apps.kinds import describe_plan
-from assocpriv.apps.options import PATH, choice, format_option, joined, plan_output_options, usual
+from assocpriv.apps.options import LAYOUT, PATH, choice, joined, layout_options, plan_output_options, usual
 from assocpriv.apps.progress import Progress
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
 _CHOICES = ("itemset_size", "reports", "reports_per_person", "code", "pattern", "kind")
 _NOT_OF_SIZES = (
-    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format",
-    "reports_per_person",
+    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "unknown",
+    "reports_per_person", *LAYOUT,
 )  # fmt: skip
 _names_options = joined(
     click.option("--items", type=int, help="Number of items, named 0 … N−1."),
@@ -54,7 +54,8 @@ _design_options = joined(
 @_promise_options
 @_design_options
 @click.option("--baskets", type=PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose.")
-@format_option
+@layout_options
+@choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
 @click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
 @plan_output_options
 def plan(histogram: bool, output: Path, force: bool, **options: Any) -> None:
@@ -108,7 +109,8 @@ def _collection(names: Any, promise: Any, options: dict[str, Any]) -> tuple[Any,
     done = plan_for_sample(
         items,
         promise,
-        None if options["baskets"] is None else (options["baskets"], options["format"]),
+        None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in LAYOUT}),
+        unknown=options["unknown"],
         transaction_size=options["transaction_size"],
         progress=Progress(),
         view=view,
