@@ -230,10 +230,15 @@ class _Resumed:
 
     def __init__(self, first: bytes, file: BinaryIO) -> None:
         self._first, self._place, self._file = first, 0, file
+        self._goes_back = isinstance(file, io.BufferedReader) and file.seekable()  # gzip would unpack it again
 
     def read(self, size: int = -1) -> bytes:
         """Return so many bytes, fewer at the end; all that are left if negative."""
         if self._place == len(self._first):
+            return self._file.read(size)
+        if not self._place and not 0 <= size < len(self._first) and self._goes_back:
+            self._file.seek(-len(self._first), io.SEEK_CUR)  # no second copy of all that follows
+            self._place = len(self._first)
             return self._file.read(size)
         stop = len(self._first) if size < 0 else min(self._place + size, len(self._first))
         taken, self._place = self._first[self._place : stop], stop

@@ -452,12 +452,17 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_viewed(tmp_path: Path) -> None:
-    """With a taxonomy the sample that shows what sampling loses is rolled up, and strange names are counted."""
+    """With a taxonomy the sample that shows what sampling loses is rolled up, and strange names are dropped if asked."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
     question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--level", 2, "--baskets", tmp_path / "b.csv"]
-    said = run(*question, "-o", tmp_path / "p.json").stderr
+    refusal = CliRunner().invoke(main, [str(word) for word in [*question, "-o", tmp_path / "p.json"]])
+    assert refusal.exit_code == 1
+    assert "the 10th item of line 1 is not in the catalogue" in refusal.stderr
+    assert not (tmp_path / "p.json").exists()
+    said = run(*question, "--unknown", "drop", "-o", tmp_path / "p.json").stderr
     assert "no basket is longer than 2 items" in said
+    assert "sample of 2 baskets, plan for 1,000,000 reports" in said
     assert "1 items outside the catalogue dropped" in said
 
 
