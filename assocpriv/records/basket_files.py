@@ -22,14 +22,8 @@ from assocpriv.records.basket_text import dat_parser, onehot_parser, parse_long,
 from assocpriv.records.baskets import Baskets, assemble_in_order
 from assocpriv.records.budget import CHUNK_BYTES, NO_BASKETS, WORKING_BYTES, Budget, Result, Work
 from assocpriv.records.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
-from assocpriv.records.text_layout import (
-    FORMATS,
-    SAMPLE_BYTES,
-    LayoutOptions,
-    TextLayout,
-    advise,
-    understand,
-)
+from assocpriv.records.first_lines import SAMPLE_BYTES
+from assocpriv.records.text_layout import FORMATS, LayoutOptions, TextLayout, advise, understand
 
 Progress = Callable[[int, int], None]
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops

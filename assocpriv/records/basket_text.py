@@ -19,14 +19,18 @@ from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import onehot_cells
 from assocpriv.records.cells import Cells, Origin, kept_sizes
-from assocpriv.records.text_layout import FALSE_WORDS, FLAGS, TRUE_WORDS, TextLayout, cut_line
+from assocpriv.records.first_lines import TO_UTF8, cut_line
+from assocpriv.records.text_layout import FALSE_WORDS, FLAGS, TRUE_WORDS, TextLayout
 
 MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
+_LARGEST_BLOCK = (1 << 31) - 1
 _PIECE_BYTES = 1 << 20  # decoded at once, because the decoded form may be four times larger
 _SOMETHING = re.compile(rb"\S")
-TO_UTF8 = "convert the file to UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW, or save it as “CSV UTF-8”)"
 _QUOTES = "quotes are not closed on the line"
-_TOO_LONG = f"a cell has more than {csv.field_size_limit():,} characters, as where a separator or line ends are missing"
+_PROBLEMS = {  # by how the parser's own text begins
+    "field larger": f"a cell has more than {csv.field_size_limit():,} characters; separators or line ends are missing",
+    "new-line char": "a carriage return stands inside it; convert the line ends (tr '\\r' '\\n' < OLD > NEW)",
+}
 
 
 def _decoded(line: bytes, number: int) -> str:
@@ -191,7 +195,7 @@ def _refuse_lines(lines: Iterable[tuple[int, bytes]], dialect: dict[str, Any]) -
         try:
             next(csv.reader([text], **dialect))
         except csv.Error as error:  # its text may quote the line
-            problem = _TOO_LONG if str(error).startswith("field larger") else _QUOTES
+            problem = next((said for start, said in _PROBLEMS.items() if str(error).startswith(start)), _QUOTES)
         if problem:
             raise BasketError(f"line {number} is not CSV: {problem}; correct it")
 
@@ -238,7 +242,12 @@ def _table(text: bytes, layout: TextLayout) -> Any:
         with contextlib.suppress(pa.ArrowException):  # its text quotes the row
             return arrow_csv.read_csv(
                 pa.BufferReader(text),
-                read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=layout.skip, use_threads=fast),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names,
+                    skip_rows=layout.skip,
+                    use_threads=fast,
+                    block_size=None if fast else min(len(text) + 1, _LARGEST_BLOCK),  # a line must lie in one
+                ),
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=layout.separator, invalid_row_handler=None if fast else note
                 ),

@@ -63,7 +63,9 @@ def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
         return lowered.index(text.lower())
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
         return int(text) - 1
-    raise BasketError(f"the column that argument {role} names is not among the {len(names)} columns")
+    raise BasketError(
+        f"the column that argument {role} names is not among the {len(names)} columns; check its name and the separator"
+    )
 
 
 def long_columns(
@@ -91,19 +93,19 @@ def long_columns(
     return first, second
 
 
-def describe_columns(columns: Sequence[object], chosen: tuple[int, int], has_names: bool = True) -> str:
+def describe_columns(columns: Sequence[object], chosen: tuple[int, int]) -> str:
     """Say which columns are taken; names are shown only where they are usual ones.
 
     >>> describe_columns(["day", "Item", "Transaction"], (2, 1))
     'transactions in column "Transaction", items in column "Item"'
     """
-    first, second = (shown_column(columns, place, has_names) for place in chosen)
-    others = [place for place in usual_places(columns, "item") if place not in chosen] if has_names else []
-    other = f" (not {shown_column(columns, others[0], True)}: --item-column)" if others else ""
+    first, second = (shown_column(columns, place) for place in chosen)
+    others = [place for place in usual_places(columns, "item") if place not in chosen]
+    other = f" (not {shown_column(columns, others[0])}: --item-column)" if others else ""
     return f"transactions in column {first}, items in column {second}{other}"
 
 
-def shown_column(columns: Sequence[object], place: int, has_names: bool = True) -> str:
+def shown_column(columns: Sequence[object], place: int) -> str:
     """Return a column's name in quotes if it is a usual one, otherwise its number from 1."""
     name = str(columns[place]).strip()
-    return f'"{name}"' if has_names and is_usual(name) else str(place + 1)
+    return f'"{name}"' if is_usual(name) else str(place + 1)

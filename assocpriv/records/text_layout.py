@@ -1,9 +1,8 @@
-"""What a file of text means: its separator, its header and its layout, from what was said and from its first lines.
+"""What a file of text means: its header and its layout, from what was said and from its first lines.
 
-Detection looks at no more than SAMPLE_BYTES and SAMPLE_LINES, and refuses what may mean several things.
+What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words.
 """
 
-import csv
 import itertools
 import re
 from collections.abc import Sequence
@@ -11,11 +10,9 @@ from dataclasses import dataclass, field
 
 from assocpriv.core.errors import BasketError
 from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
+from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
 
-SAMPLE_BYTES = 1 << 20
-SAMPLE_LINES = 1000
 FORMATS = ("dat", "basket", "long", "onehot", "parquet")
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
 FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
@@ -24,11 +21,13 @@ _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[^0-9\s-]")  # what a file of numbers does not have
 _NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
+_SAYS_SEPARATOR = re.compile(r'"?sep=.?"?')
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
+_LEAST_IDS = 10  # lines from which values that all differ show a column of ids
 _LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
 _REMEDY = (
     "say what it is: --format long{header} --transaction-column N --item-column N, --format onehot, or --format basket "
-    "for a basket a line (in Python format= and so on)"
+    "for a basket a line without other columns (in Python format= and so on)"
 )
 
 
@@ -93,9 +92,11 @@ def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
     Raises:
         BasketError: the lines may mean several things, or do not fit what was said.
     """
-    lines = _first_lines(sample)
-    separator = said.delimiter or _separator(lines, said.format)
-    rows = _Rows(lines, separator)
+    lines = first_lines(sample)
+    if lines and _SAYS_SEPARATOR.fullmatch(lines[0].strip()):
+        raise BasketError("line 1 says which separator follows, as spreadsheets write it, and is no data; remove it")
+    separator = said.delimiter or find_separator(lines, said.format)
+    rows = FirstLines(lines, separator)
     kind, has_header = _kind(rows, said)
     if kind == "basket":
         note = f"CSV with {SEPARATORS[separator]} and {'a' if has_header else 'no'} header; a basket a line"
@@ -107,12 +108,12 @@ def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
 
 def advise(sample: bytes) -> str:
     """Say how a file that was taken for item numbers may be read, if its first lines tell."""
-    lines = [line for line in _first_lines(sample) if _LETTER.search(line)]
+    lines = [line for line in first_lines(sample) if _LETTER.search(line)]
     if not lines:
         return (
             "for names pass format='basket' (--format basket), with separator=' ' (--separator ' ') if blanks part them"
         )
-    if not any(mark in line for line in lines for mark in ",;\t|"):
+    if 2 * sum(any(mark in line for mark in ",;\t|") for line in lines) <= len(lines):
         option = " --separator ' '" if any(len(line.split()) > 1 for line in lines) else ""
         return f"for names{' with blanks between' if option else ''} pass --format basket{option}"
     try:
@@ -123,100 +124,10 @@ def advise(sample: bytes) -> str:
     return f"it looks like {layout.note}: pass --format {layout.kind}{separator}"
 
 
-class _Rows:
-    """The first lines cut into cells; blank lines, and lines that are no CSV, are left to the parser."""
-
-    def __init__(self, lines: Sequence[str], separator: str) -> None:
-        self.separator = separator
-        self.cells: list[list[str]] = []
-        self.numbers: list[int] = []
-        for number, line in enumerate(lines, 1):
-            row = cut_line(line, separator) if line.strip() else None
-            if row is not None or (line.strip() and not self.cells):  # a first line that is no CSV is no header
-                self.cells.append([cell.strip() for cell in row or []])
-                self.numbers.append(number)
-
-    @property
-    def first(self) -> list[str]:
-        """The cells of the first line, which may be a header."""
-        return self.cells[0] if self.cells else []
-
-    @property
-    def first_line(self) -> int:
-        """How many lines stand before the first one with anything in it."""
-        return self.numbers[0] - 1 if self.numbers else 0
-
-    @property
-    def body(self) -> list[list[str]]:
-        """The cells of the other lines."""
-        return self.cells[1:]
-
-    @property
-    def is_table(self) -> bool:
-        """Whether all lines have the same number of cells, at least two."""
-        return len(self.first) > 1 and all(len(row) == len(self.first) for row in self.cells)
-
-    def column(self, place: int) -> list[str]:
-        """Return a column's cells below the first line."""
-        return [row[place] for row in self.body]
-
-
-def cut_line(line: str, separator: str) -> list[str] | None:
-    """Return the cells of a line, None where it is no CSV.
-
-    >>> cut_line('a;"b;c"', ";")
-    ['a', 'b;c']
-    """
-    try:
-        return next(csv.reader([line], delimiter=separator, strict=True, skipinitialspace=separator != " "), [])
-    except csv.Error:  # its text may quote the line
-        return None
-
-
-def _first_lines(sample: bytes) -> list[str]:
-    lines = sample.decode("utf-8", errors="replace").replace("\0", " ").split("\n")
-    if len(sample) >= SAMPLE_BYTES or not lines[-1]:
-        lines.pop()  # may be cut
-    return [line.rstrip("\r") for line in lines[:SAMPLE_LINES]]
-
-
-# ---- the separator
-
-
-def _separator(lines: Sequence[str], chosen: str | None) -> str:
-    """Return the separator that stands in most lines, and in twice as many as any other, or makes the only table."""
-    rows = {mark: _Rows(lines, mark) for mark in SEPARATORS if mark != " "}
-    found = {mark: sum(len(row) > 1 for row in each.cells) for mark, each in rows.items()}
-    most = max(found.values())
-    if not most:
-        _check_blanks(lines, chosen)
-        return ","
-    rivals = [mark for mark, count in found.items() if 2 * count > most]
-    tables = [mark for mark in rivals if rows[mark].is_table and rows[mark].body]
-    left = tables if len(tables) == 1 else rivals
-    if len(left) == 1:
-        return left[0]
-    if chosen == "basket" and "," in left:
-        return ","
-    raise BasketError(
-        f"cells may be parted by {' or by '.join(SEPARATORS[mark] for mark in left)}; say by which with separator= "
-        f"(--separator '{left[0]}' or '{left[1]}')".replace("'\t'", "tab")
-    )
-
-
-def _check_blanks(lines: Sequence[str], chosen: str | None) -> None:
-    filled = [line.split() for line in lines if line.strip()]
-    if chosen is None and '"' not in "".join(lines) and 2 * sum(len(words) > 1 for words in filled) > len(filled):
-        raise BasketError(
-            "no line has a comma, semicolon, tab or bar; if blanks part the names pass separator=' ' "
-            "(--separator ' '), if each line is one name format='basket' (--format basket)"
-        )
-
-
 # ---- the layout
 
 
-def _kind(rows: _Rows, said: LayoutOptions) -> tuple[str, bool]:
+def _kind(rows: FirstLines, said: LayoutOptions) -> tuple[str, bool]:
     """Return the layout, and whether the first line is a header."""
     if said.format is not None:
         return said.format, said.header if said.header is not None else said.format != "basket"
@@ -233,7 +144,7 @@ def _kind(rows: _Rows, said: LayoutOptions) -> tuple[str, bool]:
     return "basket", bool(said.header)
 
 
-def _check_long(rows: _Rows) -> bool:
+def _check_long(rows: FirstLines) -> bool:
     """Refuse a header of the long layout above lines that do not fit; returns that there is one."""
     odd = [number for number, row in zip(rows.numbers, rows.cells, strict=True) if len(row) != len(rows.first)]
     if odd:
@@ -244,7 +155,7 @@ def _check_long(rows: _Rows) -> bool:
     return True
 
 
-def _has_header(rows: _Rows, said: LayoutOptions) -> bool:
+def _has_header(rows: FirstLines, said: LayoutOptions) -> bool:
     """Tell whether a long file whose columns were named has a header."""
     asked = [each for each in (said.transaction_column, said.item_column) if each is not None]
     if said.header is not None:
@@ -257,7 +168,7 @@ def _has_header(rows: _Rows, said: LayoutOptions) -> bool:
     return shown
 
 
-def _shows_header(rows: _Rows) -> bool | None:
+def _shows_header(rows: FirstLines) -> bool | None:
     """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
     if not rows.is_table or len(rows.body) < 2:
         return None
@@ -269,7 +180,7 @@ def _shows_header(rows: _Rows) -> bool | None:
     return votes.pop() if len(votes) == 1 else None
 
 
-def _refuse_tables(rows: _Rows, said: LayoutOptions) -> None:
+def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
     """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
     if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
         width = len(rows.first)
@@ -279,7 +190,7 @@ def _refuse_tables(rows: _Rows, said: LayoutOptions) -> None:
         raise BasketError("line 1 may be a header or a basket; say which with header= (--header yes or no)")
 
 
-def _sign_of_table(rows: _Rows) -> str | None:
+def _sign_of_table(rows: FirstLines) -> str | None:
     """Say what speaks for a table."""
     if _shows_header(rows):
         return "the first one looks like a header"
@@ -304,7 +215,7 @@ def _kind_of_column(cells: Sequence[str]) -> str:
     return "numbers" if numbers == len(cells) else "mixed" if numbers else "names"
 
 
-def _names_columns(rows: _Rows) -> bool:
+def _names_columns(rows: FirstLines) -> bool:
     """Tell whether the first line is only usual names of columns, or item1, item2 … above other names."""
     if all(map(is_usual, rows.first)):
         return True
@@ -318,37 +229,40 @@ def _names_columns(rows: _Rows) -> bool:
 # ---- the long layout
 
 
-def _long_layout(rows: _Rows, said: LayoutOptions, has_header: bool) -> TextLayout:
-    columns = rows.first
+def _long_layout(rows: FirstLines, said: LayoutOptions, has_header: bool) -> TextLayout:
+    columns = rows.first if has_header else [""] * len(rows.first)
     if not rows.cells:
         raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
     if not columns:
         raise BasketError(f"line {rows.numbers[0]} is not CSV: quotes are not closed on the line; correct the header")
-    chosen = _inferred(rows, said) or long_columns(columns, said.transaction_column, said.item_column)
+    _check_inferred(columns, said)
+    chosen = long_columns(columns, said.transaction_column, said.item_column)
     if said.format is None and _holds_lists(rows, chosen):
         raise BasketError(
             f"column {chosen[1] + 1} seems to hold whole baskets, not items; write a line for each item, or a basket a "
             "line without other columns; if it does hold items, pass format='long' (--format long)"
         )
     note = f"CSV with {SEPARATORS[rows.separator]} and {'a' if has_header else 'no'} header; "
-    note += describe_columns(columns, chosen, has_header)
+    note += describe_columns(columns, chosen)
     skip = rows.first_line + 1 if has_header else 0
     return TextLayout("long", rows.separator, skip, tuple(columns), chosen, note)
 
 
-def _inferred(rows: _Rows, said: LayoutOptions) -> tuple[int, int] | None:
-    """Return None unless one column was said and the other has to be found out, which must not be by its place."""
-    if said.format is not None or len(rows.first) <= 2:
-        return None
-    for asked, missing in (("transaction_column", "item"), ("item_column", "transaction")):
-        if getattr(said, asked) is not None and getattr(said, f"{missing}_column") is None:
-            place = asked_place(rows.first, asked.partition("_")[0], getattr(said, asked))
-            if not any(other != place for other in usual_places(rows.first, missing)):
-                raise BasketError(f"no column has a usual name for {missing}s; name it with --{missing}-column")
-    return None
+def _check_inferred(columns: Sequence[str], said: LayoutOptions) -> None:
+    """Refuse to guess by its place the one column that was not said, where there are others."""
+    if said.format is not None or len(columns) <= 2:
+        return
+    for asked, missing in (("transaction", "item"), ("item", "transaction")):
+        named = getattr(said, f"{asked}_column")
+        if named is not None and getattr(said, f"{missing}_column") is None:
+            place = asked_place(columns, asked, named)
+            if not any(other != place for other in usual_places(columns, missing)):
+                raise BasketError(
+                    f"no column has a usual name for {missing}s; name it with {missing}_column= (--{missing}-column)"
+                )
 
 
-def _holds_lists(rows: _Rows, chosen: tuple[int, int]) -> bool:
+def _holds_lists(rows: FirstLines, chosen: tuple[int, int]) -> bool:
     """Tell whether each transaction stands in one line, and most of the items look like several."""
     if not rows.is_table or len(rows.body) < 2:
         return False
@@ -360,11 +274,13 @@ def _holds_lists(rows: _Rows, chosen: tuple[int, int]) -> bool:
 # ---- one-hot
 
 
-def _onehot_layout(rows: _Rows, said: LayoutOptions) -> TextLayout:
+def _onehot_layout(rows: FirstLines, said: LayoutOptions) -> TextLayout:
     if said.header is False:
         raise BasketError("a onehot file needs a header, the names of the items; write one, and leave header= out")
     if len(rows.first) < 2:
         raise BasketError(f"a onehot file needs a column for each item, got {len(rows.first)}; check the separator")
+    if UNREADABLE in "".join(rows.first):
+        raise BasketError(f"line {rows.numbers[0]} is not UTF-8 text; {TO_UTF8}")
     apart = _columns_apart(rows, said)
     items = len(rows.first) - len(apart)
     without = "".join(f", column {place + 1} left out" for place in apart)
@@ -372,7 +288,7 @@ def _onehot_layout(rows: _Rows, said: LayoutOptions) -> TextLayout:
     return TextLayout("onehot", rows.separator, rows.first_line + 1, tuple(rows.first), tuple(apart), note)
 
 
-def _columns_apart(rows: _Rows, said: LayoutOptions) -> list[int]:
+def _columns_apart(rows: FirstLines, said: LayoutOptions) -> list[int]:
     """Return the places of columns that are no items: the one asked for, or the one of ids."""
     if said.transaction_column is not None:
         return [asked_place(rows.first, "transaction", said.transaction_column)]
@@ -380,15 +296,17 @@ def _columns_apart(rows: _Rows, said: LayoutOptions) -> list[int]:
     odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
     if not odd and rows.first and _is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
         return [0]
-    distinct = len(odd) == 1 and len({row[odd[0]] for row in body}) == len(body)
-    return odd if distinct or (odd and len(odd) == 1 and _is_index(rows.first[odd[0]])) else []
+    if len(odd) != 1:
+        return []
+    distinct = len({row[odd[0]] for row in body}) == len(body) >= _LEAST_IDS
+    return odd if distinct or _is_index(rows.first[odd[0]]) else []
 
 
 def _is_index(name: str) -> bool:
     return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
 
 
-def _is_onehot(rows: _Rows, said: LayoutOptions) -> bool:
+def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
     """Tell whether the file is a one-hot table; refuses what only looks like one."""
     if not rows.is_table or len(rows.body) < 2:
         return False

@@ -452,7 +452,7 @@ def test_plans_with_a_taxonomy(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_viewed(tmp_path: Path) -> None:
-    """With a taxonomy the sample that shows what sampling loses is rolled up, and strange names are dropped if asked."""
+    """With a taxonomy the sample that shows what sampling loses is rolled up, and strange names dropped if asked."""
     (tmp_path / "tree.csv").write_text("".join(f"p{number},group\n" for number in range(9)))
     (tmp_path / "b.csv").write_text(",".join(f"p{number}" for number in range(9)) + ",pear\np1\n")
     question = [*PLAN, "--taxonomy", tmp_path / "tree.csv", "--level", 2, "--baskets", tmp_path / "b.csv"]

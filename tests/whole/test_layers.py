@@ -54,6 +54,7 @@ ORDER = [
     "files.catalogues",
     "records.cells",
     "records.columns",
+    "records.first_lines",
     "records.text_layout",
     "records.basket_frames",
     "records.text_kernel",
