@@ -373,6 +373,9 @@ TARGETS: dict[str, Target] = {
         _run_baskets(".csv", "long"),
         lambda: [b"transaction,item\n1,milk\n1,bread\n2,milk\n", b'item,day,transaction\r\n"a,b",x,7\r\n'],
     ),
+    "baskets_onehot": Target(
+        _run_baskets(".csv", "onehot"), lambda: [b"milk,bread\n1,0\n1,1\n", b"id;milk;tea\r\na;t;?\r\nb;f;t\n"]
+    ),
     "baskets_parquet": Target(_run_baskets(".parquet"), parquet_basket_seeds),
     "ledger": Target(run_ledger, ledger_seeds),
 }
