@@ -279,10 +279,10 @@ def onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
         raise BasketError(f"the columns cannot be items: {problem}")
 
     def parse(data: bytes, origin: Origin) -> Cells:
-        data = data.rstrip() + b"\n"
-        if data == b"\n":
-            return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), catalogue, origin)
-        table = _flags(data, layout, items)
+        if not _is_plain(data):
+            _refuse_lines(enumerate(io.BytesIO(data), origin.before + 1), _dialect(layout.separator))
+        # Arrow ends lines at lone carriage returns
+        table = _flags(data, layout, items) if data.count(b"\r") == data.count(b"\r\n") else None
         columns = _flags_by_line(data, origin, layout, items) if table is None else table
         return onehot_cells(columns, catalogue, origin)
 
@@ -290,7 +290,7 @@ def onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
 
 
 def _flags(data: bytes, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]] | None:
-    """Return the columns of items; None where Arrow cannot tell, as it ignores blank lines and not blanks."""
+    """Return the columns of items; None where Arrow cannot tell: it ignores blank lines, and not blanks."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
@@ -319,10 +319,13 @@ def _cases(words: Iterable[str]) -> list[str]:
 
 
 def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]]:
-    """Return what :func:`_flags` returns, or refuse the first line that does not fit."""
+    """Return what :func:`_flags` returns, of plain text; a blank line is an empty basket, one that is none is refused."""
     rows = []
     for number, line in enumerate(data[:-1].split(b"\n"), origin.before + 1):
-        cells = cut_line(_decoded(line, number).rstrip("\r"), layout.separator)
+        if not line.strip():
+            rows.append([False] * len(items))
+            continue
+        cells = cut_line(line.decode().rstrip("\r"), layout.separator)
         if cells is None or len(cells) != len(layout.header):
             raise BasketError(f"line {number} does not have the {len(layout.header)} cells of the header; correct it")
         flags = [cells[place].strip().lower() for place in items]

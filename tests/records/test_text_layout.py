@@ -219,7 +219,8 @@ def test_what_may_mean_several_things_is_refused(tmp_path: Path, kind: str) -> N
         ("tea,tea\n1,0\n", {"format": "onehot"}, "columns cannot be items: catalogue entry 2 repeats"),
         ("tea,milk\n1,0\n1,2\n", {"format": "onehot"}, "line 3, column 2 is neither true nor false"),
         ("tea,milk\n1,0\n1\n", {"format": "onehot"}, "line 3 does not have the 2 cells"),
-        ("tea,milk\n1,1\n\n1,0\n", {"format": "onehot"}, "line 3 does not have the 2 cells"),
+        ("tea,milk\n1,1\n\n1,0\n", {"format": "onehot"}, "line 3 is an empty basket"),
+        ("tea,milk\n1,1\r1,0\n", {"format": "onehot"}, "line 2 does not have the 2 cells"),
         ("tea,milk\rbread\n", {}, "line 1 is not CSV: a carriage return"),
         ("tea\n", {"separator": "x"}, "separator must be one of"),
         ("tea\n", {"header": "yes"}, "header must be true or false"),
@@ -276,7 +277,7 @@ def test_onehot_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path = tmp_path / "x.csv"
     rows = onehot_rows("1", "0", "id")
     rows[5] = [f" {cell} " for cell in rows[5]]
-    path.write_text(text_of(rows, ",").replace("c7", '"c7"') + "\n")
+    path.write_text(text_of(rows, ",").replace("c7", '"c7"'))
     whole = ap.read_baskets(path)
     assert named(whole) == SETS
     assert list(whole.catalogue) == GOODS
