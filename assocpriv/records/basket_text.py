@@ -319,7 +319,7 @@ def _cases(words: Iterable[str]) -> list[str]:
 
 
 def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]]:
-    """Return what :func:`_flags` returns, of plain text; a blank line is an empty basket, one that is none is refused."""
+    """Return what :func:`_flags` returns, of plain text; blank lines are empty baskets, odd ones are refused."""
     rows = []
     for number, line in enumerate(data[:-1].split(b"\n"), origin.before + 1):
         if not line.strip():

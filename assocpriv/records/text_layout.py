@@ -81,7 +81,7 @@ class TextLayout:
     kind: str
     separator: str
     skip: int = 0
-    header: tuple[str, ...] = ()
+    header: tuple[str, ...] = field(default=(), repr=False)
     columns: tuple[int, ...] = ()
     note: str = ""
 

@@ -27,6 +27,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import ordinal
 from assocpriv.records.columns import is_usual
 from assocpriv.records.first_lines import SAMPLE_LINES
+from assocpriv.records.text_layout import LayoutOptions, understand
 
 GOODS = ["whole milk", "bread", "fish; smoked", "eggs", "tea, green", "7up"]
 SETS = [{GOODS[place] for place in range(6) if (row * 37 + 11) % 63 >> place & 1} for row in range(40)]
@@ -360,6 +361,11 @@ def test_no_item_is_shown(
         with caplog.at_level(logging.INFO, "assocpriv"):
             assert not marks_in(said_by(lambda path=path: ap.read_baskets(path, **options)))
     assert not any(map(marks_in, caplog.messages))
+
+
+def test_a_layout_shows_no_name() -> None:
+    """The repr of a layout has no name of a column, which may be an item."""
+    assert not marks_in(repr(understand(f"{NAME},milk\n1,1\n1,0\n".encode(), LayoutOptions())))
 
 
 def test_ordinals() -> None:
