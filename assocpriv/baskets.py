@@ -12,6 +12,7 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.basket_files import read_baskets
     from assocpriv.core.errors import AssocprivError
     from assocpriv.core.privacy import Breach, Epsilon
     from assocpriv.files.atomic import check_writable
@@ -42,6 +43,7 @@ __all__ = [
     "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.basket_files": ("read_baskets",),
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
     "assocpriv.core.privacy": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
@@ -69,44 +71,6 @@ def read_plan(path: str | PathLike[str]) -> "Plan":
     from assocpriv.plans.baskets.plan import Plan
 
     return read(Path(path), Plan)
-
-
-def read_baskets(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002 -- the command line's --format
-    catalogue: "Catalogue | None" = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    progress: Callable[[int, int], None] | None = None,
-) -> "Baskets":
-    """Read a file of baskets.
-
-    Args:
-        path: the file; a name that ends in .gz is decompressed.
-        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
-            basket), "long" (CSV with a header, a line an item of a transaction, blank lines ignored),
-            "parquet" (long, or a column of lists). By default .dat and .txt are dat, .csv is basket,
-            .parquet and .pq are parquet.
-        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
-            0 … the largest number for dat (the distinct ones beyond 2^20), otherwise the sorted names.
-        unknown: "error", or "drop" to leave out items that are not in the catalogue.
-        repeats: "error", or "merge" to count an item that a basket repeats once.
-        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
-        progress: called with (bytes read, bytes of the file).
-
-    Returns:
-        The baskets in the order of the file; those of the long layout by first appearance.
-
-    Raises:
-        BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
-            unusable items; empty baskets.
-    """
-    from assocpriv.records import basket_files
-
-    options = basket_files.ReadOptions(format, unknown, repeats, empty, progress=progress)
-    return basket_files.read_baskets(path, catalogue, options)[0]
 
 
 def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
@@ -213,6 +177,10 @@ def randomize_file(
     output: str | Path,
     *,
     format: str | None = None,  # noqa: A002 -- as read_baskets
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
@@ -226,7 +194,7 @@ def randomize_file(
         baskets: the file, read batch by batch.
         plan: the published plan.
         output: Parquet file to write; it appears whole or not at all.
-        format, repeats, empty: as for :func:`read_baskets`.
+        format, separator, header, transaction_column, item_column, repeats, empty: as for :func:`read_baskets`.
         unknown: as for :func:`randomize_baskets`.
         memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
         force: replace an existing file.
@@ -247,7 +215,18 @@ def randomize_file(
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    options = ReadOptions(format, unknown, repeats, empty, memory, progress)
+    options = ReadOptions(
+        format,
+        unknown,
+        repeats,
+        empty,
+        memory,
+        progress,
+        separator=separator,
+        header=header,
+        transaction_column=transaction_column,
+        item_column=item_column,
+    )
     stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 

@@ -1,8 +1,9 @@
 """What commands share when they talk, results to standard output and the rest to standard error, or refuse options."""
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,27 @@ def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error."""
     for line in lines:
         click.echo(line, err=True)
+
+
+@contextlib.contextmanager
+def showing_log() -> Iterator[None]:
+    """Show on standard error what the package's log tells: how files are understood."""
+    import logging
+
+    class Talk(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            Progress.clear_terminal()
+            say([record.getMessage()])
+
+    log, talk = logging.getLogger("assocpriv"), Talk()
+    before = log.level
+    log.addHandler(talk)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(talk)
+        log.setLevel(before)
 
 
 def warn(lines: Iterable[str]) -> None:

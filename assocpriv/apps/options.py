@@ -76,14 +76,37 @@ result_options = joined(force_option, json_option)
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
 ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
 PATH = click.Path(path_type=Path)
-format_option = click.option(
-    "--format",
-    type=click.Choice(["dat", "basket", "long", "parquet"]),
-    help="Of the baskets: FIMI .dat, CSV with a basket a line, CSV with transaction and item columns, "
-    "Parquet. By extension if not given.",
+_SEPARATORS = (",", ";", "|", "tab", "blank")
+
+
+def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Take a separator as a word or as the character itself."""
+    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
+    if word is not None and word not in _SEPARATORS:
+        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
+    return word
+
+
+LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
+layout_options = joined(
+    click.option(
+        "--format",
+        type=click.Choice(["dat", "basket", "long", "onehot", "parquet"]),
+        help="Of the baskets: lines of item numbers, CSV with a basket a line, with transaction and item columns, or "
+        "with a column an item, Parquet.  [default: by extension and first lines]",
+    ),
+    click.option("--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."),
+    click.option(
+        "--header",
+        type=click.Choice(["yes", "no"]),
+        callback=lambda _context, _option, word: None if word is None else word == "yes",
+        help="Whether line 1 names columns.",
+    ),
+    click.option("--transaction-column", metavar="NAME", help="Column of transactions, by name or number from 1."),
+    click.option("--item-column", metavar="NAME", help="Column of items, by name or number from 1."),
 )
 basket_options = joined(
-    format_option,
+    layout_options,
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),

@@ -52,11 +52,17 @@ ORDER = [
     "files.basket_reports",
     "files.tables",
     "files.names",
+    "files.catalogues",
     "records.cells",
+    "records.columns",
+    "records.first_lines",
+    "records.text_layout",
     "records.basket_frames",
     "records.text_kernel",
     "records.basket_text",
     "records.baskets",
+    "records.budget",
+    "records.basket_parquet",
     "records.basket_files",
     "client.baskets.transactions",
     "client.baskets.fixed_size",
@@ -113,6 +119,7 @@ ORDER = [
     "lab.rounds_trial",
     "lab.synthetic",
     "lab.sample_plans",
+    "lab.sample_catalogues",
     "lab.demo",
     "auditing.findings",
     "auditing.request",
@@ -137,6 +144,7 @@ ORDER = [
     "auditing.black_box.pipe",
     "auditing.baskets",
     "auditing.kinds",
+    "basket_files",
     "baskets",
     "rounds",
     "trials",
@@ -155,8 +163,10 @@ ORDER = [
     "apps.render.explain",
     "apps.render.rounds",
     "apps.render.trials",
+    "apps.render.catalogue",
     "apps.commands.ask",
     "apps.commands.audit",
+    "apps.commands.catalogue",
     "apps.commands.combine",
     "apps.commands.demo",
     "apps.commands.generate",
@@ -173,7 +183,7 @@ ORDER = [
     "apps.cli",
 ]
 FLOORS = ["core", "plans", "files", "records", "client", "server", "planning", "lab", "auditing"]
-DOORS = ["baskets", "rounds", "trials", "assurance", "amplification"]  # public modules, one a subject
+DOORS = ["basket_files", "baskets", "rounds", "trials", "assurance", "amplification"]  # public modules, one a subject
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
     "client": {"server"},

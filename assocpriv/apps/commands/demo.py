@@ -7,10 +7,11 @@ import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result, wants_json
 from assocpriv.apps.options import (
+    LAYOUT,
     PATH,
     WholeRange,
     epsilon_option,
-    format_option,
+    layout_options,
     require_promise,
     result_options,
     usual,
@@ -34,7 +35,7 @@ _POSTERIOR = "50%"
 )
 @usual("--min-confidence", default="60%", help="Least confidence of a rule.")
 @click.option("--seed", type=WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
-@format_option
+@layout_options
 @usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=PATH)
 @usual("--top", default=15, help="Rows shown.", type=WholeRange(0))
 @result_options
@@ -51,11 +52,11 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     from assocpriv.apps.render.trials import demo_record, found_lines, start_lines
     from assocpriv.trials import DemoSettings, start_demo
 
-    form, path = options.pop("format"), options.pop("baskets")
+    layout, path = {name: options.pop(name) for name in LAYOUT}, options.pop("baskets")
     if options["posterior"] is None and options["epsilon"] is None:
         options["posterior"] = _POSTERIOR
     promise = require_promise(options)
-    settings = DemoSettings(baskets=None if path is None else (path, form), promise=promise, **options)
+    settings = DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     click.echo("\n".join(start_lines(start)), err=wants_json())

@@ -8,12 +8,13 @@ import click
 from assocpriv.apps.console import given, refuse_given, require, say, show_result
 from assocpriv.apps.kinds import describe_plan
 from assocpriv.apps.options import (
+    LAYOUT,
     PATH,
     WHOLE,
     choice,
     epsilon_option,
-    format_option,
     joined,
+    layout_options,
     require_promise,
     result_options,
     usual,
@@ -23,8 +24,8 @@ from assocpriv.apps.progress import Progress
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
 _CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind")
 _NOT_OF_SIZES = (
-    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "format",
-    "reports_per_person", "discover",
+    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "unknown",
+    "reports_per_person", "discover", *LAYOUT,
 )  # fmt: skip
 _names_options = joined(
     click.option("--items", type=WHOLE, help="Number of items, named 0 … N−1."),
@@ -65,7 +66,8 @@ _design_options = joined(
 @_promise_options
 @_design_options
 @click.option("--baskets", type=PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose.")
-@format_option
+@layout_options
+@choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
 @click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
 @click.option(
     "--discover",
@@ -125,7 +127,7 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
         if not named:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
     elif options["discover"] is not None:
-        refuse_given(("baskets", "format"), "does not go with --discover; give --transaction-size")
+        refuse_given(("baskets", "unknown", *LAYOUT), "does not go with --discover; give --transaction-size")
         require(("transaction_size",))
     elif options["transaction_size"] is None and options["baskets"] is None:
         raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
@@ -148,7 +150,8 @@ def _collection(names: Any, options: dict[str, Any]) -> _Found:
     done = plan_for_sample(
         items,
         promise,
-        None if options["baskets"] is None else (options["baskets"], options["format"]),
+        None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in LAYOUT}),
+        unknown=options["unknown"],
         transaction_size=options["transaction_size"],
         progress=Progress(),
         view=view,

@@ -7,6 +7,7 @@ import click
 
 from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, wants_json, warn
 from assocpriv.apps.options import (
+    LAYOUT,
     LEAST_SUPPORT,
     PATH,
     ROWS,
@@ -95,5 +96,5 @@ def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> Non
 
 def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return how baskets are to be read."""
-    reading = {name: options[name] for name in ("repeats", "empty", *more)}
-    return reading | {"format": options["format"], "progress": Progress().stage("reading")}
+    reading = {name: options[name] for name in ("repeats", "empty", *LAYOUT, *more)}
+    return reading | {"progress": Progress().stage("reading")}
