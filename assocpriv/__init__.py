@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports, to_baskets,
         write_itemsets, write_plan, write_rules,
     )
+    from assocpriv.collection import gather
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
 # fmt: on
@@ -32,11 +33,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
-    "association_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
-    "read_itemsets", "read_plan", "read_reports", "refine", "simulate", "simulate_rounds", "to_baskets",
+    "association_rules", "combine", "gather", "mine", "plan", "randomize", "randomize_baskets", "randomize_file",
+    "read_baskets", "read_itemsets", "read_plan", "read_reports", "refine", "simulate", "simulate_rounds", "to_baskets",
     "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
-_HOMES = {"assocpriv.rounds": ("combine", "refine", "simulate_rounds"), "assocpriv.trials": ("simulate",)}
+_HOMES = {
+    "assocpriv.collection": ("gather",),
+    "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
+    "assocpriv.trials": ("simulate",),
+}
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)

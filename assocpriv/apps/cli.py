@@ -18,8 +18,8 @@ from assocpriv.core.errors import AssocprivError
 from assocpriv.core.loading import load
 
 _COMMANDS = (
-    "ask", "audit", "combine", "demo", "generate", "inspect", "mine", "plan", "privacy", "randomize", "refine",
-    "report", "rules", "simulate", "warm-up",
+    "ask", "audit", "combine", "demo", "gather", "generate", "inspect", "mine", "plan", "privacy", "randomize",
+    "refine", "report", "rules", "simulate", "warm-up",
 )  # fmt: skip
 
 

@@ -28,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client.kinds import make_report
-from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger, sync_folder
+from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
+from assocpriv.files.atomic import sync_folder
 from assocpriv.plans.published import PublishedPlan
 
 _MOST_OCCASION = 1000  # characters
@@ -205,7 +206,7 @@ class Ledger:
             self._write(HEADER)
         # what another process wrote may still be in memory alone, the file's name too
         self._file.sync()
-        sync_folder(self.path)
+        sync_folder(self.path.resolve().parent)
         if not marked:
             self._write(MARK)
         self._ready = True

@@ -207,14 +207,3 @@ def _wait(deadline: float, path: Path) -> None:
         crashed = "" if _HAS_FLOCK else "; if none is running, delete this file"
         raise FileError(f"{path} is in use by another process; try again when that has ended{crashed}")
     time.sleep(_POLL_SECONDS)
-
-
-def sync_folder(path: Path) -> None:
-    """Put a file's name on disk, where a folder can be opened for that."""
-    if os.name != "posix":
-        return
-    folder = os.open(path.resolve().parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

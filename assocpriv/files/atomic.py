@@ -65,3 +65,14 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
         raise FileError(f"{target} appeared while it was being written; nothing was replaced") from None
     except OSError:  # a file system without hard links
         os.replace(unfinished, target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until it is on disk which names a folder holds, where a folder can be opened for that."""
+    if os.name != "posix":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,6 +1,6 @@
 """Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,9 +87,16 @@ class Reports:
 
 
 def write_reports(
-    batches: Iterable[NDArray[np.uint8]], plan: PublishedPlan, path: str | Path, *, force: bool = False
+    batches: Iterable[NDArray[np.uint8]],
+    plan: PublishedPlan,
+    path: str | Path,
+    *,
+    force: bool = False,
+    metadata: Mapping[bytes, bytes] | None = None,
 ) -> int:
     """Write batches of packed reports, uint8 of shape (n, report_bytes), to a Parquet file and return their number.
+
+    The file's metadata holds the plan, and what else is given.
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
@@ -99,7 +106,7 @@ def write_reports(
     import pyarrow.parquet as pq
 
     column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
-    schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii")})
+    schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii"), **(metadata or {})})
     written = 0
     with atomic_output(path, force=force) as stream, pq.ParquetWriter(stream, schema, **_WRITER) as writer:
         for packed in batches:
@@ -136,7 +143,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         PlanError: a plan that is itself invalid.
     """
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
-    files = [file for path in listed for file in _expand(path)]
+    files = [file for path in listed for file in report_files(path)]
     if not files:
         raise WireError("there are no report files (*.parquet) to read")
     if len({file.resolve() for file in files}) != len(files):
@@ -153,7 +160,8 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
 
 
-def _expand(path: Path) -> list[Path]:
+def report_files(path: Path) -> list[Path]:
+    """Return the report files of a folder, sorted; of anything else the path itself."""
     if path.is_dir():
         return sorted(p for p in path.glob("*.parquet") if not p.name.startswith(".") and not _is_mined(p))
     return [path]

@@ -205,3 +205,18 @@ def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> NDArray[np.ui
     packed = np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(-1, plan.report_bytes)
     plan.check_form(packed)
     return packed
+
+
+def well_formed(packed: NDArray[np.uint8], plan: PublishedPlan) -> NDArray[np.bool_]:
+    """Tell which packed reports, uint8 of shape (n, report_bytes), the plan's clients can have sent, bool (n,).
+
+    Halves are asked apart while there is something wrong, so few such reports are found in many quickly.
+    """
+    try:
+        plan.check_form(packed)
+    except WireError:
+        if len(packed) == 1:
+            return np.zeros(1, dtype=np.bool_)
+        half = len(packed) // 2
+        return np.concatenate([well_formed(packed[:half], plan), well_formed(packed[half:], plan)])
+    return np.ones(len(packed), dtype=np.bool_)

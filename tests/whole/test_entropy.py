@@ -222,14 +222,18 @@ IMPORTS = {
     "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
+    "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},
     "lab/enumeration.py": {"Entropy"},
     "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "auditing/enumerate/words_and_bulk.py"}
+# who may draw from the system besides: names of files, the deal of an audit
+SYSTEM = {
+    "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
+    "auditing/enumerate/words_and_bulk.py",
+}  # fmt: skip
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 
