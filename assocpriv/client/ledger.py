@@ -92,11 +92,10 @@ class Ledger:
         ledger = cls(target, file, limit)
         try:
             ledger._read()
-        except OSError as error:
-            file.release()
-            raise FileError(f"cannot use the ledger {target}: {error.strerror or error}") from None
-        except BaseException:
-            file.release()
+        except BaseException as error:
+            ledger.abandon()
+            if isinstance(error, OSError):
+                raise FileError(f"cannot use the ledger {target}: {error.strerror or error}") from None
             raise
         return ledger
 
@@ -114,6 +113,16 @@ class Ledger:
         self._ready = False
         if self._process == os.getpid():
             self._file.release()
+
+    def abandon(self) -> None:
+        """Close the ledger; where it was begun here and no report was made, nothing of it is left."""
+        if self._process == os.getpid():
+            self._file.remove_new(self.path)
+        self.close()
+
+    def has(self, plan: PublishedPlan, occasion: str) -> bool:
+        """Tell whether the report of an occasion is made already; refuse an occasion as :meth:`report` does."""
+        return (plan.plan_id, hash_occasion(occasion)) in self._reports
 
     def spent(self, plan: PublishedPlan) -> int:
         """Return how many reports this device has made under a plan."""
@@ -250,7 +259,9 @@ def hash_occasion(occasion: str) -> bytes:
     """
     if not isinstance(occasion, str):
         raise TypeError(f"occasion must be text, as '2026-W47', got a {type(occasion).__name__}")
-    if not occasion.strip() or len(occasion) > _MOST_OCCASION:
-        raise PlanError(f"occasion must be text of 1..{_MOST_OCCASION} characters, as '2026-W47', got {len(occasion)}")
+    if not occasion.strip():
+        raise PlanError("occasion is blank; name what the record is of, as '2026-W47'")
+    if len(occasion) > _MOST_OCCASION:
+        raise PlanError(f"occasion must have at most {_MOST_OCCASION} characters, as '2026-W47', got {len(occasion):,}")
     name = unicodedata.normalize("NFC", occasion.strip())
     return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()

@@ -234,14 +234,13 @@ def _take(
 
 def _read_file(inbox: Inbox, name: str, forms: SingleReports, refusals: Refusals) -> tuple[PublishedPlan, bytes] | None:
     """Return a file's report and its plan; None if it is none, which is noted, or if another gatherer has it."""
-    path = os.path.join(inbox.folder, name)
     try:
-        return forms.read(path)
+        return forms.read(os.path.join(inbox.folder, name))
     except WireError as error:
-        refusals.add(path, str(error))
+        refusals.add(str(inbox.folder / name), str(error))
     except FileNotFoundError:
         if inbox.names is not None:
-            refusals.add(path, "is not there")
+            refusals.add(str(inbox.folder / name), "is not there")
     return None
 
 
@@ -268,7 +267,7 @@ def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refu
             if found.plan_id != plan.plan_id:
                 raise WireError("was written to while it was taken")
         except WireError as error:
-            refusals.add(os.path.join(batch.inbox, name), str(error))
+            refusals.add(str(batch.inbox / name), str(error))
             changed.append(name)
         else:
             yield report

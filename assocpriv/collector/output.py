@@ -58,8 +58,8 @@ class Collection:
             WireError: it holds reports of another plan, or damaged files.
         """
         if is_one_file(self.path):
-            check_writable(self.path, force=True)
-        elif self.path.exists() and not self.path.is_dir():
+            check_writable(self.path, force=self.path.exists())
+        elif os.path.lexists(self.path) and not self.path.is_dir():
             raise FileError(f"{self.path} is no folder; name a folder, or a new file that ends in {_ENDING}")
         held = self.held()
         if held is not None and held.plan.plan_id != self.plan.plan_id:

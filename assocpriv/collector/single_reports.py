@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.errors import PlanError, WireError, counted
 from assocpriv.plans.published import PublishedPlan, pack_reports
 
 _MOST_NAMED = 100  # of what is refused
@@ -47,10 +47,10 @@ class SingleReports:
         for plan in plans:
             other = self._by_length.setdefault(plan.report_bytes, plan)
             if other.plan_id != plan.plan_id:
+                length = counted(plan.report_bytes, "byte")
                 raise PlanError(
-                    f"reports of plan {other.plan_id[:12]} and of plan {plan.plan_id[:12]} both have "
-                    f"{_bytes(plan.report_bytes)}, so their bytes do not tell which is which; keep a folder for the "
-                    "reports of each plan, and gather them one plan at a time"
+                    f"reports of plan {other.plan_id[:12]} and of plan {plan.plan_id[:12]} both have {length}, so "
+                    "nothing tells which is which; keep a folder for the reports of each, and gather one plan at a time"
                 )
 
     @property
@@ -89,16 +89,12 @@ class SingleReports:
         plan = self._by_length.get(len(report))
         if plan is None:
             allowed = " or ".join(f"{length:,}" for length in sorted(self._by_length))
-            raise WireError(f"has {_bytes(size)}, where a report has {allowed}")
+            raise WireError(f"has {counted(size, 'byte')}, where a report has {allowed}")
         try:
             pack_reports([report], plan)
         except WireError as error:
             raise WireError(str(error).removeprefix("report 0 ")) from None
         return plan
-
-
-def _bytes(count: int) -> str:
-    return f"{count:,} byte{'s' * (count != 1)}"
 
 
 def _unreadable(error: OSError) -> str:

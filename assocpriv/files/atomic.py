@@ -24,6 +24,8 @@ def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()
             raise FileError(f"{target} is a folder; name a file to write")
         if target.exists() and not target.is_file():
             raise FileError(f"{target} is a device or a pipe; name a regular file to write")
+        if target.is_symlink() and not target.exists() and not force:
+            raise FileError(f"{target} is a link that leads nowhere; choose another name")
         if target.exists() and not force:
             raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
         if not target.parent.is_dir():

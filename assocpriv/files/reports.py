@@ -1,8 +1,10 @@
 """Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from assocpriv.plans.registry import parse_plan
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
+_ENDINGS = (".parquet", ".pq")
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
@@ -145,8 +148,10 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
     files = [file for path in listed for file in report_files(path)]
     if not files:
-        raise WireError("there are no report files (*.parquet) to read")
-    if len({file.resolve() for file in files}) != len(files):
+        inbox = next((path for path in listed if any(file.is_file() for file in path.glob("[!.]*"))), None)
+        hint = "" if inbox is None else f"; {gather_hint(inbox)}"
+        raise WireError(f"there are no report files (*.parquet) to read{hint}")
+    if len(set(map(os.path.realpath, files))) != len(files):
         raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0])
     for file in files[1:]:
@@ -165,6 +170,11 @@ def report_files(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted(p for p in path.glob("*.parquet") if not p.name.startswith(".") and not _is_mined(p))
     return [path]
+
+
+def gather_hint(path: Path) -> str:
+    """Say how single reports at a path become a collection."""
+    return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"
 
 
 def _is_mined(path: Path) -> bool:
@@ -190,7 +200,10 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
-        raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}") from None
+        hint = "" if path.suffix.lower() in _ENDINGS else f"; {gather_hint(path)}"
+        raise WireError(
+            f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}{hint}"
+        ) from None
     if is_inflated(chunks, path.stat().st_size, _ALLOWED):
         raise WireError(
             f"{path} is damaged or made to harm: so few bytes cannot hold the {rows:,} reports it says it has"

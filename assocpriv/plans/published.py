@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import NotAPlanError, PlanError, WireError
+from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -88,7 +88,8 @@ class PublishedPlan(ABC):
         """Refuse what is not uint8 of shape (n, report_bytes): compiled code would read beyond its tables."""
         if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
             got = f"{packed.dtype} of shape {packed.shape}"
-            raise WireError(f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {got}")
+            length = counted(self.report_bytes, "byte")
+            raise WireError(f"reports of this plan are rows of {length} (uint8), got {got}")
 
     def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
         """Return this plan, or refuse it where it is not of the class that there is a use for."""
@@ -199,7 +200,7 @@ def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> NDArray[np.ui
     for position, report in enumerate(listed):
         if len(report) != plan.report_bytes:
             raise WireError(
-                f"report {position} has {len(report)} bytes, the plan's reports have {plan.report_bytes}; "
+                f"report {position} has {counted(len(report), 'byte')}, the plan's reports have {plan.report_bytes}; "
                 "was it made with another plan?"
             )
     packed = np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(-1, plan.report_bytes)

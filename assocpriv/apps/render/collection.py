@@ -4,6 +4,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import fields
 from assocpriv.collection import Gathered, Refusal
+from assocpriv.core.errors import counted
 
 _SHOWN = 20  # of what was refused
 _STREAM = "-"
@@ -28,7 +29,7 @@ def gathered_record(done: Gathered) -> dict[str, Any]:
 def gathered_lines(done: Gathered, *, removed: bool) -> list[str]:
     """Say what was gathered, what the collections hold now, and where the files are."""
     lines = [
-        f"{_reports(each.gathered)} gathered into {each.path}, which holds {each.reports:,} now; "
+        f"{counted(each.gathered, 'report')} gathered into {each.path}, which holds {each.reports:,} now; "
         f"plan {each.plan.plan_id[:16]}…"
         for each in done.collections
     ]
@@ -59,7 +60,3 @@ def _refused(refusal: Refusal) -> str:
     if refusal.file == _STREAM:
         return f"passed over: {refusal.reason}"
     return f"left where it is: {refusal.file} {refusal.reason}"
-
-
-def _reports(count: int) -> str:
-    return f"{count:,} report{'s' * (count != 1)}"
