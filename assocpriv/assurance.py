@@ -1,6 +1,6 @@
 """The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -243,7 +243,7 @@ def report(
         try:
             # only now does a new ledger exist, so that the output can be told from it under any name
             check_writable(output, force=force, inputs=[*inputs, ledger])
-            if empty == "error" and not basket and not book.has(plan, occasion):
+            if empty == "error" and isinstance(basket, Sized) and not len(basket) and not book.has(plan, occasion):
                 raise BasketError(
                     "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
                     "--empty keep (empty='keep')"

@@ -102,10 +102,10 @@ def gather_stream(stream: BinaryIO, plan: PublishedPlan, output: Path) -> Gather
 
 
 def _outcome(collections: Sequence[Collection], counts: Sequence[int], refusals: Refusals) -> Gathered:
-    done = []
-    for collection, count in zip(collections, counts, strict=True):
-        held = collection.held()
-        done.append(GatheredPlan(collection.plan, collection.path, count, 0 if held is None else len(held)))
+    done = (
+        GatheredPlan(collection.plan, collection.path, gathered, collection.count())
+        for collection, gathered in zip(collections, counts, strict=True)
+    )
     return Gathered(tuple(done), refusals.count, tuple(refusals.named))
 
 
@@ -199,10 +199,9 @@ def _resume(inbox: Inbox, collections: Sequence[Collection], batches: list[tuple
 def _clear_added(collection: Collection, batches: list[tuple[Batch, Collection]]) -> None:
     """Remove the files of what dead gatherers added but did not clear."""
     left = [batch for batch, its in batches if its is collection]
-    added = collection.batches() if left else set()
     for batch in left:
         collection.sweep(batch.id)
-        if batch.id in added:
+        if collection.has(batch.id):
             batch.clear()
             batches.remove((batch, collection))
 
@@ -279,7 +278,7 @@ def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refu
 def _undo(batch: Batch, collection: Collection) -> None:
     """Give files back, unless their reports are in the collection, or nobody knows; the next run then sees to it."""
     with suppress(AssocprivError, OSError):
-        if batch.id not in collection.batches():
+        if not collection.has(batch.id):
             batch.put_back_all()
 
 

@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -16,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import FileError, WireError
+from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.files.atomic import check_writable, sync_folder
 from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.reports import Reports, read_reports, report_files, write_reports
+from assocpriv.files.reports import ITEMSETS_KEY, PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.registry import parse_plan
 
 BATCHES_KEY = b"assocpriv.batches"  # of a file's metadata: the ids of the batches that it holds, blanks between
 _NO_DATE = 946_684_800  # 2000-01-01, seconds
@@ -38,12 +38,16 @@ def is_one_file(output: Path) -> bool:
     return output.suffix.lower() == _ENDING and not output.is_dir()
 
 
-@dataclass(frozen=True)
 class Collection:
-    """The collection of one plan's reports at a path, whether or not it is there yet."""
+    """The collection of one plan's reports at a path, whether or not it is there yet.
 
-    path: Path
-    plan: PublishedPlan
+    Only footers of its files are read, and each once.
+    """
+
+    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+        self.path, self.plan = path, plan
+        self._rows: dict[Path, int] = {}
+        self._batches: set[str] = set()
 
     @property
     def target(self) -> tuple[str, str]:
@@ -54,20 +58,14 @@ class Collection:
         """Refuse what cannot be added to, before any report is touched.
 
         Raises:
-            FileError: no folder, or the folder above is missing, or it holds reports although it is to be new.
+            FileError: no folder, or it cannot be written, or it holds reports although it is to be new.
             WireError: it holds reports of another plan, or damaged files.
         """
         if is_one_file(self.path):
             check_writable(self.path, force=self.path.exists())
         elif os.path.lexists(self.path) and not self.path.is_dir():
             raise FileError(f"{self.path} is no folder; name a folder, or a new file that ends in {_ENDING}")
-        held = self.held()
-        if held is not None and held.plan.plan_id != self.plan.plan_id:
-            raise WireError(
-                f"{self.path} holds reports of plan {held.plan.plan_id[:12]}, not of plan {self.plan.plan_id[:12]}; "
-                "name another folder: a collection is of one plan"
-            )
-        if held is not None and new:
+        if self.count() and new:
             raise FileError(
                 f"{self.path} holds reports already; what is kept in the inbox would be in it twice: name a new folder"
             )
@@ -80,27 +78,51 @@ class Collection:
                 "file more with each run"
             )
 
-    def held(self) -> Reports | None:
-        """Open the reports that the collection has; None if there is none."""
-        files = report_files(self.path) if self.path.exists() else []
-        return read_reports(files) if files else None
+    def count(self) -> int:
+        """Return how many reports the collection has now."""
+        self._look()
+        return sum(self._rows.values())
 
-    def batches(self) -> set[str]:
-        """Return the ids of all batches whose reports are here.
+    def has(self, batch_id: str) -> bool:
+        """Tell whether the reports of a batch are in the collection."""
+        self._look()
+        return batch_id in self._batches
 
-        Raises:
-            WireError: a file that cannot be read, so that nobody knows which batches it holds.
-        """
+    def _look(self) -> None:
+        """Read the footers of the files that are new."""
+        one = is_one_file(self.path)
+        files = self.path.glob(f"[!.]*{_ENDING}") if not one else [self.path] if self.path.exists() else []
+        for file in files:
+            if file not in self._rows:
+                self._rows[file] = self._rows_of(file)
+
+    def _rows_of(self, file: Path) -> int:
         import pyarrow.parquet as pq
 
-        found: set[str] = set()
-        for file in report_files(self.path) if self.path.exists() else []:
-            try:
-                metadata = pq.read_schema(file).metadata or {}
-            except parquet_errors() as error:
-                raise WireError(f"{file} is damaged: {type(error).__name__}") from None
-            found.update(metadata.get(BATCHES_KEY, b"").decode("ascii", errors="replace").split())
-        return found
+        try:
+            footer = pq.read_metadata(file)
+        except parquet_errors() as error:
+            raise WireError(f"{file} is damaged ({type(error).__name__}); move it out of the collection") from None
+        metadata = footer.metadata or {}
+        if ITEMSETS_KEY in metadata:  # a mined table beside its reports
+            return 0
+        text = metadata.get(PLAN_KEY, b"")
+        if text != self.plan.canonical_json.encode("ascii"):
+            self._check_plan(text.decode("utf-8", errors="replace"), file)
+        self._batches.update(metadata.get(BATCHES_KEY, b"").decode("ascii", errors="replace").split())
+        return int(footer.num_rows)
+
+    def _check_plan(self, text: str, file: Path) -> None:
+        """Refuse a file of another plan; the text of ours may have another layout."""
+        try:
+            plan_id = parse_plan(text).plan_id
+        except PlanError as error:
+            raise WireError(f"{file} is no report file: {error}; move it out of the collection") from None
+        if plan_id != self.plan.plan_id:
+            raise WireError(
+                f"{file} holds reports of plan {plan_id[:12]}, not of plan {self.plan.plan_id[:12]}; name another "
+                "output: a collection is of one plan"
+            )
 
     def add(self, blocks: Iterator[NDArray[np.uint8]], batches: Sequence[str]) -> int:
         """Write blocks of reports as one file, and return their number when it is on disk; no file for none.

@@ -146,7 +146,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         PlanError: a plan that is itself invalid.
     """
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
-    files = [file for path in listed for file in report_files(path)]
+    files = [file for path in listed for file in _expand(path)]
     if not files:
         inbox = next((path for path in listed if any(file.is_file() for file in path.glob("[!.]*"))), None)
         hint = "" if inbox is None else f"; {gather_hint(inbox)}"
@@ -155,7 +155,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0])
     for file in files[1:]:
-        other, count = _open(file)
+        other, count = _open(file, plan)
         if other.plan_id != plan.plan_id:
             raise WireError(
                 f"{file} was made with plan {other.plan_id[:12]}, {files[0]} with plan {plan.plan_id[:12]}; "
@@ -165,8 +165,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
 
 
-def report_files(path: Path) -> list[Path]:
-    """Return the report files of a folder, sorted; of anything else the path itself."""
+def _expand(path: Path) -> list[Path]:
     if path.is_dir():
         return sorted(p for p in path.glob("*.parquet") if not p.name.startswith(".") and not _is_mined(p))
     return [path]
@@ -187,8 +186,8 @@ def _is_mined(path: Path) -> bool:
         return False  # damaged: to be told when it is opened
 
 
-def _open(path: Path) -> tuple[PublishedPlan, int]:
-    """Return a file's plan and number of reports, having checked its shape."""
+def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:
+    """Return a file's plan, which may be known, and number of reports, having checked its shape."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -200,10 +199,8 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
-        hint = "" if path.suffix.lower() in _ENDINGS else f"; {gather_hint(path)}"
-        raise WireError(
-            f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}{hint}"
-        ) from None
+        why = _first_line(error) if path.suffix.lower() in _ENDINGS else gather_hint(path)
+        raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {why}") from None
     if is_inflated(chunks, path.stat().st_size, _ALLOWED):
         raise WireError(
             f"{path} is damaged or made to harm: so few bytes cannot hold the {rows:,} reports it says it has"
@@ -212,7 +209,8 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
     if text is None:
         raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
     try:
-        plan = parse_plan(text.decode("utf-8"))
+        same = known is not None and text == known.canonical_json.encode("ascii")
+        plan = known if known is not None and same else parse_plan(text.decode("utf-8"))
     except UnicodeDecodeError:
         raise PlanError(f"{path} is damaged: its plan is not UTF-8 text") from None
     expected = pa.binary(plan.report_bytes)

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import shutil
 import signal
@@ -16,6 +17,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from naive import fixed_plan, small_plan
@@ -181,6 +183,28 @@ def test_plans_of_one_length_are_refused(inbox: Path, out: Path) -> None:
     assert len(all_files(inbox)) == 5
     assert ap.gather(inbox, [PLAN, PLAN], out).gathered == 5
     assert held(out) == Counter(range(5))
+
+
+def test_what_else_a_collection_may_hold(inbox: Path, out: Path) -> None:
+    """Mined tables beside the reports do not count, nor how a plan's text is laid out; a damaged file stops the run."""
+    reports = ap.Reports.from_bytes([report(9)], PLAN)
+    reports.write(make(out) / "r.parquet")
+    table = pq.read_table(out / "r.parquet")
+    layout = json.dumps(json.loads(table.schema.metadata[PLAN_KEY]), indent=1)
+    pq.write_table(table.replace_schema_metadata({PLAN_KEY: layout}), out / "r.parquet")
+    with pytest.warns(UserWarning, match="undecidable|cannot"):
+        ap.write_itemsets(ap.mine(reports, 0.5), out / "mined.parquet")
+    (out / ".hidden.parquet").write_bytes(b"unfinished")
+    assert ap.gather(inbox, PLAN, out).collections[0].reports == 6
+    for content in (b"PAR1", (out / "r.parquet").read_bytes()[:-9]):
+        (out / "cut.parquet").write_bytes(content)
+        fill(inbox, [10])
+        with pytest.raises(WireError, match=r"cut.parquet is damaged .*; move it out of the collection"):
+            ap.gather(inbox, PLAN, out)
+        assert all_files(inbox) == ["r10.bin"]
+    pq.write_table(pa.table({"x": [1]}), out / "cut.parquet")
+    with pytest.raises(WireError, match=r"cut.parquet is no report file: .*; move it out of the collection"):
+        ap.gather(inbox, PLAN, out)
 
 
 def test_one_report_file(inbox: Path, out: Path) -> None:
