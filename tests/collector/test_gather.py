@@ -30,6 +30,7 @@ from assocpriv.core.errors import AssocprivError, FileError, PlanError, WireErro
 from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
 
+fcntl = pytest.importorskip("fcntl")  # files are taken where there is flock
 PLAN = small_plan("none", 125, 2, 2)  # 127 bits: reports of 16 bytes, whose highest bit is 0
 OTHER = small_plan("none", 250, 2, 2)  # 32 bytes
 SAME_LENGTH = small_plan("none", 124, 2, 2)
@@ -134,8 +135,13 @@ def test_a_file_that_grows_is_taken_when_it_is_whole(inbox: Path, out: Path) -> 
     assert held(out) == Counter([*range(5), 7])
 
 
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [(b"more", "has 20 bytes, where a report has 16 or 32"), (bytes(16), "was written to while it was taken")],
+    ids=["no report", "another plan's report"],
+)
 def test_a_file_written_to_while_it_is_taken_is_given_back(
-    inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+    inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch, more: bytes, reason: str
 ) -> None:
     """What was a report and is none any more when it is read again comes back, under its name, and is named."""
     take = Batch.take
@@ -144,15 +150,13 @@ def test_a_file_written_to_while_it_is_taken_is_given_back(
         take(self, name)
         if name == "r3.bin":
             with (self.folder / name).open("ab") as stream:
-                stream.write(b"more")
+                stream.write(more)
 
     monkeypatch.setattr(Batch, "take", grow)
-    done = ap.gather(inbox, PLAN, out)
+    done = ap.gather(inbox, [PLAN, OTHER], out)
     assert (done.gathered, done.refused_count) == (4, 1)
-    assert (done.refused[0].file, done.refused[0].reason) == (
-        str(inbox / "r3.bin"), "has 20 bytes, where a report has 16",
-    )  # fmt: skip
-    assert (inbox / "r3.bin").read_bytes() == report(3) + b"more"
+    assert (done.refused[0].file, done.refused[0].reason) == (str(inbox / "r3.bin"), reason)
+    assert (inbox / "r3.bin").read_bytes() == report(3) + more
     assert all_files(inbox) == ["r3.bin"]
 
 
@@ -372,6 +376,10 @@ def test_all_orders_are_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
 STEPS = ["rename", "replace", "link", "unlink", "rmdir", "mkdir", "fsync", "write", "utime"]
 
 
+REAL = {name: getattr(os, name) for name in STEPS}
+FLOCK = fcntl.flock
+
+
 class Killed(BaseException):
     """The process is gone."""
 
@@ -379,10 +387,14 @@ class Killed(BaseException):
 class Steps:
     """Counts the steps that change the disk, and does something before the ``at``-th."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, at: int, event: Callable[[], None]) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, at: int, event: Callable[[], None], *, locks: bool = False
+    ) -> None:
         self.done, self.names = 0, []
         for name in STEPS:
-            monkeypatch.setattr(os, name, self._counted(name, getattr(os, name), at, event))
+            monkeypatch.setattr(os, name, self._counted(name, REAL[name], at, event))
+        if locks:
+            monkeypatch.setattr(fcntl, "flock", self._counted("flock", FLOCK, at, event))
 
     def _counted(self, name: str, real: Callable[..., Any], at: int, event: Callable[[], None]) -> Callable[..., Any]:
         def step(*arguments: Any, **options: Any) -> Any:
@@ -402,8 +414,10 @@ def gather_dying(inbox: Path, out: Path, at: int) -> bool:
     def check() -> None:
         nonlocal dead
         dead = True
+        raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
+        Steps(patch, at, check)
         for name in STEPS:
             real = getattr(os, name)
 
@@ -413,7 +427,6 @@ def gather_dying(inbox: Path, out: Path, at: int) -> bool:
                 return real(*arguments, **options)
 
             patch.setattr(os, name, mortal)
-        Steps(patch, at, check)
         try:
             ap.gather(inbox, PLAN, out)
         except Killed:
@@ -530,10 +543,11 @@ def test_another_gatherer_at_every_step(tmp_path: Path, late: bool) -> None:
             with pytest.MonkeyPatch.context() as patch:
                 for name, real in REAL.items():
                     patch.setattr(os, name, real)
+                patch.setattr(fcntl, "flock", FLOCK)
                 ap.gather(inbox, PLAN, out)
 
         with pytest.MonkeyPatch.context() as patch:
-            steps = Steps(patch, at, other)
+            steps = Steps(patch, at, other, locks=True)
             ap.gather(inbox, PLAN, out)
         if steps.done < at:
             break
@@ -541,9 +555,6 @@ def test_another_gatherer_at_every_step(tmp_path: Path, late: bool) -> None:
         found = held(out)
         assert found in (Counter(range(2)), Counter(range(3)))
         check_exact(inbox, out, len(found))
-
-
-REAL = {name: getattr(os, name) for name in STEPS}
 
 
 def test_what_is_on_disk_when(inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
