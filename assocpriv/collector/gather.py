@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import BinaryIO
 
 import numpy as np
@@ -191,8 +192,8 @@ def _resume(inbox: Inbox, collections: Sequence[Collection], batches: list[tuple
             plan_id, path = batch.target
             raise FileError(
                 f"{batch.folder} holds files that were being gathered into {path}, of plan {plan_id[:12]}, when that "
-                "broke off; first gather there again, with that plan. If that collection is no more, move the "
-                f"files back into {inbox.folder} and remove the folder"
+                f"broke off; first run assocpriv gather {quote(str(inbox.folder))} -o {quote(path)} with that plan. If "
+                f"that collection is no more, move the files back into {inbox.folder} and remove the folder"
             )
 
 

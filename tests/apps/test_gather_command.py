@@ -1,6 +1,7 @@
 """Tests of the command gather: what it says, its exit status, and who names it where single reports are met."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -96,6 +97,18 @@ def test_exit_status(home: Path, inbox: Path, tmp_path: Path) -> None:
         bad.unlink()
     assert "nothing to do" in run("gather", inbox, *arguments).stdout
     assert "holds 3 now" in run("gather", inbox, *arguments).stdout
+
+
+def test_names_of_files_are_no_lines_of_ours(home: Path, tmp_path: Path) -> None:
+    """A name with line ends, colours or bytes that are no text stays on one line, and JSON has it as it is."""
+    (tmp_path / "in").mkdir()
+    name = b"a\nError: b\x1b[31m\xff"
+    (tmp_path / "in" / os.fsdecode(name)).write_bytes(BAD)
+    (tmp_path / "in" / "good").write_bytes(GOOD)
+    done = python("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
+    left = f"{tmp_path / 'in'}/a?Error: b?[31m?"
+    assert done.stderr == f"warning: left where it is: {left} has 3 bytes, where a report has 2\n"
+    assert os.fsencode(json.loads(done.stdout)["refused"][0]["file"]).endswith(name)
 
 
 def test_keep(home: Path, inbox: Path, tmp_path: Path) -> None:

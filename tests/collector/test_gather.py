@@ -603,7 +603,7 @@ def test_what_was_for_another_collection_is_not_touched(inbox: Path, out: Path) 
     other = out.with_name("other")
     with pytest.raises(FileError, match=f"being gathered into {out}, of plan {PLAN.plan_id[:12]}, when that broke off"):
         ap.gather(inbox, PLAN, other)
-    with pytest.raises(FileError, match="first gather there again, with that plan"):
+    with pytest.raises(FileError, match=f"first run assocpriv gather {inbox} -o {out} with that plan"):
         ap.gather(inbox, [PLAN, OTHER], out)
     assert (all_files(inbox), other.exists()) == (waiting, False)
     assert ap.gather(inbox, PLAN, out).gathered == 5

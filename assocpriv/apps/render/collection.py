@@ -59,4 +59,6 @@ def failure(done: Gathered) -> str:
 def _refused(refusal: Refusal) -> str:
     if refusal.file == _STREAM:
         return f"passed over: {refusal.reason}"
-    return f"left where it is: {refusal.file} {refusal.reason}"
+    # whoever may put files into an inbox chooses their names: nothing of them may pass for our own lines
+    name = "".join(character if character.isprintable() else "?" for character in refusal.file)
+    return f"left where it is: {name} {refusal.reason}"
