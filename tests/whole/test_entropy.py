@@ -390,7 +390,7 @@ def by_ledger(plan, folder):
     """Make each basket's report by the command of a device, each on a device of its own."""
     files_of(plan, folder)
     for number, basket in enumerate(BASKETS):
-        told = ["--ledger", f"l{number}", "--occasion", "now", "-o", f"r{number}"]
+        told = ["--ledger", f"l{number}", "--occasion", "now", "--empty", "keep", "-o", f"r{number}"]
         run_in(folder, ["report", "--plan", "plan.json", *told], "".join(f"{name}\n" for name in basket))
     return [(folder / f"r{number}").read_bytes() for number in range(len(BASKETS))]
 
