@@ -18,11 +18,11 @@ from assocpriv.core.loading import on_first_use
 # isort: off
 # fmt: off
 if TYPE_CHECKING:
-    from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect
+    from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect, privacy
     from assocpriv.baskets import (
-        AssocprivError, Baskets, Breach, Catalogue, Plan, Reports, View, ask, ask_rules, association_rules, mine, plan,
-        randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports,
-        report_items, to_baskets, write_itemsets, write_plan, write_rules,
+        AssocprivError, Baskets, Breach, Catalogue, Epsilon, Plan, Reports, View, ask, ask_rules, association_rules,
+        mine, plan, promise_needed, randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets,
+        read_plan, read_reports, report_items, reports_needed, to_baskets, write_itemsets, write_plan, write_rules,
     )
     from assocpriv.collection import gather
     from assocpriv.rounds import combine, refine, simulate_rounds
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "Ledger", "Plan", "Reports", "SystemEntropy", "View", "ask",
-    "ask_rules", "association_rules", "audit", "combine", "gather", "inspect", "mine", "plan", "randomize",
-    "randomize_baskets", "randomize_file", "read_baskets", "read_itemsets", "read_plan", "read_reports", "refine",
-    "report_items", "simulate", "simulate_rounds", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
+    "ask", "ask_rules", "association_rules", "audit", "combine", "gather", "inspect", "mine", "plan", "privacy",
+    "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_itemsets", "read_plan",
+    "read_reports", "refine", "report_items", "reports_needed", "simulate", "simulate_rounds", "to_baskets",
+    "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect"),
+    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
     "assocpriv.collection": ("gather",),
     "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
     "assocpriv.trials": ("simulate",),

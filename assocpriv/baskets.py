@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.privacy import Breach
+    from assocpriv.core.privacy import Breach, Epsilon
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.planning.discovery import Discovery, promise_needed, reports_needed
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
     from assocpriv.planning.transaction_size import SamplingLoss
@@ -33,17 +34,19 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.rules import association_rules, write_rules
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
-    "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
-    "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize", "randomize_baskets",
-    "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan", "read_reports", "report_items",
-    "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Discovery", "Epsilon", "ErrorOptions", "MiningRequest",
+    "NameSource", "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules",
+    "check_aim", "check_plan", "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan",
+    "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
+    "read_itemsets", "read_plan", "read_reports", "report_items", "reports_needed", "to_baskets", "write_itemsets",
+    "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.core.privacy": ("Breach",), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.core.privacy": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
+    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed"),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
@@ -267,7 +270,7 @@ def mine(
     certain: float | str | None = None,
     certain_by: str = "split",
     consistent: bool = False,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -290,8 +293,8 @@ def mine(
             reports do both, and every possible itemset up to the largest size counts as tested.
         consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
             known bounds; ``attrs`` say which. The estimates stay.
-        confidence_level: of the intervals ``ci_low`` … ``ci_high``: score intervals, which hold where few reports show
-            an itemset, or normal ones where these are the same.
+        confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
+            where few reports show an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
             instead of for the transactions that were collected.
         memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
@@ -350,7 +353,7 @@ def ask(
     reports: "Reports | str | Path | Iterable[str | Path]",
     itemsets: Iterable[Collection[str | int]],
     *,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -379,7 +382,7 @@ def ask_rules(
     reports: "Reports | str | Path | Iterable[str | Path]",
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
     *,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,

@@ -84,12 +84,18 @@ def compile_ahead(task: str | None = None) -> None:
         warn(["the compiled code cannot be kept; assocpriv warm-up tells why"])
 
 
+def given(name: str) -> bool:
+    """Return whether an option was given, and is not its default."""
+    context = click.get_current_context()
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that do not go together with another one."""
     context = click.get_current_context()
     for name in names:
         parameter = next(each for each in context.command.params if each.name == name)
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+        if given(name):
             raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
 
 

@@ -46,14 +46,12 @@ class DemoSettings:
     size: int
     items: int
     transaction_size: int
-    prior: str
-    posterior: str
+    promise: Breach
     min_support: str | None
     min_confidence: str
     seed: int | None
 
     def __post_init__(self) -> None:
-        Breach(self.prior, self.posterior)
         if self.min_support is not None:
             check_aim(self.min_support, None)
         parse_probability(self.min_confidence, "the minimum confidence")
@@ -115,7 +113,7 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    promise, planning = Breach(settings.prior, settings.posterior), partial(progress, "planning")
+    promise, planning = settings.promise, partial(progress, "planning")
     plan = make_plan(baskets.catalogue, settings.transaction_size, promise, reports=len(baskets), progress=planning)
     clock.append(perf_counter())
     prospects, loss = foresee(plan, len(baskets)), sampling_loss(count_sizes(baskets), plan)
