@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.ask import Answers
     from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
     from assocpriv.server.itemsets.requests import MiningRequest, check_aim
-    from assocpriv.server.itemsets.rules import association_rules, write_rules
+    from assocpriv.server.itemsets.rules import write_rules
+    from assocpriv.server.itemsets.selection import ItemsetFilter
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "MiningRequest", "NameSource", "Plan",
-    "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim", "check_plan",
-    "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize", "randomize_baskets",
-    "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan", "read_reports", "to_baskets",
-    "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "ItemsetFilter", "MiningRequest", "NameSource",
+    "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim",
+    "check_plan", "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize",
+    "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan",
+    "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
@@ -45,7 +46,8 @@ _HOMES = {
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("write_rules",),
+    "assocpriv.server.itemsets.selection": ("ItemsetFilter",),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
@@ -312,6 +314,54 @@ def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     from assocpriv.server.itemsets.frames import mining_facts
 
     return describe(mining_facts(itemsets))
+
+
+def association_rules(
+    itemsets: "pd.DataFrame",
+    min_confidence: "float | str" = 0.0,
+    *,
+    metric: str | None = None,
+    min_threshold: "float | str | None" = None,
+    size: int | str | None = None,
+    antecedent_size: int | str | None = None,
+    contains: Collection[str] = (),
+    antecedent: Collection[str] = (),
+    consequent: Collection[str] = (),
+    prune: bool = False,
+    sort: str = "sure",
+    certain: "float | str | None" = None,
+) -> "pd.DataFrame":
+    """Derive the rules A → C, A ∪ C frequent, whose estimated confidence is at least ``min_confidence``.
+
+    Args:
+        itemsets: a table as :func:`mine` returns it.
+        min_confidence: in [0, 1], as 0.6 or ``"60%"``.
+        metric, min_threshold: as for mlxtend: only rules of which this column, any of its metrics, is at least so much.
+        size, antecedent_size: items of the rule and of its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
+        contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
+        prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent has at least
+            their confidence, by estimate (Bayardo, Agrawal, Gunopulos 1999).
+        sort: ``sure`` (confidence less two standard errors, the largest first), a metric, ``size`` or ``name``.
+        certain: also test which rules have ``min_confidence``, such that among those called certain the expected share
+            of false ones is at most 1 less this. Needs a table that was mined with ``certain``. That share is one of
+            all rules called certain, before any other argument here leaves some out; ``attrs`` hold how many these are.
+
+    A rule needs both its sides to be supported by at least two standard errors.
+
+    Returns:
+        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
+        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``. Estimates are not clipped:
+        noise can make a confidence exceed 1. With ``certain`` also ``p_value`` and ``certain``.
+
+    Raises:
+        EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
+        TypeError: not a table of itemsets.
+    """
+    from assocpriv.server.itemsets.rules import derive_rules
+    from assocpriv.server.itemsets.selection import RuleFilter
+
+    wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
+    return derive_rules(itemsets, min_confidence, certain=certain, wanted=None if wanted == RuleFilter() else wanted)
 
 
 def ask(

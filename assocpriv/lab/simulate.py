@@ -53,7 +53,7 @@ class PlainCounter:
         supersets = SupersetCounter(places_in(items, itemsets), len(items))
 
         def count(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[int]:
-            return supersets.count(transaction_rows(offsets, self._items, self._n_items, items), counts)
+            return supersets.count_in_steps(transaction_rows(offsets, self._items, self._n_items, items), counts)
 
         size = part_size(self.n_reports, len(items), default_memory())
         parts = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))

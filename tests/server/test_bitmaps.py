@@ -77,7 +77,7 @@ def test_items_show_in_the_reports_that_show_them(rng, caches, code):
     assert np.array_equal(rows[:, :70], shown)
     assert not rows[:, 70:].any()
     counts = np.arange(30, dtype=np.int64)
-    list(ItemTables(plan, items).count(report_planes(packed), 70, counts))
+    ItemTables(plan, items).count(report_planes(packed), 70, counts)
     assert np.array_equal(counts, np.arange(30) + shown.sum(axis=1))
 
 

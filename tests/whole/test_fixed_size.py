@@ -422,7 +422,7 @@ def test_report_items_agrees_with_the_bitmaps(rng, name, n_reports):
         assert plan.form.items(report) == frozenset(items[shown[:, t] == 1].tolist())
     planes, counts = planes_of(packed, plan), np.zeros(len(items), dtype=np.int64)
     assert planes.shape[1] == form_of(plan).n_planes == plan.padded_items
-    list(ItemTables(plan, items).count(planes, n_reports, counts))
+    ItemTables(plan, items).count(planes, n_reports, counts)
     assert np.array_equal(counts, shown.sum(axis=1))
 
 

@@ -15,7 +15,9 @@ from assocpriv.apps.options import (
     memory_option,
     reports_argument,
     result_options,
+    row_options,
     table_output_option,
+    usual,
 )
 from assocpriv.apps.progress import Progress
 
@@ -41,6 +43,8 @@ from assocpriv.apps.progress import Progress
     help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
     f"Else the rows shown as text.  [default: {ROWS}]",
 )
+@row_options
+@usual("--sort", default="sure", help="Order of the rows: sure, support, size or name.")
 @result_options
 def mine(
     reports: tuple[Path, ...], memory: int | None, output: Path | None, top: int | None, force: bool, **options: Any
@@ -53,10 +57,12 @@ def mine(
       assocpriv mine reports.parquet --min-support auto
       assocpriv mine reports.parquet --top 64
       assocpriv mine reports.parquet --min-support 2% --certain 95%
+      assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
     """
     from assocpriv.apps.render.itemsets import mined_lines, mined_record
     from assocpriv.baskets import (
         ErrorOptions,
+        ItemsetFilter,
         MiningRequest,
         describe_undecided,
         mine_reports,
@@ -70,6 +76,7 @@ def mine(
             "from 1 (the K itemsets of the largest estimates)"
         )
     wanted = top if options["min_support"] is None else None
+    shown = ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
     request = MiningRequest(top=wanted, errors=errors, **options)
     check_table_output(output, force, reports)
@@ -80,4 +87,4 @@ def mine(
     if output is not None:
         write_itemsets(frame, output, force=force)
     rows = len(frame) if wanted else ROWS if top is None else top
-    show_result(lambda: mined_record(frame), lambda: mined_lines(frame, rows))
+    show_result(lambda: mined_record(frame, shown), lambda: mined_lines(frame, rows, shown))

@@ -173,11 +173,11 @@ class LocalCounter:
         what = f"counting itemsets of {itemsets.shape[1]}"
         if self._rows and np.isin(items, self._row_items).all():
             supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
-            count = _in_reports(lambda part, to: supersets.count(part.rows, to), supersets.work)
+            count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
             return add_up(count, self._rows, len(itemsets), self._teller(what))
         tables = ItemTables(self._reports.plan, items)
         if itemsets.shape[1] == 1:
-            count = _in_reports(lambda part, to: tables.count(part.rows, part.n_reports, to), tables.work)
+            count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
             return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
         return self._count_itemsets(tables, items, itemsets, what)
 
@@ -189,8 +189,8 @@ class LocalCounter:
 
         def count(part: _Part, counts: NDArray[np.int64]) -> Iterator[int]:
             rows = tables.empty_rows(part.rows)
-            yield from tables.expand(part.rows, part.n_reports, rows)
-            yield from supersets.count(rows, counts)
+            yield from tables.expand_in_steps(part.rows, part.n_reports, rows)
+            yield from supersets.count_in_steps(rows, counts)
             if keep:
                 parts.append(_Part(part.n_reports, rows))
 

@@ -117,7 +117,7 @@ class ItemTables:
     def rows(self, planes: Rows, n_reports: int) -> Rows:
         """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
         rows = self.empty_rows(planes)
-        for _ in self.expand(planes, n_reports, rows):
+        for _ in self.expand_in_steps(planes, n_reports, rows):
             pass
         return rows
 
@@ -125,8 +125,8 @@ class ItemTables:
         """Return uninitialized bitmaps of the items over the reports of these planes."""
         return _aligned((planes.shape[0], len(self._items), planes.shape[2]))
 
-    def expand(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
-        """Expand reports, given as planes, into bitmaps, step by step; yields how many words each of them combined."""
+    def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
+        """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import expand_items
 
         for block, here, items in self._steps(planes):
@@ -138,8 +138,13 @@ class ItemTables:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
 
-    def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps; as :meth:`expand`."""
+    def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
+        """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
+        for _ in self.count_in_steps(planes, n_reports, counts):
+            pass
+
+    def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import count_items
 
         for block, here, items in self._steps(planes):
@@ -231,8 +236,8 @@ class SupersetCounter:
             self._itemsets = np.ascontiguousarray(itemsets)
             self._shared = _shared_with_previous(self._itemsets)
 
-    def count(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        """Add to counts, int64 (candidates,), step by step; yields how many words each of them combined."""
+    def count_in_steps(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Add to counts, int64 (candidates,), step by step, and yield how many words each of them combined."""
         for block in range(rows.shape[0]):
             yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
@@ -263,7 +268,7 @@ class SupersetCounter:
 def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count, for each set of rows of bitmaps, the bits set in all of them, int64 (candidates,)."""
     counts = np.zeros(len(itemsets), dtype=np.int64)
-    for _ in SupersetCounter(itemsets, rows.shape[1]).count(rows, counts):
+    for _ in SupersetCounter(itemsets, rows.shape[1]).count_in_steps(rows, counts):
         pass
     return counts
 

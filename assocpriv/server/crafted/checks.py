@@ -198,7 +198,7 @@ def weight_counts(reports: Packed, memory_bytes: int) -> NDArray[np.int64]:
     def count(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[int]:
         planes = planes_of(packed, reports.plan)
         rows = tables.empty_rows(planes)
-        yield from tables.expand(planes, len(packed), rows)
+        yield from tables.expand_in_steps(planes, len(packed), rows)
         for block, first in enumerate(range(0, len(packed), WORD_BITS * rows.shape[2])):
             shown = items_shown(rows[block : block + 1], min(len(packed) - first, WORD_BITS * rows.shape[2]))
             counts += np.bincount(shown, minlength=n_items + 1)

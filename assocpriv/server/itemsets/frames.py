@@ -110,6 +110,11 @@ def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
     """Return what a table of itemsets comes from; EstimateError where it does not carry that."""
+    if not (hasattr(frame, "columns") and hasattr(frame, "attrs")):
+        raise TypeError(
+            "itemsets must be a table as mine returned it (read_itemsets reads one from a file), got a "
+            f"{type(frame).__name__}"
+        )
     missing = [name for name in COLUMNS if name not in frame.columns]
     return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
 
