@@ -145,16 +145,26 @@ def randomize_baskets(
 
     Raises:
         BasketError: baskets that do not fit the plan.
+
+    Warns:
+        UserWarning: where sampling baskets to the plan's transaction size loses more than 5% of support.
     """
+    import warnings
+
     import numpy as np
 
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
+    from assocpriv.planning.transaction_size import describe_loss, sampling_loss
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    said, warning = describe_loss(sampling_loss(count_sizes(transactions), plan))
+    if warning:
+        warnings.warn("; ".join(said + warning), stacklevel=2)
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
@@ -237,6 +247,7 @@ def mine(
     certain: float | str | None = None,
     certain_by: str = "split",
     consistent: bool = False,
+    histogram: "pd.DataFrame | str | Path | None" = None,
     confidence_level: float = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
@@ -260,6 +271,8 @@ def mine(
             reports do both, and every possible itemset up to the largest size counts as tested.
         consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
             known bounds; ``attrs`` say which. The estimates stay.
+        histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
+            baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold.
         confidence_level: of the intervals ``ci_low`` … ``ci_high``: score intervals, which hold where few reports show
             an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
@@ -272,8 +285,10 @@ def mine(
         ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
         pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
         ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
-        lie between these with a probability of at least ``confidence_level``). ``write_itemsets`` keeps the table with
-        what ``association_rules`` needs of it.
+        lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
+        ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
+        which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors
+        included). ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -289,7 +304,7 @@ def mine(
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
-    frame = mine_reports(_collection(reports), request, memory_bytes, progress)
+    frame = mine_reports(_collection(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
@@ -300,12 +315,20 @@ def mine_reports(
     request: "MiningRequest",
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    *,
+    histogram: "pd.DataFrame | str | Path | None" = None,
 ) -> "pd.DataFrame":
     """Find what a request, which is checked already, asks for; warns of nothing, and is else as :func:`mine`."""
     from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.frames import read_itemsets
     from assocpriv.server.itemsets.mining import mine as run
+    from assocpriv.server.rounds.combine import correct_table, sizes_of_table
 
-    return run(LocalBackend.of(reports, memory_bytes, progress), request)
+    if histogram is None:
+        return run(LocalBackend.of(reports, memory_bytes, progress), request)
+    table = read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram
+    sizes = sizes_of_table(table)
+    return correct_table(run(LocalBackend.of(reports, memory_bytes, progress), request), sizes)
 
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:

@@ -12,6 +12,7 @@ from assocpriv.apps.options import (
     check_table_output,
     choice,
     error_options,
+    histogram_table_option,
     memory_option,
     reports_argument,
     result_options,
@@ -33,6 +34,7 @@ from assocpriv.apps.progress import Progress
     "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
 @click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
+@histogram_table_option
 @error_options
 @memory_option
 @table_output_option
@@ -75,14 +77,14 @@ def mine(
             "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
             "from 1 (the K itemsets of the largest estimates)"
         )
-    wanted = top if options["min_support"] is None else None
+    wanted, histogram = top if options["min_support"] is None else None, options.pop("histogram")
     shown = ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
     request = MiningRequest(top=wanted, errors=errors, **options)
-    check_table_output(output, force, reports)
+    check_table_output(output, force, [*reports, *([] if histogram is None else [histogram])])
     collection = read_reports(reports)
     compile_ahead("counting")
-    frame = mine_reports(collection, request, memory, Progress())
+    frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)
     warn(describe_undecided(frame))
     if output is not None:
         write_itemsets(frame, output, force=force)

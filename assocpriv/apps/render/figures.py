@@ -69,14 +69,6 @@ def finite(by_size: dict[int, float]) -> dict[str, float | None]:
     return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}
 
 
-def itemsets_of(k: int, count: int = 2) -> str:
-    """Name itemsets of one size, many or one."""
-    one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
-        k, (f"itemset of {k}", f"itemsets of {k}")
-    )
-    return one if count == 1 else many
-
-
 def listed(names: "frozenset[str] | list[str]") -> str:
     """Name an itemset's items."""
     return ", ".join(sorted(names, key=sort_key))

@@ -4,16 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.apps.render.figures import (
-    discoverable,
-    fields,
-    itemsets_of,
-    listed,
-    percent,
-    percent_as_given,
-    rest_line,
-)
+from assocpriv.apps.render.figures import discoverable, fields, listed, percent, percent_as_given, rest_line
 from assocpriv.files.tables import itemset_records
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.server.itemsets.ask import not_told
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import mining_facts, sizes_of
@@ -26,7 +19,18 @@ if TYPE_CHECKING:
 
     from assocpriv.server.itemsets.ask import AnswerFacts, Answers
 
-_MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
+_MORE_COLUMNS = {
+    "true_support": "true",
+    "raw_support": "raw",
+    "consistent_support": "consistent",
+    "corrected_support": "corrected",
+    "corrected_std_error": "± error",
+    "model_error": "± model",
+}
+_CORRECTED = (
+    "corrected: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of "
+    "the correction, which may be wrong; --json has the bounds that hold without a model"
+)
 _CONSISTENT_CLAIMS = {
     "realizable": "consistent: the nearest supports that some baskets of at most {} items have",
     "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
@@ -72,6 +76,7 @@ def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERY
     lines += _rest_lines(shown, wanted, rows)
     if facts.consistent is not None:
         lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
+    lines += [_CORRECTED] if facts.corrected else []
     if certain is not None:
         false = f"support below {percent_as_given(facts.min_support)}"
         claimed = int(frame["certain"].sum()), int(sure[rows].sum())

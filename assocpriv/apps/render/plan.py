@@ -5,9 +5,10 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from assocpriv.apps.render.figures import discoverable, fields, figure_up, finite, itemsets_of, percent_as_given
+from assocpriv.apps.render.figures import discoverable, fields, figure_up, finite, percent_as_given
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.plan_facts import Prospects
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
 

@@ -22,6 +22,14 @@ def sort_key(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if _NUMBER.fullmatch(name) else (1, 0, name)
 
 
+def itemsets_of(k: int, count: int = 2) -> str:
+    """Name itemsets of one size, many or one."""
+    one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
+        k, (f"itemset of {k}", f"itemsets of {k}")
+    )
+    return one if count == 1 else many
+
+
 class Catalogue(Sequence[str]):
     """The items that can be reported: distinct names, an item's id being its position.
 

@@ -59,6 +59,7 @@ class MiningFacts:
         others: what became of names that the plan does not know.
         auto: whether s_min is the lowest that can be believed.
         consistent: where consistent supports were asked for, which kind these are.
+        corrected: whether supports before sampling are there too (server/rounds/combine.py).
         largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
     """
 
@@ -78,6 +79,7 @@ class MiningFacts:
     certain: Certainty | None = None
     consistent: str | None = None
     largest_estimate: float | None = None
+    corrected: bool = False
 
     @property
     def are_entries(self) -> bool:
@@ -91,6 +93,7 @@ class MiningFacts:
         operators = [(group.n_reports, group.model.operator) for group in self.groups]
         groups = [{"reports": number, "operator": operator.to_json()} for number, operator in operators if operator]
         content |= {"groups": groups, "min_support": self.min_support}
+        content["meaning"] = f"supports are those within at most {self.transaction_size} sampled items a basket"
         levels = [asdict(level).items() for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
@@ -105,6 +108,7 @@ class MiningFacts:
             "certain": self.certain and asdict(self.certain),
             "consistent": self.consistent,
             "largest_estimate": self.largest_estimate,
+            "corrected": self.corrected or None,
         }
         return content | {name: value for name, value in optional.items() if value is not None}
 
