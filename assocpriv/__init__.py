@@ -18,10 +18,11 @@ from assocpriv.core.loading import on_first_use
 # isort: off
 # fmt: off
 if TYPE_CHECKING:
+    from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect
     from assocpriv.baskets import (
         AssocprivError, Baskets, Breach, Catalogue, Plan, Reports, View, ask, ask_rules, association_rules, mine, plan,
-        randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports, to_baskets,
-        write_itemsets, write_plan, write_rules,
+        randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports,
+        report_items, to_baskets, write_itemsets, write_plan, write_rules,
     )
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
@@ -31,12 +32,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "Plan", "Reports", "View", "ask", "ask_rules",
-    "association_rules", "combine", "mine", "plan", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
-    "read_itemsets", "read_plan", "read_reports", "refine", "simulate", "simulate_rounds", "to_baskets",
-    "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Ledger", "Plan", "Reports", "SystemEntropy", "View", "ask",
+    "ask_rules", "association_rules", "audit", "combine", "inspect", "mine", "plan", "randomize", "randomize_baskets",
+    "randomize_file", "read_baskets", "read_itemsets", "read_plan", "read_reports", "refine", "report_items",
+    "simulate", "simulate_rounds", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
-_HOMES = {"assocpriv.rounds": ("combine", "refine", "simulate_rounds"), "assocpriv.trials": ("simulate",)}
+_HOMES = {
+    "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
+    "assocpriv.trials": ("simulate",),
+    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect"),
+}
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)

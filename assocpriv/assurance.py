@@ -1,6 +1,6 @@
 """The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -12,26 +12,80 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.auditing.kinds import audit_file as audit
+    from assocpriv.auditing.kinds import Audit, audit_file
     from assocpriv.auditing.request import AuditRequest
+    from assocpriv.client.ledger import Ledger
+    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.privacy import Breach
+    from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
-    "DEFAULT_DELTA", "ITEMSETS", "PLAN", "REPORTS", "AuditRequest", "DeviceReport", "FileContent", "audit",
-    "describe_privacy", "inspect_file", "report",
+    "DEFAULT_DELTA", "ITEMSETS", "PLAN", "REPORTS", "AuditRequest", "DeviceReport", "FileContent", "Ledger",
+    "SystemEntropy", "audit", "audit_file", "describe_privacy", "inspect", "read_plan", "report",
 ]  # fmt: skip
 _HOMES = {
-    "assocpriv.auditing.kinds": ("audit_file as audit",),
+    "assocpriv.auditing.kinds": ("audit_file",),
     "assocpriv.auditing.request": ("AuditRequest",),
+    "assocpriv.client.ledger": ("Ledger",),
+    "assocpriv.core.entropy": ("SystemEntropy",),
+    "assocpriv.files.plans": ("read_plan",),
     "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+# ---- audit
+
+
+def audit(
+    plan: "PublishedPlan | str | Path",
+    *,
+    depth: str = "all",
+    trials: int = 1_000_000,
+    confidence: str | float | Fraction = "99.9%",
+    client: str = "both",
+    program: Sequence[str] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> "Audit":
+    """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
+
+    The clients run on transactions made here, never on anybody's baskets.
+
+    Args:
+        plan: a plan, or a plan file.
+        depth: "exact" (the promise recomputed, our clients walked through draw by draw), "conformance" or "empirical"
+            (clients as black boxes), or "all".
+        trials: reports to ask each client for, 1,000 at least.
+        confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
+        client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
+        program: a program of any language and its arguments, in place of our clients; it needs a plan file.
+        progress: called with (stage, done, total).
+
+    Returns:
+        ``verdict`` ("consistent" or "broken"), ``is_broken``, and ``findings``, each with a ``verdict`` of its own,
+        which can also be "not decided", and what was ``said``.
+
+    Raises:
+        PlanError: no plan, where the exact depth is not asked for, or a number out of range.
+        FileError: the file cannot be read, or a program cannot be started.
+    """
+    from assocpriv.auditing.kinds import Audit, audit_file
+    from assocpriv.auditing.kinds import audit as run
+    from assocpriv.auditing.request import AuditRequest
+
+    words = None if program is None else tuple(program)
+    request = AuditRequest(depth, trials, confidence, client, words)
+    if isinstance(plan, str | Path):
+        return audit_file(Path(plan), request, lambda: None, progress)
+    if words is not None:
+        raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
+    return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))
 
 
 # ---- files
@@ -54,8 +108,8 @@ class FileContent:
     crafted: "CraftedCheck | None" = None
 
 
-def inspect_file(
-    path: Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
+def inspect(
+    path: str | Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
 ) -> FileContent:
     """Read a plan, reports (a file or a folder of them) or mined itemsets whole, whichever a path holds.
 
@@ -70,6 +124,7 @@ def inspect_file(
     """
     from assocpriv.files.tables import FORMATS
 
+    path = Path(path)
     if not path.exists():
         raise FileError(f"there is no file {path}")
     reasons = []
@@ -99,16 +154,11 @@ def _plan(path: Path) -> FileContent:
 
 def _reports(path: Path) -> FileContent:
     """Read all reports, which checks them."""
-    from assocpriv.files.basket_reports import basket_groups
     from assocpriv.files.reports import read_reports
+    from assocpriv.server.kinds import read_whole
 
-    reports, groups = read_reports(path), None
-    if reports.plan.uncovered:
-        groups = tuple(len(group) for group in basket_groups(reports))
-    else:
-        for _ in reports.batches(1 << 20):
-            pass
-    return FileContent(REPORTS, reports.plan, len(reports), groups, len(reports.paths))
+    reports = read_reports(path)
+    return FileContent(REPORTS, reports.plan, len(reports), read_whole(reports), len(reports.paths))
 
 
 def _table(path: Path) -> FileContent:
@@ -121,12 +171,12 @@ def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, 
     from dataclasses import replace
 
     from assocpriv.files.reports import read_reports
-    from assocpriv.server.crafted.checks import check_reports
+    from assocpriv.server.kinds import check_crafted
 
     if content.kind != REPORTS:
         what = "a plan" if content.kind == PLAN else content.kind
         raise FileError(f"{path} holds {what}; --check-crafted needs reports")
-    return replace(content, crafted=check_reports(read_reports(path), progress=progress))
+    return replace(content, crafted=check_crafted(read_reports(path), progress))
 
 
 # ---- one device

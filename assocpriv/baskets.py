@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
-    from assocpriv.files.plans import read_catalogue, read_plan, write_plan
+    from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
@@ -38,7 +38,7 @@ __all__ = [
     "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim",
     "check_plan", "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize",
     "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan",
-    "read_reports", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "read_reports", "report_items", "to_baskets", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
@@ -50,11 +50,24 @@ _HOMES = {
     "assocpriv.server.itemsets.selection": ("ItemsetFilter",),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
-    "assocpriv.files.plans": ("read_catalogue", "read_plan", "write_plan"),
+    "assocpriv.files.plans": ("read_catalogue", "write_plan"),
     "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
 }  # fmt: skip
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def read_plan(path: str | PathLike[str]) -> "Plan":
+    """Read a plan file, of baskets.
+
+    Raises:
+        PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
+            another kind of data.
+    """
+    from assocpriv.files.plans import read_plan as read
+    from assocpriv.plans.baskets.plan import Plan
+
+    return read(Path(path), Plan)
 
 
 def read_baskets(
@@ -116,6 +129,25 @@ def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
     from assocpriv.core.entropy import SystemEntropy
 
     return make_report(transaction, plan, entropy=SystemEntropy())
+
+
+def report_items(report: bytes, plan: "Plan") -> frozenset[str]:
+    """Return the names that one report shows, of items its sender has and of others that chance added.
+
+    Args:
+        report: ``plan.report_bytes`` bytes.
+        plan: the published plan.
+
+    Returns:
+        Names of the plan's catalogue; dummies, which fill short transactions, are left out.
+
+    Raises:
+        WireError: bytes that no client of the plan can have sent.
+    """
+    check_plan(plan)
+    if not isinstance(report, bytes):
+        raise TypeError(f"a report is bytes, got a {type(report).__name__}")
+    return frozenset(plan.catalogue[item] for item in plan.form.items(report) if item < plan.n_items)
 
 
 def check_plan(plan: object) -> None:

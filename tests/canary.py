@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-NAME = "CANARY-7f3a"  # goes in as an item's name
+NAME = "CANARY-7qz3"  # goes in as an item's name; not hexadecimal, as addresses and ids are
 NUMBER = 7654321  # goes in as an item's number; beyond every catalogue's largest
-_MARKS = ("canary", "7f3a", "7654321")
+_MARKS = ("canary", "7qz3", "7654321")
 
 
 def marks_in(text: str | bytes) -> list[str]:
     """Return the marks that occur in a text, in any case, or in bytes, also as UTF-16.
 
-    >>> marks_in("item CANARY-7f3a"), marks_in("item 3 of basket 7")
-    (['canary', '7f3a'], [])
+    >>> marks_in("item CANARY-7qz3"), marks_in("item 3 of basket 7")
+    (['canary', '7qz3'], [])
     """
     if isinstance(text, bytes):
         lowered = text.lower()

@@ -19,9 +19,16 @@ if TYPE_CHECKING:
 _LEAST_COLUMN = 20  # characters that a table's last column must have for what is broken to stand below it
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
-_KERNELS = {  # of a task, that Python calls
-    "randomizing": ("parse_numbers", "randomize_transactions"),
-    "counting": ("transpose_reports", "expand_items", "count_items", "count_supersets", "count_pairs"),
+_KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python calls, by the module that declares them
+    "randomizing": {
+        "assocpriv.records.text_kernel": ("parse_numbers",),
+        "assocpriv.core.kernels.randomizing": ("randomize_transactions",),
+    },
+    "counting": {
+        "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
+        "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
+    },
+    "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
 
 
@@ -67,11 +74,14 @@ def fitted(line: str, width: int | None) -> list[str]:
 
 def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":
     """Compile the kernels of a task (all by default), or load them from disk; returns where the code of each is."""
-    from assocpriv.core.compiling import compile_kernels as run
-    from assocpriv.core.kernels import bitmaps, counting, randomizing, ranks  # noqa: F401  # all that declare kernels
-    from assocpriv.records import text_kernel  # noqa: F401
+    from importlib import import_module
 
-    return run(None if task is None else _KERNELS[task], Progress().stage("compiling"))
+    from assocpriv.core.compiling import compile_kernels as run
+
+    chosen = [pair for name in ([task] if task else _KERNELS) for pair in _KERNELS[name].items()]
+    for module, _ in chosen:
+        import_module(module)  # which declares its kernels
+    return run([name for _, names in chosen for name in names] if task else None, Progress().stage("compiling"))
 
 
 def compile_ahead(task: str | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.loading import load
+from assocpriv.core.privacy import NO_AMPLIFICATION
 
 
 class Description(NamedTuple):
@@ -30,7 +31,12 @@ def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Descrip
         PlanError: plans of its kind are not known here.
     """
     if plan.kind not in KINDS:
-        raise PlanError(f"plans of the kind {plan.kind} are not described here; a newer release may know them")
+        raise PlanError(f"plans of the kind {plan.kind} cannot be described here; a newer release may know how")
     foresee, record, lines = map(load, KINDS[plan.kind])
     prospects = foresee(plan, reports, group_reports)
-    return Description(lambda: record(prospects), lambda: lines(prospects))
+    if plan.amplification is not None:
+        return Description(lambda: record(prospects), lambda: lines(prospects))
+    return Description(
+        lambda: record(prospects) | {"amplification": None},
+        lambda: [f"no γ        {NO_AMPLIFICATION}", *lines(prospects)],
+    )

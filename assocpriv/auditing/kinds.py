@@ -9,27 +9,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assocpriv.auditing.findings import BROKEN, Finding, verdict
-from assocpriv.auditing.request import AuditRequest, Progress
+from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
+from assocpriv.auditing.request import EXACT, AuditRequest, Progress
 from assocpriv.core.errors import FileError
-from assocpriv.core.loading import load
 from assocpriv.files.plans import read_plan, read_plan_text
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.registry import load_for
 
 AUDITORS = {
     "select-a-size": "assocpriv.auditing.baskets:audit_baskets",
     "fixed-size": "assocpriv.auditing.baskets:audit_baskets",
 }
-_OF_NO_KIND = AUDITORS["select-a-size"]  # finds what is wrong with a text that names none
+EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
+_WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Audit:
     """What an audit found; ``plan`` is None where the file holds none that can be used."""
 
     request: AuditRequest
     plan: PublishedPlan | None
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        not_made = count_undecided(self.findings)
+        return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
 
     @property
     def verdict(self) -> str:
@@ -79,9 +84,21 @@ def audit(
     Raises:
         FileError: a program that cannot be started.
     """
-    kind = _kind_of(text) if plan is None else plan.kind
-    findings: list[Finding] = load(AUDITORS.get(kind, _OF_NO_KIND))(plan, text, request, progress)
-    return findings
+    if plan is not None:
+        findings: list[Finding] = load_for(plan.kind, AUDITORS, "audited")(plan, text, request, progress)
+        return findings + _not_made(plan.kind, request, findings)
+    kind = _kind_of(text)
+    auditor = load_for(kind if kind in AUDITORS else _WITHOUT_KIND, AUDITORS, "audited")
+    return list(auditor(None, text, request, progress))
+
+
+def _not_made(kind: str, request: AuditRequest, findings: list[Finding]) -> list[Finding]:
+    """Return a finding for all that was asked for and of which an auditor says nothing: silence is no consent."""
+    asked = {(EXACT, EVERY)} & {(depth, EVERY) for depth in request.depths}
+    asked |= {(depth, client) for depth in request.depths if depth != EXACT for client in request.clients}
+    found = {(finding.depth, EVERY if finding.depth == EXACT else finding.client) for finding in findings}
+    said = f"Nothing was looked at: plans of the kind {kind} have no check of this depth here."
+    return [Finding(depth, "all checks", UNDECIDED, said, client=client) for depth, client in sorted(asked - found)]
 
 
 def _kind_of(text: str) -> str:

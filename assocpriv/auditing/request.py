@@ -9,9 +9,11 @@ from typing import Any
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import format_fraction, parse_probability
 
-DEPTHS = ("exact", "conformance", "empirical")
+EXACT = "exact"  # the promise, and our client walked through
+DEPTHS = (EXACT, "conformance", "empirical")  # the others take each client for a black box
 ALL = "all"
-CLIENTS = ("both", "bulk", "single")
+BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
+CLIENTS = (BOTH, *OURS)
 LEAST_TRIALS = 1000
 
 Progress = Callable[[str, int, int], None]
@@ -39,6 +41,13 @@ class AuditRequest:
         return check_request(self.trials, self.confidence)
 
     @property
+    def clients(self) -> tuple[str, ...]:
+        """The black boxes to look at."""
+        if self.program is not None:
+            return (PROGRAM,)
+        return OURS if self.client == BOTH else (self.client,)
+
+    @property
     def depths(self) -> tuple[str, ...]:
         """The depths to look at."""
         return DEPTHS if self.depth == ALL else (self.depth,)
@@ -49,7 +58,7 @@ class AuditRequest:
             "depth": self.depth,
             "trials": self.trials,
             "confidence": format_fraction(self.level),
-            "client": self.client if self.program is None else "program",
+            "client": self.client if self.program is None else PROGRAM,
         }
 
 

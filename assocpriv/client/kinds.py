@@ -6,8 +6,8 @@ This module hands raw records on and keeps none.
 from typing import Any
 
 from assocpriv.core.entropy import Entropy
-from assocpriv.core.loading import load
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.registry import load_for
 
 # kind -> a function of (record, plan, *, entropy), which checks the record and returns the report of it
 KINDS = {
@@ -25,5 +25,5 @@ def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:
     """
     if not isinstance(plan, PublishedPlan):
         raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-    report: bytes = load(KINDS[plan.kind])(record, plan, entropy=entropy)
+    report: bytes = load_for(plan.kind, KINDS, "answered")(record, plan, entropy=entropy)
     return report

@@ -20,7 +20,8 @@ def on_first_use(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return a module's ``__getattr__`` and ``__dir__``, which load the names of other modules on first use (PEP 562).
 
-    ``variables`` are the module's globals; ``homes`` has names like "make_plan" or "make_plan as plan" by their module.
+    ``variables`` are the module's globals, ``__all__`` among them, which is all that ``dir`` shows; ``homes`` has names
+    like "make_plan" or "make_plan as plan" by their module.
     """
     pairs = [(home, *name.partition(" as ")[::2]) for home, names in homes.items() for name in names]
     home_of = {alias or name: (home, name) for home, name, alias in pairs}
@@ -32,4 +33,4 @@ def on_first_use(
         variables[name] = getattr(import_module(home), there)  # looked up once
         return variables[name]
 
-    return get, lambda: sorted({*variables, *home_of})
+    return get, lambda: sorted([*variables["__all__"], *(name for name in variables if name.startswith("__"))])

@@ -27,6 +27,7 @@ from fractions import Fraction
 
 from assocpriv.core.errors import PlanError
 
+NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
 _LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
 _LOG_DIGITS = 400
 _ROOT_BITS = 1200

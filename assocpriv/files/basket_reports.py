@@ -50,6 +50,11 @@ def basket_groups(reports: Reports) -> list[GroupReports]:
     ]
 
 
+def count_groups(reports: Reports) -> tuple[int, ...] | None:
+    """Return how many reports there are of each operator of a plan of baskets, None where it has one for all."""
+    return tuple(len(group) for group in basket_groups(reports)) if reports.plan.as_a(Plan).in_clear else None
+
+
 def _sifted_at_once(plan: Plan, least: int) -> int:
     """Return how many reports to sort by their size at a time: few of a size may be among them."""
     return max(least, _SIFTED // plan.report_bytes)

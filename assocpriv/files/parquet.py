@@ -127,13 +127,13 @@ def _footer(file: BinaryIO) -> dict[int, Any]:
 
 def _measured(file: BinaryIO, fields: dict[int, Any], room: int) -> tuple[int, int, int]:
     """Return a chunk's values, its bytes before compression and its bytes in the file, having followed its pages."""
-    told, plain, start = fields[_VALUES], fields[_UNCOMPRESSED], fields[_DATA_AT]
+    claimed, plain, start = fields[_VALUES], fields[_UNCOMPRESSED], fields[_DATA_AT]
     if 0 < fields.get(_DICTIONARY_AT, 0) < start:
         start = fields[_DICTIONARY_AT]
-    if min(told, plain, start) < 0:
+    if min(claimed, plain, start) < 0:
         raise ValueError(_DAMAGED)
-    at, seen, most, unpacked = start, 0, told, 0
-    while seen < told:
+    at, seen, most, unpacked = start, 0, claimed, 0
+    while seen < claimed:
         header, header_bytes = _page_header(file, at)
         kind, sizes = header.get(_TYPE, -1), (header.get(_UNPACKED, -1), header.get(_PACKED, -1))
         place, encoding = _DETAILS.get(kind, (0, 0))

@@ -1,5 +1,8 @@
 """Which class reads which kind of plan: a line each. A plan's module is loaded when one of its kind is read."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from assocpriv.core.errors import PlanError
 from assocpriv.core.loading import load
 from assocpriv.plans.published import UNKNOWN, PublishedPlan, check_envelope, parse_text
@@ -8,6 +11,17 @@ KINDS = {
     "select-a-size": "assocpriv.plans.baskets.plan:Plan",
     "fixed-size": "assocpriv.plans.baskets.plan:Plan",
 }
+
+
+def load_for(kind: str, registry: Mapping[str, str], done: str) -> Any:
+    """Return what a registry names for a kind of plan; ``done`` says what is done with it, in the past.
+
+    Raises:
+        PlanError: it has no line for the kind.
+    """
+    if kind not in registry:
+        raise PlanError(f"plans of the kind {kind} cannot be {done} here; a newer release may know how")
+    return load(registry[kind])
 
 
 def parse_plan(text: str) -> PublishedPlan:

@@ -707,7 +707,7 @@ def test_compiling_ahead_is_silent_when_quick(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Kernels that are there already are loaded without a word."""
-    monkeypatch.setitem(console._KERNELS, "filling", ("fill_rows",))
+    monkeypatch.setitem(console._KERNELS, "filling", {"assocpriv.core.compiling": ("fill_rows",)})
     compile_kernels(["fill_rows"])
     console.compile_ahead("filling")
     assert capsys.readouterr() == ("", "")
@@ -723,7 +723,7 @@ def test_compiling_ahead_tells_when_slow(
         time.sleep(0.2)
         return CodePlace(folder)
 
-    monkeypatch.setitem(console._KERNELS, "filling", ("fill_rows",))
+    monkeypatch.setitem(console._KERNELS, "filling", {"assocpriv.core.compiling": ("fill_rows",)})
     monkeypatch.setattr(console, "_PATIENCE_SECONDS", 0.02)
     monkeypatch.setattr(Entry, "load", slowly)
     console.compile_ahead("filling")

@@ -17,5 +17,4 @@ def plan_record(prospects: tuple[YesNoPlan, int]) -> dict[str, Any]:
 
 def plan_lines(prospects: tuple[YesNoPlan, int]) -> list[str]:
     """Return it as text."""
-    stated = "states no γ: its promise is an average" if prospects[0].amplification is None else "states γ"
-    return [f"asks: {prospects[0].question}", f"the plan {stated}"]
+    return [f"asks: {prospects[0].question}"]

@@ -93,6 +93,7 @@ ORDER = [
     "server.crafted.repeats",
     "server.crafted.checks",
     "server.crafted.influence",
+    "server.kinds",
     "planning.designs",
     "planning.fixed_size_designs",
     "planning.named_randomizers",

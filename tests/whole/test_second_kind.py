@@ -10,8 +10,9 @@ from click.testing import CliRunner
 
 from assocpriv.apps import kinds as app_kinds
 from assocpriv.apps.cli import main
+from assocpriv.assurance import inspect
 from assocpriv.auditing import kinds as audit_kinds
-from assocpriv.auditing.findings import BROKEN, CONSISTENT
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
@@ -47,7 +48,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_registries_name_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every kind that is read has a client, and what each line names can be loaded."""
     monkeypatch.undo()
-    assert registry.KINDS.keys() == client_kinds.KINDS.keys()
+    assert registry.KINDS.keys() == client_kinds.KINDS.keys() == audit_kinds.AUDITORS.keys() == app_kinds.KINDS.keys()
     for kind in registry.KINDS:
         assert kind in load(registry.KINDS[kind]).kinds
         assert callable(load(client_kinds.KINDS[kind]))
@@ -81,6 +82,14 @@ def test_bad_plans_are_refused(tmp_path: Path, change: dict[str, object], messag
     (tmp_path / "p.json").write_text(json.dumps(PLAN.to_json() | change), encoding="utf-8")
     with pytest.raises(PlanError, match=message):
         read_plan(tmp_path / "p.json")
+
+
+def test_reports_with_something_in_clear_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies outside γ is the kind's own affair: nothing takes such reports for those of baskets with sizes."""
+    monkeypatch.setattr(YesNoPlan, "uncovered", "the hour, in clear")
+    Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
+    content = inspect(tmp_path / "r.parquet")
+    assert (content.kind, content.reports, content.group_reports) == ("reports", 2, None)
 
 
 def test_the_client_map_makes_the_law() -> None:
@@ -156,8 +165,44 @@ def test_the_auditor_sees_faults(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_audit_takes_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     """One line in the audit's registry, and a plan of the kind is audited."""
     monkeypatch.setitem(audit_kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
-    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest())
+    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(depth="exact"))
     assert {finding.verdict for finding in findings} == {CONSISTENT}
+
+
+@pytest.mark.parametrize(("program", "clients"), [(None, ("bulk", "single")), (("./client",), ("program",))])
+def test_the_audit_says_what_it_did_not_look_at(
+    monkeypatch: pytest.MonkeyPatch, program: tuple[str, ...] | None, clients: tuple[str, ...]
+) -> None:
+    """Where a kind's auditor has no black box, each client that was asked for is a check not made."""
+    monkeypatch.setitem(audit_kinds.AUDITORS, "yes-no", "tests.second_kind.auditor:audit_answers")
+    findings = audit_kinds.audit(PLAN, PLAN.canonical_json, AuditRequest(program=program))
+    not_made = [(finding.depth, finding.client) for finding in findings if finding.verdict == UNDECIDED]
+    assert not_made == [(depth, client) for depth in ("conformance", "empirical") for client in clients]
+
+
+def test_a_missing_line_is_said(tmp_path: Path) -> None:
+    """A kind that one of the registries does not know is refused by name, wherever it is met."""
+    unknown = YesNoPlan("Do you smoke?", 5, 2, PROMISE)
+    object.__setattr__(unknown, "kind", "new")
+    with pytest.raises(PlanError, match="plans of the kind new cannot be answered here"):
+        randomize(["yes"], unknown)
+    with pytest.raises(PlanError, match="plans of the kind new cannot be audited here"):
+        audit_kinds.audit(unknown, PLAN.canonical_json, AuditRequest())
+    with pytest.raises(PlanError, match="plans of the kind new cannot be described here"):
+        app_kinds.describe_plan(unknown, 1)
+
+
+def test_no_amplification_is_labelled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever makes or describes a report of a kind that states no γ is told, whatever the kind's own words are."""
+    words = ("tests.second_kind.render:foresee", "tests.second_kind.render:plan_record", "builtins:list")
+    monkeypatch.setitem(app_kinds.KINDS, "yes-no-average", words)
+    described = app_kinds.describe_plan(AVERAGE, 1)
+    assert described.record()["amplification"] is None
+    assert "promises an average" in described.lines()[0]
+    write_plan(AVERAGE, tmp_path / "p.json")
+    options = ["--plan", tmp_path / "p.json", "--ledger", tmp_path / "l", "--occasion", "w1", "-o", tmp_path / "r.bin"]
+    made = CliRunner().invoke(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
+    assert "promises an average" in made.stdout
 
 
 def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -182,6 +227,9 @@ def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     made = run(main, ["report", *map(str, options)], input="yes\n", catch_exceptions=False)
     assert made.exit_code == 0, made.stderr
     assert (tmp_path / "r.bin").read_bytes() in (b"\x00", b"\x01")
+    refused = run(main, ["inspect", str(tmp_path / "r.parquet"), "--check-crafted"])
+    assert refused.exit_code == 1
+    assert "plans of the kind yes-no cannot be tested for crafted reports here" in refused.stderr
     refused = run(main, ["privacy", str(tmp_path / "p.json")])
     assert refused.exit_code == 1
     assert "kind yes-no" in refused.stderr

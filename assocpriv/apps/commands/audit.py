@@ -24,7 +24,9 @@ from assocpriv.apps.progress import Progress
     ["both", "bulk", "single"],
     "Which of our clients: for many baskets, for one, or both (of the latter what reports some seconds give).",
 )
-@click.option("--program", help="Audit this program and its arguments instead; docs/formats.md says what it reads.")
+@click.option(
+    "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
+)
 @json_option
 @click.pass_context
 def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
@@ -39,15 +41,14 @@ def audit(context: click.Context, /, plan: Path, program: str | None, **options:
       assocpriv audit plan.json --program ./client --trials 200000
     """
     from assocpriv.apps.render.assurance import audit_lines, audit_record
-    from assocpriv.assurance import AuditRequest
-    from assocpriv.assurance import audit as run
+    from assocpriv.assurance import AuditRequest, audit_file
 
     if program is not None and context.get_parameter_source("client") is not click.core.ParameterSource.DEFAULT:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     request = AuditRequest(program=None if program is None else _words(program), **options)
-    done = run(plan, request, compile_ahead, Progress())
+    done = audit_file(plan, request, compile_ahead, Progress())
     show_result(lambda: audit_record(done), lambda: audit_lines(done))
     if done.is_broken:
         context.exit(1)

@@ -24,13 +24,14 @@ def inspect(path: Path, reports: int, check_crafted: bool) -> None:
       assocpriv inspect reports.parquet --check-crafted
     """
     from assocpriv.apps.render.assurance import describe
-    from assocpriv.assurance import PLAN, inspect_file
+    from assocpriv.assurance import PLAN
+    from assocpriv.assurance import inspect as look_into
 
     if reports < 1:
         raise FileError(f"--reports must be at least 1, got {reports}")
     if check_crafted:
         compile_ahead("counting")
-    content = inspect_file(path, check_crafted=check_crafted, progress=Progress())
+    content = look_into(path, check_crafted=check_crafted, progress=Progress())
     if content.kind != PLAN:
         refuse_given(("reports",), f"describes a plan; {path} holds {content.kind}")
     described = describe(content, reports)

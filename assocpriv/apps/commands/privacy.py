@@ -33,10 +33,10 @@ def privacy(plan: Path, delta: float | None, **options: Any) -> None:
     """
     from assocpriv.apps.render.privacy import privacy_lines, privacy_record
     from assocpriv.assurance import DEFAULT_DELTA, describe_privacy
-    from assocpriv.baskets import Plan, read_plan
+    from assocpriv.baskets import read_plan
 
     if delta is not None and options["shuffled"] is None:
         raise click.UsageError("--delta goes with --shuffled")
-    published = read_plan(plan, Plan)
+    published = read_plan(plan)
     proved = describe_privacy(published, delta=DEFAULT_DELTA if delta is None else delta, **options)
     show_result(lambda: privacy_record(proved), lambda: privacy_lines(proved))

@@ -27,9 +27,9 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
       assocpriv randomize baskets.csv --plan plan.json -o reports.parquet
     """
     from assocpriv.apps.render.sizes import outcome_lines
-    from assocpriv.baskets import Plan, check_writable, randomize_file, read_plan
+    from assocpriv.baskets import check_writable, randomize_file, read_plan
 
-    plan = read_plan(plan_path, Plan)
+    plan = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
     compile_ahead("randomizing")
     progress = Progress().stage("randomizing", in_bytes=True)

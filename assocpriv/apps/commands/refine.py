@@ -33,13 +33,13 @@ def refine(
       assocpriv refine itemsets2.parquet --plan plan2.json --itemsets -o plan3.json
     """
     from assocpriv.apps.render.rounds import refinement_lines, refinement_record
-    from assocpriv.baskets import Plan, check_writable, foresee, read_catalogue, read_plan, write_plan
+    from assocpriv.baskets import check_writable, foresee, read_catalogue, read_plan, write_plan
     from assocpriv.rounds import refine as plan_next
 
     if items is not None and catalogue is not None:
         raise click.UsageError("give one of --items and --catalogue")
     read = [itemsets, plan_path, *(path for path in (wishes["histogram"], catalogue) if path is not None)]
-    before = read_plan(plan_path, Plan)
+    before = read_plan(plan_path)
     check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else read_catalogue(catalogue)
     refinement = plan_next(itemsets, before, items=names, **wishes)

@@ -38,8 +38,9 @@ def report(
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
     from assocpriv.apps.render.assurance import device_lines, device_record
+    from assocpriv.assurance import read_plan
     from assocpriv.assurance import report as make_report
-    from assocpriv.baskets import Breach, read_plan
+    from assocpriv.baskets import Breach
 
     if (prior is None) != (posterior is None):
         raise click.UsageError("--prior and --posterior go together")

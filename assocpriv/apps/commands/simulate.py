@@ -47,10 +47,10 @@ def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
 def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     from assocpriv.apps.render.sizes import outcome_lines
     from assocpriv.apps.render.trials import simulation_lines, simulation_record
-    from assocpriv.baskets import Plan, check_aim, describe_undecided, read_plan
+    from assocpriv.baskets import check_aim, describe_undecided, read_plan
     from assocpriv.trials import check_max_itemset, read_transactions, simulate_transactions
 
-    plan = read_plan(options["plan_path"], Plan)
+    plan = read_plan(options["plan_path"])
     check_aim(options["min_support"], None)
     check_max_itemset(plan, options["max_itemset"])
     transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))

@@ -12,7 +12,7 @@ from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileConte
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
-from assocpriv.core.privacy import epsilon, format_fraction
+from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_fraction
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
 
@@ -100,6 +100,7 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
         f"{'a new report' if report.new else 'the report made before'}, {plan.report_bytes} bytes, written to {output}",
         f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of {plan.reports_per_person} reports; "
         f"left: {report.left}",
+        *([NO_AMPLIFICATION] if plan.amplification is None else []),
     ]
 
 

@@ -24,7 +24,7 @@ LARGEST_BATCH = 1 << 16
 _BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
 _LOOKED_AT = 256
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class SingleClient:
             yield Answers.of_reports(made, self._randomizer.plan.report_bytes)
 
 
-def answered(box: BlackBox, batches: Iterator[Baskets], told: Told | None = None, total: int = 0) -> Iterator[Answers]:
+def answered(
+    box: BlackBox, batches: Iterator[Baskets], progress: Progress | None = None, total: int = 0
+) -> Iterator[Answers]:
     """Yield a client's answers, tell how many of a total there are, and check that each transaction has one."""
     asked: list[int] = []
 
@@ -116,8 +118,8 @@ def answered(box: BlackBox, batches: Iterator[Baskets], told: Told | None = None
             raise WireError("the client did not answer with one report for each transaction")
         given, done = given + 1, done + len(answers)
         yield answers
-        if told:
-            told(min(done, total), total)
+        if progress:
+            progress(min(done, total), total)
     if given != len(asked) or next(batches, None) is not None:
         raise WireError("the client stopped before it had answered for all transactions")
 

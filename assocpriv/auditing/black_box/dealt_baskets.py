@@ -19,7 +19,7 @@ from math import ceil, log
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.black_box.clients import LARGEST_BATCH, BlackBox, Told, answered, batch_length, batch_of
+from assocpriv.auditing.black_box.clients import LARGEST_BATCH, BlackBox, Progress, answered, batch_length, batch_of
 from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.black_box.neighbours import Transaction, form_of, transaction_of
 from assocpriv.auditing.black_box.shown import Sample, bits_of, is_spanned, lines_of, raw_bits, sample_of, span_of
@@ -107,13 +107,13 @@ class ItemTallies:
         self._field = Field(code) if seed_bits else None
         self._else_tables = None if seed_bits else ItemTables(group, self._else)
 
-    def collect(self, box: BlackBox, told: Told | None = None) -> None:
+    def collect(self, box: BlackBox, progress: Progress | None = None) -> None:
         """Ask a client for the reports of all baskets, and count what they show."""
         dealt, at_once = self.deal.transactions, max(1, batch_length(self.plan) // self.deal.each)
         # all reports of a basket are in one batch, whose baskets take turns
         parts = [range(start, min(start + at_once, len(dealt))) for start in range(0, len(dealt), at_once)]
         batches = [batch_of([dealt[place].items for place in part] * self.deal.each, self.plan) for part in parts]
-        for part, answers in zip(parts, answered(box, iter(batches), told, self.total), strict=True):
+        for part, answers in zip(parts, answered(box, iter(batches), progress, self.total), strict=True):
             sample = sample_of(answers, slice(None), dealt[0], self.plan)
             self.malformed += sample.malformed
             self._add(np.array(part), sample)
@@ -200,9 +200,9 @@ class OtherTallies:
         self._own = [ItemTables(each.group, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
         self._all = {m: ItemTables(group, np.arange(group.padded_items)) for m, group in self.groups.items()}
 
-    def collect(self, box: BlackBox, total: int, told: Told | None = None) -> None:
+    def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
-        for samples in samples_in_turn(box, self.transactions, self._plan, total, told):
+        for samples in samples_in_turn(box, self.transactions, self._plan, total, progress):
             packed: dict[int, list[NDArray[np.uint8]]] = {m: [] for m in self.groups}
             for place, sample in enumerate(samples):
                 self._add(place, sample)

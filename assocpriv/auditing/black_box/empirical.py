@@ -136,8 +136,8 @@ def _amplification(plan: Plan, training: list[Tallies], tested: Tallies, false_a
 def _law_finding(law: Law, false_alarm: float, malformed: int) -> Finding:
     figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm} | law.figures
     if malformed:
-        told = f"{malformed:,} answers are no reports of this plan, so what they show has no law to be compared with."
-        return Finding(DEPTH, law.name, UNDECIDED, told, figures)
+        said = f"{malformed:,} answers are no reports of this plan, so what they show has no law to be compared with."
+        return Finding(DEPTH, law.name, UNDECIDED, said, figures)
     if not law.tests:
         return Finding(DEPTH, law.name, UNDECIDED, f"There is nothing to test here: {law.what}.", figures)
     if law.p_value <= false_alarm:

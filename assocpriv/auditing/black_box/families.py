@@ -176,8 +176,8 @@ def every_item(tallies: Sequence[ItemTallies]) -> Iterator[Law]:
     which = "; ".join(parts)
     own = [events for each in tallies for events in each.own]
     elsewhere = [events for each in tallies for events in each.elsewhere]
-    told = "how often each item is shown when it is held, and how many are kept"
-    yield law_of("every item", f"{told} ({which})", own, figures)
+    what = "how often each item is shown when it is held, and how many are kept"
+    yield law_of("every item", f"{what} ({which})", own, figures)
     yield law_of("every item, elsewhere", f"what else is shown then ({which})", elsewhere, figures)
 
 

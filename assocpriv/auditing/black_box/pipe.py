@@ -3,7 +3,7 @@
 The program gets the path of the plan as its last argument. It reads a transaction a line, item ids with blanks between
 them in increasing order, an empty line being an empty transaction, until its input ends; it writes a report a line, in
 lowercase hexadecimal, in the same order, and ends with status 0. It may write at any time, also all at the end. A first
-line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats.md).
+line ``plan`` and the plan's id, if there is one, must name the plan (docs/formats/pipe.md).
 
 Its input is written to a temporary file first, and a thread reads its output: no program can make it and the audit wait
 for each other. What is held in memory is a batch, or a line, at a time.
@@ -71,8 +71,8 @@ class Program:
             try:
                 process = subprocess.Popen(self._command, stdin=asked, stdout=subprocess.PIPE, start_new_session=True)
             except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
-                told = (error.strerror if isinstance(error, OSError) else None) or "the system refused"
-                raise FileError(f"cannot start the program under audit, {self._command[0]}: {told}") from None
+                reason = (error.strerror if isinstance(error, OSError) else None) or "the system refused"
+                raise FileError(f"cannot start the program under audit, {self._command[0]}: {reason}") from None
         assert process.stdout is not None
         lines = _Lines(process.stdout, self._patience)
         try:

@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.black_box.clients import BlackBox, Told, answered, batch_of
+from assocpriv.auditing.black_box.clients import BlackBox, Progress, answered, batch_of
 from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, equal_batches, mixed_batches
 from assocpriv.auditing.black_box.shown import (
     Bits,
@@ -48,12 +48,12 @@ class Scorer:
 
 
 def samples_in_turn(
-    box: BlackBox, transactions: Sequence[Transaction], plan: Plan, total: int, told: Told | None
+    box: BlackBox, transactions: Sequence[Transaction], plan: Plan, total: int, progress: Progress | None
 ) -> Iterator[list[Sample]]:
     """Ask for at least ``total`` reports of all transactions in turn; yield each batch's samples, one a transaction."""
     turns, batches = mixed_batches(transactions, plan, total)
     rows = [np.flatnonzero(turns == place) for place in range(len(transactions))]
-    for answers in answered(box, batches, told, total):
+    for answers in answered(box, batches, progress, total):
         yield [sample_of(answers, own, each, plan) for own, each in zip(rows, transactions, strict=True)]
 
 
@@ -106,9 +106,9 @@ class Tallies:
         """Return how the reports of a transaction are looked at."""
         return self._viewers[self.chosen.transactions[place].group.transaction_size]
 
-    def collect(self, box: BlackBox, total: int, told: Told | None = None) -> None:
+    def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
-        for samples in samples_in_turn(box, self.chosen.transactions, self.plan, total, told):
+        for samples in samples_in_turn(box, self.chosen.transactions, self.plan, total, progress):
             for place, sample in enumerate(samples):
                 self._add(place, sample)
 
@@ -184,9 +184,9 @@ class Stream:
         self.coins = np.zeros((0, len(self._coin_places)), dtype=np.uint8)
         self._reports: list[NDArray[np.uint8]] = []
 
-    def collect(self, box: BlackBox, total: int, told: Told | None = None) -> None:
+    def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for reports, and count them."""
-        for answers in answered(box, equal_batches(self._transaction, self._plan, total), told, total):
+        for answers in answered(box, equal_batches(self._transaction, self._plan, total), progress, total):
             self._add(sample_of(answers, slice(None), self._transaction, self._plan))
         compared = np.concatenate(self._reports)
         _, counts = np.unique(compared.view(f"V{compared.shape[1]}"), return_counts=True)

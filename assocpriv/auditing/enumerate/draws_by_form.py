@@ -85,7 +85,7 @@ class Listed:
     def _next(self, draw: object) -> int:
         self.asked.append(draw)
         if not self._answers:
-            raise Fault("The client draws more than docs/formats.md says.")
+            raise Fault("The client draws more than docs/formats/client.md says.")
         return self._answers.pop(0)
 
     def pick(self, cumulative: Sequence[int]) -> int:
@@ -134,7 +134,7 @@ def bounded_law(run: Callable[[Entropy], _Outcome], most: int) -> tuple[dict[_Ou
         nonlocal runs
         runs += 1
         if runs > most:  # they might not come to an end
-            raise Fault("The client's draws are not those of docs/formats.md: they can fall in more ways.")
+            raise Fault("The client's draws are not those of docs/formats/client.md: they can fall in more ways.")
         return run(entropy)
 
     return distribution(counted), runs
@@ -194,7 +194,7 @@ class _Case(ABC, Generic[_Form]):
         entropy = Listed(self._index, [*self._sample, *answers])
         report = self._reader.report(self._transaction, entropy)
         if entropy.asked != [*self._choices_of_sample, *draws]:
-            raise Fault("The client's draws are not those of docs/formats.md.")
+            raise Fault("The client's draws are not those of docs/formats/client.md.")
         return report
 
     def _uniform(self, bits: int) -> int:

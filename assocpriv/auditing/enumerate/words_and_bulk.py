@@ -4,7 +4,7 @@ lab/enumeration.py takes draws for what core/entropy.py says they are. Here the 
 words:
 
     coins(count, a, r)  words that spell all numbers below 2^r, each once: just those below a are 1
-    below(n)            the least words of a number, by the definition in docs/formats.md, after a word that is rejected
+    below(n)            the least words of a number, as docs/formats/client.md has it, after a word that is rejected
     pick(c)             numbers on both sides of every bound
 
 The bulk client must report what the client of a single transaction does for equal words. The shuffled catalogue is
@@ -49,7 +49,7 @@ class Replayed(WordEntropy):
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next words."""
         if count > len(self._left):
-            raise Fault("A client or a draw takes more random words than docs/formats.md says.")
+            raise Fault("A client or a draw takes more random words than docs/formats/client.md says.")
         handed, self._left = self._left[:count], self._left[count:]
         return np.array(handed, dtype=np.uint64)
 

@@ -1,4 +1,4 @@
-"""Codes of seeds by the definitions of docs/formats.md, one step at a time: GF(2^w), masks, independent items."""
+"""Codes of seeds, as docs/formats/reports.md has them, one step at a time: GF(2^w), masks, independent items."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

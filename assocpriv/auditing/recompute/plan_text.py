@@ -1,4 +1,4 @@
-"""A plan's JSON text → its integers, by docs/formats.md, without the package's own reader and its checks."""
+"""A plan's JSON text → its integers, by docs/formats/plan.md, without the package's own reader and its checks."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def read_numbers(text: str) -> Numbers:
     """Read the integers of a plan's JSON text.
 
     Raises:
-        PlanError: a field that is missing, doubled or not of the form of docs/formats.md. Whether the numbers are
+        PlanError: a field that is missing, doubled or not of the form of docs/formats/plan.md. Whether the numbers are
             those of a valid plan is not looked at.
     """
     try:

@@ -1,4 +1,4 @@
-"""What a plan's integers promise, computed anew from its JSON text and docs/formats.md alone.
+"""What a plan's integers promise, computed anew from its JSON text and docs/formats alone.
 
 An audit that asks the plan what it promises repeats the plan's mistakes, so nothing of the package computes here. The
 text becomes integers, and these become the largest ratio of the chances of a report (report_forms.py) between two
@@ -76,7 +76,7 @@ def _both_shown(group: Group, shared: int, first: int, second: int) -> int | Non
 
 
 def stated_ratio(group: Group) -> Fraction:
-    """Return the γ of docs/formats.md, whether or not transactions are many enough to reach it."""
+    """Return the γ of docs/formats, whether or not transactions are many enough to reach it."""
     outside = group.size  # as for two transactions that share nothing
     chances = [group.chance(j, outside - j, outside) for j in group.possible]
     return max(chances) / min(chances)

@@ -1,6 +1,6 @@
 """A plan's integers, by the form that its reports have: bits, the seed of a code, or the rank of a set.
 
-A form knows, by the definitions of docs/formats.md alone, the chance of a report, what a report shows, and what a
+A form knows, by the definitions of docs/formats alone, the chance of a report, what a report shows, and what a
 client draws for it. With m the items of a (padded) transaction t, N those of the catalogue with its dummies,
 j = |t ∩ y| and q = 2^r:
 

@@ -159,8 +159,8 @@ def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
     numbers = [view.roll_up(name, known) for name in listed]
     if view.any_name:
         numbers = [place if number == UNKNOWN else number for place, number in enumerate(numbers)]
-    told = [name for name, number in zip(listed, numbers, strict=True) if number != UNKNOWN]
-    if len(set(told)) != len(told):
+    known_names = [name for name, number in zip(listed, numbers, strict=True) if number != UNKNOWN]
+    if len(set(known_names)) != len(known_names):
         raise BasketError("the basket repeats an item; a basket is a set; name it once")
     if UNKNOWN in numbers and view.others == "error":
         raise BasketError(

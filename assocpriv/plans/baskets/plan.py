@@ -1,7 +1,7 @@
 """The frozen plan of baskets: the one description of a collection that client, server, planner and audit all read.
 
 A plan holds integers only: the operator's weights, the generator's field, the promise as fractions. The meaning of a
-published plan never changes. docs/formats.md describes every field.
+published plan never changes. docs/formats/plan.md describes every field.
 """
 
 from dataclasses import dataclass, field, replace
