@@ -243,6 +243,7 @@ def test_steps_of_any_size_count_the_same(rng, monkeypatch, form, k):
     packed, itemsets = random_reports(rng, plan, 700), some_itemsets(plan, k)
     whole = LocalCounter(Reports(plan, packed)).count(itemsets).tolist()
     monkeypatch.setattr(bitmaps, "_STEP_WORDS", 1)
+    monkeypatch.setattr(bitmaps, "_STEP_EXPANDED", 1)
     monkeypatch.setattr(bitmaps, "_STEP_ITEMS", 2)
     told = []
     small = LocalCounter(Reports(plan, packed), progress=lambda *what: told.append(what[1])).count(itemsets)
