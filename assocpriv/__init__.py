@@ -18,12 +18,13 @@ from assocpriv.core.loading import on_first_use
 # isort: off
 # fmt: off
 if TYPE_CHECKING:
-    from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect
+    from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect, privacy
     from assocpriv.baskets import (
-        AssocprivError, Baskets, Breach, Catalogue, Plan, Reports, View, ask, ask_rules, association_rules, mine, plan,
-        randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets, read_plan, read_reports,
-        report_items, to_baskets, write_itemsets, write_plan, write_rules,
+        AssocprivError, Baskets, Breach, Catalogue, Epsilon, Plan, Reports, View, ask, ask_rules, association_rules,
+        mine, plan, promise_needed, randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets,
+        read_plan, read_reports, report_items, reports_needed, to_baskets, write_itemsets, write_plan, write_rules,
     )
+    from assocpriv.basket_files import catalogue, read_catalogue, write_catalogue
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
 # fmt: on
@@ -32,15 +33,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "Ledger", "Plan", "Reports", "SystemEntropy", "View", "ask",
-    "ask_rules", "association_rules", "audit", "combine", "inspect", "mine", "plan", "randomize", "randomize_baskets",
-    "randomize_file", "read_baskets", "read_itemsets", "read_plan", "read_reports", "refine", "report_items",
-    "simulate", "simulate_rounds", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
+    "ask", "ask_rules", "association_rules", "audit", "catalogue", "combine", "inspect", "mine", "plan", "privacy",
+    "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
+    "read_itemsets", "read_plan", "read_reports", "refine", "report_items", "reports_needed", "simulate",
+    "simulate_rounds", "to_baskets", "write_catalogue", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
     "assocpriv.trials": ("simulate",),
-    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect"),
+    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
+    "assocpriv.basket_files": ("catalogue", "read_catalogue", "write_catalogue"),
 }
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
         mutual_information, upward_threshold, worst_information,
     )
     from assocpriv.core.privacy import (
-        BeliefRange, Breach, Channel, amplification_of, breach_curve, compose, epsilon, highest_posterior, largest_rise,
-        lowest_posterior,
+        BeliefRange, Breach, Channel, Epsilon, amplification_of, breach_curve, compose, epsilon, highest_posterior,
+        largest_rise, lowest_posterior,
     )
     from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_amplification, cut_and_paste_sizes
 # fmt: on
 # isort: on
 
 __all__ = [
-    "BeliefRange", "Breach", "Channel", "amplification_of", "breach_curve", "compose", "cut_and_paste",
+    "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose", "cut_and_paste",
     "cut_and_paste_amplification", "cut_and_paste_sizes", "downward_threshold", "epsilon", "excluded_fall",
     "excluded_posterior", "highest_posterior", "information_limit", "inverse_worst_information", "largest_rise",
     "lowest_posterior", "mutual_information", "upward_threshold", "worst_information",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from assocpriv.core.errors import EstimateError, FileError, NotAPlanError, WireError
 from assocpriv.core.loading import on_first_use
@@ -18,13 +18,32 @@ if TYPE_CHECKING:
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import read_plan
-    from assocpriv.planning.plan_facts import DEFAULT_DELTA, describe_privacy
+    from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
+    from assocpriv.planning.worked_promises import explain_promises
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
-    "DEFAULT_DELTA", "ITEMSETS", "PLAN", "REPORTS", "AuditRequest", "DeviceReport", "FileContent", "Ledger",
-    "SystemEntropy", "audit", "audit_file", "describe_privacy", "inspect", "read_plan", "report",
+    "DEFAULT_DELTA",
+    "ITEMSETS",
+    "PLAN",
+    "REPORTS",
+    "AuditRequest",
+    "Budget",
+    "DeviceReport",
+    "FileContent",
+    "Ledger",
+    "Privacy",
+    "SystemEntropy",
+    "audit",
+    "audit_file",
+    "describe_budget",
+    "describe_privacy",
+    "explain_promises",
+    "inspect",
+    "privacy",
+    "read_plan",
+    "report",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.auditing.kinds": ("audit_file",),
@@ -32,12 +51,56 @@ _HOMES = {
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.core.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
-    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "describe_privacy"),
+    "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
+    "assocpriv.planning.worked_promises": ("explain_promises",),
 }  # fmt: skip
 PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
 
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+# ---- promises
+
+
+@overload
+def privacy(plans: "PublishedPlan", priors: Iterable["str | float | Fraction"] = (), **options: Any) -> "Privacy": ...
+
+
+@overload
+def privacy(plans: "Iterable[Answers]", priors: Iterable["str | float | Fraction"] = ()) -> "Budget": ...
+
+
+def privacy(
+    plans: "PublishedPlan | Iterable[Answers]", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy | Budget":
+    """Return what a plan proves about privacy, or what all answers of one person to several plans tell together.
+
+    Args:
+        plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
+            reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
+        priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
+        options: of one plan ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy` has them.
+
+    Returns:
+        Of one plan its ``one`` report, several ``together``, and information in bits; of several, all ``answers`` and
+        what they prove ``together``: ``amplification`` (the product of all γ, rounded up), ``epsilon``, ``beliefs``.
+
+    Raises:
+        PlanError: a number out of range, or a plan that states no γ.
+        TypeError: something that is no plan.
+    """
+    from assocpriv.planning.plan_facts import describe_budget, describe_privacy
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.published import PublishedPlan
+
+    if isinstance(plans, PublishedPlan):
+        return describe_privacy(plans.as_a(Plan), priors, **options)
+    if options:
+        raise TypeError(f"{next(iter(options))} goes with one plan; of several give pairs of a plan and its reports")
+    if not isinstance(plans, Iterable):
+        raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
+    return describe_budget(plans, priors)
 
 
 # ---- audit

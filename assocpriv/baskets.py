@@ -12,12 +12,14 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.basket_files import read_baskets
     from assocpriv.core.errors import AssocprivError
-    from assocpriv.core.privacy import Breach
+    from assocpriv.core.privacy import Breach, Epsilon
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.planning.discovery import Discovery, promise_needed, reports_needed
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
     from assocpriv.planning.transaction_size import SamplingLoss
@@ -34,17 +36,20 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.selection import ItemsetFilter
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "ErrorOptions", "ItemsetFilter", "MiningRequest", "NameSource",
-    "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules", "check_aim",
-    "check_plan", "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan", "randomize",
-    "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_itemsets", "read_plan",
-    "read_reports", "report_items", "to_baskets", "write_itemsets", "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Discovery", "Epsilon", "ErrorOptions", "ItemsetFilter",
+    "MiningRequest", "NameSource", "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules",
+    "association_rules", "check_aim", "check_plan", "check_writable", "describe_undecided", "foresee", "mine",
+    "mine_reports", "plan", "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+    "read_catalogue", "read_itemsets", "read_plan", "read_reports", "report_items", "reports_needed", "to_baskets",
+    "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.basket_files": ("read_baskets",),
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
-    "assocpriv.core.privacy": ("Breach",), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
+    "assocpriv.core.privacy": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
+    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed"),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("write_rules",),
     "assocpriv.server.itemsets.selection": ("ItemsetFilter",),
@@ -68,44 +73,6 @@ def read_plan(path: str | PathLike[str]) -> "Plan":
     from assocpriv.plans.baskets.plan import Plan
 
     return read(Path(path), Plan)
-
-
-def read_baskets(
-    path: str | PathLike[str],
-    *,
-    format: str | None = None,  # noqa: A002 -- the command line's --format
-    catalogue: "Catalogue | None" = None,
-    unknown: str = "error",
-    repeats: str = "error",
-    empty: str = "error",
-    progress: Callable[[int, int], None] | None = None,
-) -> "Baskets":
-    """Read a file of baskets.
-
-    Args:
-        path: the file; a name that ends in .gz is decompressed.
-        format: "dat" (a line of item numbers a basket, blanks between), "basket" (CSV, a line of names a
-            basket), "long" (CSV with a header, a line an item of a transaction, blank lines ignored),
-            "parquet" (long, or a column of lists). By default .dat and .txt are dat, .csv is basket,
-            .parquet and .pq are parquet.
-        catalogue: the items there may be, looked up by name: the number 7 is the name "7". By default
-            0 … the largest number for dat (the distinct ones beyond 2^20), otherwise the sorted names.
-        unknown: "error", or "drop" to leave out items that are not in the catalogue.
-        repeats: "error", or "merge" to count an item that a basket repeats once.
-        empty: "error", or "keep" to take a blank line, or a null or empty list, as an empty basket.
-        progress: called with (bytes read, bytes of the file).
-
-    Returns:
-        The baskets in the order of the file; those of the long layout by first appearance.
-
-    Raises:
-        BasketError: a file that cannot be read or is not of the format; unknown, repeated, missing or
-            unusable items; empty baskets.
-    """
-    from assocpriv.records import basket_files
-
-    options = basket_files.ReadOptions(format, unknown, repeats, empty, progress=progress)
-    return basket_files.read_baskets(path, catalogue, options)[0]
 
 
 def randomize(transaction: Collection[str | int], plan: "Plan") -> bytes:
@@ -222,6 +189,10 @@ def randomize_file(
     output: str | Path,
     *,
     format: str | None = None,  # noqa: A002 -- as read_baskets
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
     unknown: str = "error",
     repeats: str = "error",
     empty: str = "error",
@@ -235,7 +206,7 @@ def randomize_file(
         baskets: the file, read batch by batch.
         plan: the published plan.
         output: Parquet file to write; it appears whole or not at all.
-        format, repeats, empty: as for :func:`read_baskets`.
+        format, separator, header, transaction_column, item_column, repeats, empty: as for :func:`read_baskets`.
         unknown: as for :func:`randomize_baskets`.
         memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
         force: replace an existing file.
@@ -256,7 +227,18 @@ def randomize_file(
 
     check_plan(plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    options = ReadOptions(format, unknown, repeats, empty, memory, progress)
+    options = ReadOptions(
+        format,
+        unknown,
+        repeats,
+        empty,
+        memory,
+        progress,
+        separator=separator,
+        header=header,
+        transaction_column=transaction_column,
+        item_column=item_column,
+    )
     stream = stream_transactions(baskets, plan, options)
     sizes: Counter[int] = Counter()
 
@@ -280,7 +262,7 @@ def mine(
     certain_by: str = "split",
     consistent: bool = False,
     histogram: "pd.DataFrame | str | Path | None" = None,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -305,8 +287,8 @@ def mine(
             known bounds; ``attrs`` say which. The estimates stay.
         histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
             baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold.
-        confidence_level: of the intervals ``ci_low`` … ``ci_high``: score intervals, which hold where few reports show
-            an itemset, or normal ones where these are the same.
+        confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
+            where few reports show an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
             instead of for the transactions that were collected.
         memory_bytes: what of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
@@ -423,7 +405,7 @@ def ask(
     reports: "Reports | str | Path | Iterable[str | Path]",
     itemsets: Iterable[Collection[str | int]],
     *,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -452,7 +434,7 @@ def ask_rules(
     reports: "Reports | str | Path | Iterable[str | Path]",
     rules: Iterable[tuple[Collection[str | int], Collection[str | int]]],
     *,
-    confidence_level: float = 0.95,
+    confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.baskets import check_plan, read_baskets
+from assocpriv.basket_files import read_baskets
+from assocpriv.baskets import check_plan
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:

@@ -13,13 +13,14 @@ from typing import Any
 import click
 
 from assocpriv import __version__
+from assocpriv.apps.console import showing_log
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.loading import load
 
 _COMMANDS = (
-    "ask", "audit", "combine", "demo", "generate", "inspect", "mine", "plan", "privacy", "randomize", "refine",
-    "report", "rules", "simulate", "warm-up",
+    "ask", "audit", "catalogue", "combine", "demo", "generate", "inspect", "mine", "plan", "privacy", "randomize",
+    "refine", "report", "rules", "simulate", "warm-up",
 )  # fmt: skip
 
 
@@ -53,7 +54,8 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with showing_log():
+                return super().invoke(ctx)
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
         except (AssocprivError, OSError, MemoryError) as error:

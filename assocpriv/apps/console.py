@@ -1,11 +1,12 @@
 """What commands share when they talk, results to standard output and the rest to standard error, or refuse options."""
 
+import contextlib
 import json
 import shutil
 import sys
 import textwrap
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,6 +37,27 @@ def say(lines: Iterable[str]) -> None:
     """Talk to the person, on standard error."""
     for line in lines:
         click.echo(line, err=True)
+
+
+@contextlib.contextmanager
+def showing_log() -> Iterator[None]:
+    """Show on standard error what the package's log tells: how files are understood."""
+    import logging
+
+    class Talk(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            Progress.clear_terminal()
+            say([record.getMessage()])
+
+    log, talk = logging.getLogger("assocpriv"), Talk()
+    before = log.level
+    log.addHandler(talk)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(talk)
+        log.setLevel(before)
 
 
 def warn(lines: Iterable[str]) -> None:
@@ -104,12 +126,18 @@ def compile_ahead(task: str | None = None) -> None:
         warn(["the compiled code cannot be kept; assocpriv warm-up tells why"])
 
 
+def given(name: str) -> bool:
+    """Return whether an option was given, and is not its default."""
+    context = click.get_current_context()
+    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
 def refuse_given(names: Iterable[str], why: str) -> None:
     """Refuse options that do not go together with another one."""
     context = click.get_current_context()
     for name in names:
         parameter = next(each for each in context.command.params if each.name == name)
-        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+        if given(name):
             raise click.UsageError(f"{max(parameter.opts, key=len)} {why}")
 
 

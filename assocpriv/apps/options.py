@@ -3,13 +3,41 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from assocpriv.core.machine import LEAST_MEMORY
 
+if TYPE_CHECKING:
+    from assocpriv.baskets import Breach
+
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class _PlainDigits(click.ParamType):  # type: ignore[type-arg]  # generic in some releases of click alone
+    """Takes no digits but 0 to 9, where Python's numbers take those of any script."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or refuse it as click does."""
+        if isinstance(value, str) and not value.isascii():
+            self.fail(f"{value!r} is not a number in the digits 0 to 9.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class _Whole(_PlainDigits, click.types.IntParamType):
+    pass
+
+
+class WholeRange(_PlainDigits, click.IntRange):
+    """Whole numbers in a range."""
+
+
+class _Number(_PlainDigits, click.types.FloatParamType):
+    pass
+
+
+WHOLE, NUMBER = _Whole(), _Number()
 
 
 def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
@@ -25,6 +53,8 @@ def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
 
 def usual(*names: str, default: Any, help: str, **settings: Any) -> Callable[[_F], _F]:  # noqa: A002
     """Return an option whose help shows its default."""
+    if type(default) is int:
+        settings = {"type": WHOLE} | settings
     return click.option(*names, default=default, show_default=True, help=help, **settings)
 
 
@@ -46,21 +76,44 @@ result_options = joined(force_option, json_option)
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
 ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
 PATH = click.Path(path_type=Path)
-format_option = click.option(
-    "--format",
-    type=click.Choice(["dat", "basket", "long", "parquet"]),
-    help="Of the baskets: FIMI .dat, CSV with a basket a line, CSV with transaction and item columns, "
-    "Parquet. By extension if not given.",
+_SEPARATORS = (",", ";", "|", "tab", "blank")
+
+
+def _to_separator(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Take a separator as a word or as the character itself."""
+    word = {"\t": "tab", "\\t": "tab", " ": "blank"}.get(text or "", text)
+    if word is not None and word not in _SEPARATORS:
+        raise click.BadParameter(f"give one of {' '.join(_SEPARATORS)}")
+    return word
+
+
+LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
+layout_options = joined(
+    click.option(
+        "--format",
+        type=click.Choice(["dat", "basket", "long", "onehot", "parquet"]),
+        help="Of the baskets: lines of item numbers, CSV with a basket a line, with transaction and item columns, or "
+        "with a column an item, Parquet.  [default: by extension and first lines]",
+    ),
+    click.option("--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."),
+    click.option(
+        "--header",
+        type=click.Choice(["yes", "no"]),
+        callback=lambda _context, _option, word: None if word is None else word == "yes",
+        help="Whether line 1 names columns.",
+    ),
+    click.option("--transaction-column", metavar="NAME", help="Column of transactions, by name or number from 1."),
+    click.option("--item-column", metavar="NAME", help="Column of items, by name or number from 1."),
 )
 basket_options = joined(
-    format_option,
+    layout_options,
     choice("--unknown", ["error", "drop"], "Items outside the catalogue."),
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),
 )
 
 
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) *(?:([KMGT])(I?))?B?", re.IGNORECASE | re.ASCII)
 
 
 def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | None) -> int | None:
@@ -77,6 +130,39 @@ def _to_bytes(_context: click.Context, _option: click.Parameter, text: str | Non
     return size
 
 
+epsilon_option = click.option(
+    "--epsilon", help="The promise as ε of local differential privacy, 2.5 or ln19; instead of --posterior."
+)
+
+
+def take_promise(options: dict[str, Any]) -> "Breach | None":
+    """Take prior, posterior and ε out of options and return the promise that they state; None if they state none.
+
+    With ε the prior only says what is shown.
+
+    Raises:
+        UsageError: two promises, or half of one.
+    """
+    from assocpriv.baskets import Breach, Epsilon
+
+    prior, posterior, epsilon = (options.pop(name) for name in ("prior", "posterior", "epsilon"))
+    if epsilon is not None:
+        if posterior is not None:
+            raise click.UsageError("--epsilon and --posterior both say how far a belief may move; give one of them")
+        return Epsilon(epsilon) if prior is None else Epsilon(epsilon, prior)
+    if (prior is None) != (posterior is None):
+        raise click.UsageError("--prior and --posterior go together; or give --epsilon alone")
+    return None if prior is None else Breach(prior, posterior)
+
+
+def require_promise(options: dict[str, Any]) -> "Breach":
+    """Return the promise as :func:`take_promise`; refuse to go on without one."""
+    promise = take_promise(options)
+    if promise is None:
+        raise click.UsageError("Missing promise: give --prior and --posterior, or --epsilon.")
+    return promise
+
+
 memory_option = click.option(
     "--memory",
     metavar="SIZE",
@@ -88,7 +174,7 @@ plan_output_options = joined(
     click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON)."), result_options
 )
 table_output_option = click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
-_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=click.IntRange(0))
+_top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 table_options = joined(table_output_option, _top_option, result_options)
 row_options = joined(
     click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
@@ -97,7 +183,7 @@ row_options = joined(
 histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 error_options = joined(
-    usual("--confidence-level", default=0.95, help="Of the intervals."),
+    usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
     click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
 )
 

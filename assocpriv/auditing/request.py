@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.numbers import check_whole
 from assocpriv.core.privacy import format_fraction, parse_probability
 
 EXACT = "exact"  # the promise, and our client walked through
@@ -33,6 +34,7 @@ class AuditRequest:
     def __post_init__(self) -> None:
         if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:
             raise PlanError(f"depth must be one of {', '.join((*DEPTHS, ALL))}, client one of {', '.join(CLIENTS)}")
+        object.__setattr__(self, "trials", check_whole("trials", self.trials))
         check_request(self.trials, self.confidence)
 
     @property

@@ -86,7 +86,9 @@ class Ledger:
         """
         target = Path(path)
         if limit is not None and not isinstance(limit, Breach):
-            raise TypeError(f"limit must be a Breach, as Breach('5%', '50%'), got a {type(limit).__name__}")
+            raise TypeError(
+                f"limit must be a Breach, as Breach('5%', '50%') or Epsilon(5), got a {type(limit).__name__}"
+            )
         file = LedgerFile(target, wait_seconds)
         ledger = cls(target, file, limit)
         try:

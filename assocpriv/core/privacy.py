@@ -33,6 +33,8 @@ _LOG_DIGITS = 400
 _ROOT_BITS = 1200
 _LARGEST_EPSILON = 700  # e^700 is still a double
 _LARGEST_ROUNDING = 1e-9  # by which floats may miss a sum of 1
+_LIMIT_DECIMALS = 12  # of a limit of γ given as ε: as many as the posteriors of usual priors have room for
+_WRITTEN_LOGARITHM = re.compile(r"ln ?\(?([0-9]{1,24}(?:\.[0-9]{1,24})?)\)?", re.ASCII)
 _WRITTEN_FRACTION = re.compile(r"[1-9][0-9]{0,24}/[1-9][0-9]{0,24}", re.ASCII)
 _PLAIN_NUMBER = re.compile(r"-?[0-9./]{1,60}(e-?[0-9]{1,2})?", re.ASCII)
 
@@ -41,11 +43,19 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     """Read ``"5%"``, ``"0.05"``, ``"1/20"``, a Fraction or a float, which means its shortest decimal form (here 1/20).
 
     Raises:
-        PlanError: not a number between 0 and 1.
+        PlanError: not a number between 0 and 1, or a fraction too long for a plan.
 
     >>> parse_probability("5%", "prior"), parse_probability(0.05, "prior")
     (Fraction(1, 20), Fraction(1, 20))
     """
+    number = parse_share(value, name)
+    if number.denominator > _LARGEST_DENOMINATOR:
+        raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
+    return number
+
+
+def parse_share(value: "str | float | Fraction", name: str) -> Fraction:
+    """Read a probability that stands in no plan, and may be as small as 10^-90; else as :func:`parse_probability`."""
     # the digits of a very long int would take longer to write than they are worth
     text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number above 1"
     if isinstance(value, int) and 1 < value <= 100:
@@ -53,8 +63,6 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     digits = text.removesuffix("%")
     number = _parse(digits, f"{name} must be a probability such as 5% or 0.05, got {text[:40]!r}")
     number /= 100 if digits != text else 1
-    if number.denominator > _LARGEST_DENOMINATOR:
-        raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
     if not 0 <= number <= 1:
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
     return number
@@ -118,6 +126,43 @@ class Breach:
     def amplification_limit(self) -> Fraction:
         """The γ that an operator must stay strictly below (EGS03, statement 1)."""
         return self.posterior * (1 - self.prior) / (self.prior * (1 - self.posterior))
+
+
+def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" = "5%") -> Breach:  # noqa: N802
+    """Return the promise of ε-local differential privacy: γ below e^ε, written as what a prior may become.
+
+    It is a :class:`Breach` as any other, so plans publish the prior and the posterior that follows from it. Its limit
+    of γ is e^ε rounded down to 12 decimals, whatever the prior; to fewer where the posterior, a fraction whose
+    denominator is at most 10^24, has no room for them.
+
+    Args:
+        epsilon: ε in nats, above 0, as 2.5 or ``"2.5"``; or ``"ln 19"``, for a limit of exactly 19.
+        prior: the belief that the promise is stated for; any prior makes the same promise.
+
+    Raises:
+        PlanError: no such number, or a promise so weak or so strict that it cannot be written as fractions.
+
+    >>> Epsilon("ln 19") == Breach("5%", "50%")
+    True
+    >>> Epsilon(1).amplification_limit, Epsilon(1, prior="1%").amplification_limit == Epsilon(1).amplification_limit
+    (Fraction(2718281828459, 1000000000000), True)
+    """
+    low, limit = parse_probability(prior, "prior"), _limit_of(epsilon)
+    for decimals in range(_LIMIT_DECIMALS, -1, -1):
+        rounded = Fraction(math.floor(limit * 10**decimals), 10**decimals)
+        high = highest_posterior(low, rounded)
+        if rounded > 1 and 0 < low < 1 and high.denominator <= _LARGEST_DENOMINATOR:
+            return Breach(low, high)
+    raise PlanError(
+        f"no promise of epsilon {str(epsilon)[:40]} at a prior of {float(low):g} can be written: epsilon must be above "
+        "0, the prior between 0 and 1, and the posterior a fraction with a denominator of at most 10^24"
+    )
+
+
+def _limit_of(epsilon_limit: "str | float | Fraction") -> Fraction:
+    """Return e^ε rounded down to 24 decimals, or of ``"ln 19"`` 19 exactly."""
+    match = _WRITTEN_LOGARITHM.fullmatch(str(epsilon_limit).strip())
+    return Fraction(match[1]) if match else amplification_of(epsilon_limit)
 
 
 def highest_posterior(prior: Fraction, amplification: Fraction) -> Fraction:

@@ -1,12 +1,12 @@
 """The whole way, for a newcomer: baskets, plan, reports, itemsets, rules, beside the truth only a demo may know."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,22 +38,21 @@ _USUAL_SUPPORT = 0.02
 class DemoSettings:
     """What to demonstrate, checked.
 
-    ``baskets`` are a file and its format, None to tell by its extension; without one ``size`` baskets of so many
+    ``baskets`` are a file and what is said of its layout, as for ``read_baskets``;
+    without one ``size`` baskets of so many
     ``items`` are generated. The minimum support is 2% by default, or what reports can be believed from if higher.
     """
 
-    baskets: tuple[Path, str | None] | None
+    baskets: tuple[Path, Mapping[str, Any]] | None
     size: int
     items: int
     transaction_size: int
-    prior: str
-    posterior: str
+    promise: Breach
     min_support: str | None
     min_confidence: str
     seed: int | None
 
     def __post_init__(self) -> None:
-        Breach(self.prior, self.posterior)
         if self.min_support is not None:
             check_aim(self.min_support, None)
         parse_probability(self.min_confidence, "the minimum confidence")
@@ -115,7 +114,7 @@ def start_demo(settings: DemoSettings, folder: Path, *, force: bool, progress: P
     clock = [perf_counter()]
     baskets = _baskets(settings, progress)
     clock.append(perf_counter())
-    promise, planning = Breach(settings.prior, settings.posterior), partial(progress, "planning")
+    promise, planning = settings.promise, partial(progress, "planning")
     plan = make_plan(baskets.catalogue, settings.transaction_size, promise, reports=len(baskets), progress=planning)
     clock.append(perf_counter())
     prospects, loss = foresee(plan, len(baskets)), sampling_loss(count_sizes(baskets), plan)
@@ -140,8 +139,8 @@ def _check_folder(folder: Path, force: bool) -> tuple[Path, ...]:
 
 def _baskets(settings: DemoSettings, progress: Progress) -> Baskets:
     if settings.baskets is not None:
-        path, form = settings.baskets
-        reading = ReadOptions(form, repeats="merge", empty="keep", progress=partial(progress, "reading"))
+        path, layout = settings.baskets
+        reading = ReadOptions(**layout, repeats="merge", empty="keep", progress=partial(progress, "reading"))
         return of_used_items(read_baskets(path, None, reading)[0])
     quest = QuestSettings(n_baskets=settings.size, n_items=settings.items, seed=settings.seed or 0)
     return generate_quest(quest, progress=partial(progress, "generating"))

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds
 from assocpriv.lab.simulate import PlainCounter
-from assocpriv.planning.request import check_range
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
@@ -118,7 +118,7 @@ def try_rounds(
     progress: Progress | None = None,
 ) -> RoundsTrial:
     """Run schedules of rounds and compare what they find with the truth, as :func:`assocpriv.simulate_rounds`."""
-    check_range("top", top, 1, _MOST_TOP)
+    top = check_range("top", top, 1, _MOST_TOP)
     if rounds != AUTO and rounds not in range(1, MOST_ROUNDS + 1):
         raise EstimateError(f"rounds must be auto or 1 … {MOST_ROUNDS}, got {rounds!r}")
     counts = range(1, MOST_ROUNDS + 1) if rounds == AUTO else [int(rounds)]

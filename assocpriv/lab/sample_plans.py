@@ -1,6 +1,6 @@
 """A plan for baskets like those of a sample: M where none is given, and what sampling to M loses of the sample."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.records.basket_files import ReadCounts, ReadOptions, read_baskets
+from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 
 Progress = Callable[[str, int, int], None]
@@ -29,10 +29,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ReadSample:
-    """Baskets of a file, as a plan's view makes transactions of them; None for the counts of whole baskets."""
+    """Baskets of a file, as a plan's view makes transactions of them, and what reading them met."""
 
     baskets: Baskets
-    counts: ReadCounts | None
+    counts: ReadCounts
 
     @property
     def empty(self) -> int:
@@ -53,8 +53,9 @@ class SamplePlan:
 def plan_for_sample(
     names: int | Catalogue,
     promise: Breach,
-    sample: tuple[Path, str | None] | None,
+    sample: tuple[Path, Mapping[str, Any]] | None,
     *,
+    unknown: str = "error",
     transaction_size: int | None,
     progress: Progress | None = None,
     **choices: Any,
@@ -64,14 +65,15 @@ def plan_for_sample(
     Args:
         names: of the items, or their number.
         promise: the breach that no report may cause.
-        sample: a file of baskets and its format, None to tell by its extension; None for no sample.
+        sample: a file of baskets and what is said of its layout, as for ``read_baskets``; None for no sample.
+        unknown: "error", or "drop" to leave out the sample's items that the plan does not have.
         transaction_size: M; by default the one proposed for the sample.
         progress: called with (stage, done, total).
         choices: ``view``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
 
     Raises:
         PlanError: arguments out of range, or no operator fits.
-        BasketError: a sample that cannot be read.
+        BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
     """
     planning = partial(progress, "planning") if progress else None
     view: View = choices.get("view") or View()
@@ -80,9 +82,9 @@ def plan_for_sample(
         plan = make_plan(names, transaction_size, promise, progress=planning, **choices)
         if sample is None:
             return SamplePlan(plan)
-        read, rows = _read(sample, plan, progress), []
+        read, rows = _read(sample, plan, unknown, progress), []
     else:
-        read = _read(sample, make_plan(names, 1, promise, code="none", view=view), progress)
+        read = _read(sample, make_plan(names, 1, promise, code="none", view=view), unknown, progress)
         rows = _size_rows(read.baskets, promise, choices, progress)
         proposed = next(row.transaction_size for row in rows if row.proposed)
         plan = make_plan(names, proposed, promise, progress=planning, **choices)
@@ -98,11 +100,9 @@ def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progr
     return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)
 
 
-def _read(sample: tuple[Path, str | None], plan: Plan, progress: Progress | None) -> ReadSample:
+def _read(sample: tuple[Path, Mapping[str, Any]], plan: Plan, unknown: str, progress: Progress | None) -> ReadSample:
     """Read baskets as a plan views them."""
-    path, form = sample
+    path, layout = sample
     reading = partial(progress, "reading") if progress else None
-    options = ReadOptions(form, unknown="drop", repeats="merge", empty="keep", progress=reading)
-    if plan.view.is_plain:
-        return ReadSample(read_baskets(path, None, options)[0], None)
+    options = ReadOptions(**layout, unknown=unknown, repeats="merge", empty="keep", progress=reading)
     return ReadSample(*read_transactions(path, plan, options))

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError
+from assocpriv.core.numbers import as_whole
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.records.baskets import Baskets
@@ -86,12 +87,14 @@ class QuestSettings:
 
     def __post_init__(self) -> None:
         for name, (low, high) in _WHOLE_NUMBERS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise BasketError(f"{name} must be a whole number in {low}..{high}, got {str(value)[:40]}")
+            value = as_whole(getattr(self, name))
+            if value is None or not low <= value <= high:
+                got = str(getattr(self, name))[:40]
+                raise BasketError(f"{name} must be a whole number in {low}..{high}, got {got}")
+            object.__setattr__(self, name, value)
         for name, highest in _NUMBERS.items():
             value, above_zero = getattr(self, name), highest == MAX_MEAN
-            number = isinstance(value, int | float) and not isinstance(value, bool)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             # written so that NaN fails
             if not (number and 0 <= value <= highest and (value > 0 or not above_zero)):
                 rule = f"above 0 and at most {highest:g}" if above_zero else f"in 0..{highest:g}"

@@ -1,4 +1,9 @@
-"""What a plan's γ proves about privacy, erring against us, and what a number of its reports can show."""
+"""What a plan's γ proves about privacy, erring against us, and what a number of its reports can show.
+
+Also of one person's answers to several plans, and over weeks. Reports are drawn with draws of their own, so their γ
+multiply (core/privacy.py), whatever the baskets of different weeks have to do with each other, and also where a later
+plan was made from what earlier ones showed.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,10 +13,20 @@ from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
-from assocpriv.core.privacy import BeliefRange, breach_curve, epsilon, largest_rise, parse_probability
+from assocpriv.core.numbers import check_range, check_whole
+from assocpriv.core.privacy import (
+    BeliefRange,
+    breach_curve,
+    compose,
+    epsilon,
+    largest_rise,
+    parse_probability,
+    parse_share,
+)
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
 from assocpriv.server.estimates.supports import Group, foreseen_error
@@ -24,6 +39,7 @@ DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
 _DECIMALS = 10**24
+Answers = PublishedPlan | tuple[PublishedPlan, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,10 @@ class Together:
     reports: int
     amplification: Fraction
     beliefs: tuple[BeliefRange, ...]
+
+    def __repr__(self) -> str:
+        """Say what it is; γ of many reports has more digits than Python writes."""
+        return f"Together(reports={self.reports}, epsilon<={self.epsilon:.6g})"
 
     @property
     def epsilon(self) -> float:
@@ -74,13 +94,24 @@ class Privacy:
     central: "Central | None"
 
 
+def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[PublishedPlan] = ()) -> list[Fraction]:
+    """Return the priors to show, in order: those asked for, or the usual ones and those of the plans' promises."""
+    asked = {parse_probability(prior, "prior") for prior in priors}
+    if not asked:
+        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
+        for plan in plans:
+            if isinstance(plan, Plan):
+                asked |= {plan.promise.prior, plan.promise.posterior}
+    return sorted(asked)
+
+
 def describe_privacy(
     plan: Plan,
     priors: Iterable["str | float | Fraction"] = (),
     *,
     reports_per_person: int | None = None,
     shuffled: int | None = None,
-    delta: float = DEFAULT_DELTA,
+    delta: float | str = DEFAULT_DELTA,
 ) -> Privacy:
     """Return what a plan proves about privacy.
 
@@ -95,15 +126,11 @@ def describe_privacy(
         PlanError: a number out of range, or shuffled reports that tell their sizes.
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
-    asked = {parse_probability(prior, "prior") for prior in priors}
-    if not asked:
-        asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
-        asked |= {plan.promise.prior, plan.promise.posterior}
+    asked, people = _table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
     count = plan.reports_per_person if reports_per_person is None else reports_per_person
-    if not 1 <= count <= MOST_REPORTS_PER_PERSON:
-        raise PlanError(f"reports per person must lie in 1..{MOST_REPORTS_PER_PERSON}, got {count}")
+    count = check_range("reports per person", count, 1, MOST_REPORTS_PER_PERSON)
     one, several = (
-        Together(number, gamma, breach_curve(gamma, sorted(asked)))
+        Together(number, gamma, breach_curve(gamma, asked))
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
     largest = min(plan.transaction_size, plan.n_items)
@@ -114,17 +141,9 @@ def describe_privacy(
         together=several,
         information=tuple(plan_information(plan, size) for size in sizes),
         mutual_limit=min(max(mutual_limit(operator) for operator in plan.operators), one.information_limit),
-        people=shuffled,
-        central=None if shuffled is None else _shuffled(plan, count, shuffled, delta),
+        people=people,
+        central=None if people is None else _shuffled(plan, count, people, float(parse_share(delta, "delta"))),
     )
-
-
-def composed_amplification_up(plan: Plan) -> Fraction:
-    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
-    if plan.reports_per_person == 1:
-        return plan.amplification
-    together = plan.composed_amplification
-    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
 
 
 def _power_up(amplification: Fraction, count: int) -> Fraction:
@@ -147,6 +166,84 @@ def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
     each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
     return replace(each, epsilon=total, delta=delta)
+
+
+# ---- several plans
+
+
+@dataclass(frozen=True, slots=True)
+class PlanAnswers:
+    """All that one person sends under one plan, and what that proves."""
+
+    plan: PublishedPlan
+    together: Together
+
+    @property
+    def covered(self) -> bool:
+        """Whether the plan's own promise is for so many reports of a person."""
+        return self.together.reports <= self.plan.reports_per_person
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What one person's answers to several plans tell: under each plan, and all of them together."""
+
+    answers: tuple[PlanAnswers, ...]
+    together: Together
+
+
+def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | Fraction"] = ()) -> Budget:
+    """Return what one person's answers tell together.
+
+    Args:
+        answers: plans, each alone (then as many reports as it allows a person) or with a number of reports: a weekly
+            collection over a year is ``(plan, 52)``.
+        priors: probabilities of a property before all of them; by default usual ones and the promises'.
+
+    Raises:
+        PlanError: no plan, a number out of range, or a plan that states no γ.
+        TypeError: something that is no plan.
+    """
+    counted = [_counted(each) for each in answers]
+    if not counted:
+        raise PlanError("a budget needs at least one plan")
+    asked = _table_priors(priors, [plan for plan, _ in counted])
+    parts = [(plan, count, _power_up(_amplification(plan), count)) for plan, count in counted]
+    total = compose(gamma for _, _, gamma in parts)
+    if total.numerator.bit_length() > _LONGEST:
+        total = Fraction(math.ceil(total * (1 << 128)), 1 << 128)
+    return Budget(
+        tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
+        Together(sum(count for _, count in counted), total, breach_curve(total, asked)),
+    )
+
+
+def _counted(answer: object) -> tuple[PublishedPlan, int]:
+    plan, count = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, None)
+    if not isinstance(plan, PublishedPlan):
+        raise TypeError(
+            "give plans (read_plan reads one from a file), or pairs of a plan and a number of reports, as "
+            f"[weekly, (monthly, 12)]; got a {type(answer).__name__}"
+        )
+    count = plan.reports_per_person if count is None else count
+    return plan, check_range("the number of reports", count, 1, MOST_REPORTS_PER_PERSON)
+
+
+def _amplification(plan: PublishedPlan) -> Fraction:
+    if plan.amplification is None:
+        raise PlanError(f"a plan of the kind {plan.kind} states no γ, so nothing bounds what is told together with it")
+    return plan.amplification
+
+
+# ---- what reports can show
+
+
+def composed_amplification_up(plan: Plan) -> Fraction:
+    """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
+    if plan.reports_per_person == 1:
+        return plan.amplification
+    together = plan.composed_amplification
+    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +277,7 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
     Raises:
         PlanError: fewer reports than one.
     """
+    reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
     groups, mined = [Group(reports, SupportModel.of(plan.operator))], 1 if plan.view.itemsets else plan.itemset_size

@@ -105,14 +105,14 @@ def make_plan(
     designs, generator = _CHOICES[sizes](request, progress)
     return Plan(
         catalogue=request.catalogue,
-        transaction_size=transaction_size,
+        transaction_size=request.transaction_size,
         itemset_size=request.itemset_size,
         operators=tuple(design.operator(wishes.limit) for design in designs),
         generator=generator,
         promise=promise,
         sizes=sizes,
         view=request.view,
-        reports_per_person=reports_per_person,
+        reports_per_person=wishes.reports_per_person,
     )
 
 
@@ -122,13 +122,13 @@ def best_operators(
     """Return for each transaction size the operator with the least worst error, whatever its reports' length."""
     limit, only, operators = wishes.limit, wishes.thresholds_only, {}
     for place, m in enumerate(transaction_sizes):
-        objective, part = worst_support(targets, m, wishes.reports), _part(progress, place, len(transaction_sizes))
+        objective, part = worst_support(targets, m, wishes.reports), part_of(progress, place, len(transaction_sizes))
         designs = search_designs(m, limit, objective, thresholds_only=only, progress=part)
         operators[m] = min(_near_the_best(designs), key=lambda design: design.error).operator(limit)
     return operators
 
 
-def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
+def part_of(progress: Progress | None, place: int, parts: int) -> Progress | None:
     """Return the progress of one part of as many equal ones."""
     return progress and (lambda done, total: progress(place * total + done, parts * total))
 
@@ -199,7 +199,7 @@ def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tup
     What a generator must hold grows with every size's r, so the least r near the best designs give the shortest.
     """
     sizes, n_items = range(1, request.transaction_size + 1), len(request.catalogue)
-    searched = [_independent(request, _part(progress, place, len(sizes)), m) for place, m in enumerate(sizes)]
+    searched = [_independent(request, part_of(progress, place, len(sizes)), m) for place, m in enumerate(sizes)]
     bits = [min(design.insert_bits for design in _near_the_best(designs)) for designs in searched]
     independent = [m + min(m, request.itemset_size) for m in sizes]
     needs = {  # items, bits of each, independent items; BCH serves single columns

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
-from assocpriv.planning.request import check_range
 from assocpriv.planning.rounds import (
     EntryRule,
     People,
@@ -110,12 +110,12 @@ def _after_itemsets(_frame: "pd.DataFrame", plan: Plan, _wishes: RoundWishes) ->
 
 def _after_items(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refinement:
     """Plan a round of a shortlist, or of itemsets."""
-    check_range("top", wishes.top, 1, _MOST_TOP)
+    top = check_range("top", wishes.top, 1, _MOST_TOP)
     count = mining_facts(frame).reports if wishes.reports is None else wishes.reports
-    check_range("reports", count, 1, 10**15)
+    count = check_range("reports", count, 1, 10**15)
     whole = None if wishes.sizes is None else sizes_held(frame, wishes.sizes)
     known = _knowledge(frame, plan, whole)
-    after, entry_sizes = (_itemsets if wishes.candidates else _shortlist)(known, plan, wishes.top, whole, count)
+    after, entry_sizes = (_itemsets if wishes.candidates else _shortlist)(known, plan, top, whole, count)
     return Refinement(_with_view_of(after, plan), plan, entry_sizes, POISSON if whole is None else HISTOGRAM, count)
 
 
@@ -126,13 +126,13 @@ def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     if wishes.sizes is not None:
         raise EstimateError("the table is a histogram of sizes itself, so give no other")
     items, counted = _asked_about(plan, wishes.catalogue), plan.view.counted
-    check_range("top", wishes.top, 1, _MOST_TOP)
+    top = check_range("top", wishes.top, 1, _MOST_TOP)
     split, asked = PeopleSplit(), mining_facts(frame).reports
     left = round(asked * (1 - split.sizes) / split.sizes) if wishes.reports is None else wishes.reports
     check_range("reports of the table", asked, 1, 10**15)
-    check_range("reports", left, 3, 10**15)
+    left = check_range("reports", left, 3, 10**15)
     people = People(plan.promise, asked + left, sizes_of_table(frame))
-    share = items_share(len(items), people, wishes.top)
+    share = items_share(len(items), people, top)
     _, first, _, last = replace(split, sizes=asked / people.count).shares(share)
     counts = {"items": max(round(first * people.count), 1), "shortlist": 0, "itemsets": round(last * people.count)}
     counts["shortlist"] = left - sum(counts.values())

@@ -1,5 +1,6 @@
 """Requests for a plan: what is wished, checked once, and what follows from it for the search."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -8,6 +9,7 @@ from math import comb
 import numpy as np
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.numbers import as_whole, check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.designs import LARGEST_INSERT_BITS, WorstSupport
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -27,6 +29,7 @@ _SEARCHED = {"auto": (INDEPENDENT,), INDEPENDENT: (INDEPENDENT,), FIXED_SIZE: (F
 # at 64, 10% at 128, 3% at 256, 1% at 512, while the time that a report takes both sides grows with the items
 _MOST_FIXED_ITEMS = 256
 _NAMED_TARGETS = {"singles": 1, "pairs": 2, "triples": 3}
+_DIGITS = re.compile(r"[0-9]{1,9}")
 Target = Iterable[int | str] | int | str | None
 
 
@@ -45,15 +48,20 @@ class PlanWishes:
 
     def __post_init__(self) -> None:
         if not isinstance(self.promise, Breach):
-            raise TypeError(f"promise must be a Breach, as Breach('5%', '50%'), got a {type(self.promise).__name__}")
-        check_range("reports", self.reports, 1, 10**15)
-        check_range("reports_per_person", self.reports_per_person, 1, MOST_REPORTS_PER_PERSON)
+            raise TypeError(
+                f"promise must be a Breach, as Breach('5%', '50%') or Epsilon(2.5), got a {type(self.promise).__name__}"
+            )
+        for name, most in (("reports", 10**15), ("reports_per_person", MOST_REPORTS_PER_PERSON)):
+            object.__setattr__(self, name, check_range(name, getattr(self, name), 1, most))
+        if self.itemset_size is not None:
+            size = check_range("itemset_size (K)", self.itemset_size, 1, MAX_TRANSACTION_SIZE)
+            object.__setattr__(self, "itemset_size", size)
         if self.pattern not in _PATTERNS:
             raise PlanError(f"pattern must be 'any' or 'threshold', got {self.pattern!r}")
         if self.sizes not in (HIDDEN, IN_CLEAR):
             raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {self.sizes!r}")
-        if self.target is not None and not isinstance(self.target, int | str):
-            object.__setattr__(self, "target", tuple(self.target))  # it is read more than once
+        if self.target is not None and not isinstance(self.target, str) and as_whole(self.target) is None:
+            object.__setattr__(self, "target", tuple(self.target))  # type: ignore[arg-type]  # it is read more than once
         object.__setattr__(self, "limit", limit_of_each(self.promise, self.reports_per_person))
 
     @property
@@ -66,11 +74,11 @@ class PlanWishes:
         if self.target is None:
             return list(range(1, largest + 1))
         sizes = []
-        for entry in [self.target] if isinstance(self.target, int | str) else self.target:
-            size = _NAMED_TARGETS.get(str(entry), entry)
-            if isinstance(size, str) and size.isdecimal():
-                size = int(size[:9])
-            if not isinstance(size, int) or not 1 <= size <= largest:
+        for entry in self.target if isinstance(self.target, tuple) else [self.target]:
+            size = _NAMED_TARGETS.get(str(entry), as_whole(entry))
+            if isinstance(entry, str) and _DIGITS.fullmatch(entry):
+                size = int(entry)
+            if size is None or not 1 <= size <= largest:
                 raise PlanError(f"target must name itemset sizes in 1..{largest} (or singles, pairs, triples)")
             sizes.append(size)
         if not sizes:
@@ -92,9 +100,9 @@ class PlanRequest:
 
     def __post_init__(self) -> None:
         self.view.check_catalogue(self.catalogue)
-        check_range("transaction_size", self.transaction_size, 1, MAX_TRANSACTION_SIZE)
+        for name, most in (("transaction_size", MAX_TRANSACTION_SIZE), ("largest_insert_bits", LARGEST_INSERT_BITS)):
+            object.__setattr__(self, name, check_range(name, getattr(self, name), 1, most))
         check_range("itemset_size (K)", self.itemset_size, 1, self.transaction_size)
-        check_range("largest_insert_bits", self.largest_insert_bits, 1, LARGEST_INSERT_BITS)
         if self.code not in _CODES:
             raise PlanError(f"code must be one of {', '.join(_CODES)}, got {self.code!r}")
         if self.kind not in _SEARCHED:
@@ -181,17 +189,9 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
     """Return the catalogue of a number of items or of their names."""
     if isinstance(items, Catalogue):
         return items
-    if isinstance(items, int):
-        return Catalogue.numbered(items)
+    if (count := as_whole(items)) is not None:
+        return Catalogue.numbered(count)
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
     # names from numpy or pandas are subclasses of str; numbers are names too
     return Catalogue(str(item) if isinstance(item, str | int | np.integer) else item for item in items)
-
-
-def check_range(name: str, value: object, low: int, high: int) -> None:
-    """Refuse what is no whole number (TypeError) or out of a range (PlanError)."""
-    if type(value) is not int:
-        raise TypeError(f"{name} must be an int, got {type(value).__name__}")
-    if not low <= value <= high:
-        raise PlanError(f"{name} must be in {low}..{high}, got {value}")

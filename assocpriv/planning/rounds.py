@@ -24,11 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
 from assocpriv.planning.designs import Family, Focus, insertion_families, pattern_errors
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
-from assocpriv.planning.request import check_range
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
@@ -274,8 +274,7 @@ def plan_histogram(promise: Breach, reports: int, names: "int | Catalogue | None
     check_range("reports", reports, 1, 10**15)
     if names is None:
         return plan_sizes(promise)
-    if isinstance(names, int):
-        check_range("items", names, 1, MAX_ITEMS)
-        names = Catalogue.numbered(names)
+    if not isinstance(names, Catalogue):
+        names = Catalogue.numbered(check_range("items", names, 1, MAX_ITEMS))
     plan = plan_sizes(promise, counted=sorted(names))
     return replace(plan, view=replace(plan.view, others="drop", parents=view.parents, left_out=view.left_out))

@@ -134,11 +134,9 @@ def propose_transaction_size(
     """
     # who only asks for the loss of sampling, as every client does, need not load the planner
     from assocpriv.planning.planner import best_operators
-    from assocpriv.planning.request import check_range
 
     longest = _longest(sizes)
     largest = default_itemset_size(sizes) if wishes.itemset_size is None else wishes.itemset_size
-    check_range("itemset_size (K)", largest, 1, MAX_TRANSACTION_SIZE)
     targets = wishes.targets(largest)
     candidates = range(largest, max(largest, min(longest, MAX_TRANSACTION_SIZE)) + 1)
     searched = candidates if wishes.sizes == HIDDEN else range(1, candidates[-1] + 1)

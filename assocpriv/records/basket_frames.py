@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.cells import Cells, Origin
+from assocpriv.records.columns import asked_place, long_columns, usual_places
 
 
 def is_list_type(kind: Any) -> bool:
@@ -62,34 +63,6 @@ def long_cells(transactions: Any, items: Any) -> Cells:
         order &= (1 << 32) - 1
         codes = codes[order]
     return Cells(np.bincount(rows, minlength=len(distinct)), codes, names)
-
-
-def long_columns(columns: Sequence[object], transaction: str | None = None, item: str | None = None) -> tuple[int, int]:
-    """Return the positions of the transaction and of the item column of the long layout.
-
-    Without names they are those called "transaction" and "item", in any case, else the first and the next.
-
-    >>> long_columns(["day", "Item", "Transaction"])
-    (2, 1)
-    """
-    if len(columns) < 2:
-        raise BasketError(f"the long layout needs a transaction and an item column, got {len(columns)} columns")
-    first, second = _column(columns, "transaction", transaction), _column(columns, "item", item)
-    first = int(second == 0) if first is None else first
-    second = int(first == 0) if second is None else second
-    if first == second:
-        raise BasketError("transaction and item must be two different columns")
-    return first, second
-
-
-def _column(columns: Sequence[object], role: str, asked: str | None) -> int | None:
-    """Return the place of the column asked for, else of the one named after its role, if there is one."""
-    lowered = [str(name).strip().lower() for name in columns]
-    if asked is None:
-        return lowered.index(role) if role in lowered else None
-    if asked not in columns:
-        raise BasketError(f"the column that argument {role} names is not among the {len(columns)} columns")
-    return columns.index(asked)
 
 
 def _coded(values: Any) -> tuple[Any, Any]:
@@ -163,8 +136,8 @@ def _layout_of(columns: list[Any]) -> str:
         return "onehot"
     if any(_holds_lists(column) for column in columns):
         return "list"
-    lowered = {str(column.name).strip().lower() for column in columns}
-    if len(columns) == 2 or {"transaction", "item"} <= lowered:
+    names = [column.name for column in columns]
+    if len(columns) == 2 or all(usual_places(names, role) for role in ("transaction", "item")):
         return "long"
     raise BasketError(
         f"the table's {len(columns)} columns may mean several things; say layout='onehot' (leave out columns that are "
@@ -173,8 +146,8 @@ def _layout_of(columns: list[Any]) -> str:
 
 
 def _list_column(columns: list[Any], asked: str | None) -> int:
-    if asked is not None and (place := _column([column.name for column in columns], "item", asked)) is not None:
-        return place
+    if asked is not None:
+        return asked_place([column.name for column in columns], "item", asked)
     lists = [position for position, column in enumerate(columns) if _holds_lists(column)]
     if len(lists) != 1:
         raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item=")
@@ -207,14 +180,25 @@ def _onehot_cells(columns: list[Any]) -> Cells:
         catalogue = Catalogue(str(column.name).strip() for column in columns)
     except PlanError as error:
         raise BasketError(f"the columns cannot be items: {error}") from None
-    present: list[NDArray[np.int64]] = []
+    flags = []
     for position, column in enumerate(columns):
         if column.null_count() or not _is_zero_one(column):
             raise BasketError(f"column {position + 1} of a onehot table must hold only true and false, or 0 and 1")
-        present.append(np.flatnonzero(column.to_numpy()).astype(np.int64))
+        flags.append(column.to_numpy())
+    return onehot_cells(flags, catalogue)
+
+
+def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | None = None) -> Cells:
+    """Return the cells of a one-hot table: a column an item of the catalogue, arrays (n_baskets,), zero or not.
+
+    >>> onehot_cells([[1, 0], [1, 1]], Catalogue(["milk", "bread"])).codes.tolist()
+    [0, 1, 1]
+    """
+    present = [np.flatnonzero(column) for column in columns]
     rows = np.concatenate(present)
     codes = np.repeat(np.arange(len(columns), dtype=np.int64), [len(part) for part in present])
-    return Cells(np.bincount(rows, minlength=len(columns[0])), codes[np.argsort(rows, kind="stable")], catalogue)
+    sizes = np.bincount(rows, minlength=len(columns[0]))
+    return Cells(sizes, codes[np.argsort(rows, kind="stable")], catalogue, origin or Origin())
 
 
 def _arrow(columns: list[Any], position: int) -> Any:

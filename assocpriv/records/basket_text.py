@@ -1,4 +1,4 @@
-"""Text of baskets -> cells: lines of item numbers, lines of names, and the long layout.
+"""Text of baskets -> cells: lines of item numbers, lines of names, the long layout and one-hot tables.
 
 pyarrow costs a tenth of a second to load, hence the imports inside.
 """
@@ -15,13 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError
-from assocpriv.records.basket_frames import long_columns
+from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.records.basket_frames import onehot_cells
 from assocpriv.records.cells import Cells, Origin, kept_sizes
+from assocpriv.records.first_lines import TO_UTF8, cut_line
+from assocpriv.records.text_layout import FALSE_WORDS, FLAGS, TRUE_WORDS, TextLayout
 
 MAX_DIGITS = 9  # of an id in a .dat file: 32 bits hold it
+_LARGEST_BLOCK = (1 << 31) - 1
 _PIECE_BYTES = 1 << 20  # decoded at once, because the decoded form may be four times larger
 _SOMETHING = re.compile(rb"\S")
+_QUOTES = "quotes are not closed on the line"
+_PROBLEMS = {  # by how the parser's own text begins
+    "field larger": f"a cell has more than {csv.field_size_limit():,} characters; separators or line ends are missing",
+    "new-line char": "a carriage return stands inside it; convert the line ends (tr '\\r' '\\n' < OLD > NEW)",
+}
 
 
 def _decoded(line: bytes, number: int) -> str:
@@ -29,7 +38,7 @@ def _decoded(line: bytes, number: int) -> str:
         raise BasketError(f"line {number} has a NUL byte; the file must be text; check its format")
     with contextlib.suppress(UnicodeDecodeError):  # it holds the line
         return line.decode("utf-8")
-    raise BasketError(f"line {number} is not UTF-8 text; convert the file to UTF-8")
+    raise BasketError(f"line {number} is not UTF-8 text; {TO_UTF8}")
 
 
 def _is_plain(text: bytes) -> bool:
@@ -46,8 +55,8 @@ def _is_plain(text: bytes) -> bool:
 # ---- dat: a line of numbers a basket
 
 
-def dat_parser() -> Callable[[bytes, Origin], Cells]:
-    """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError."""
+def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
+    """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError and advice."""
     # compiled code loads in this thread, and not for other formats
     from assocpriv.records.text_kernel import parse_numbers
 
@@ -57,40 +66,47 @@ def dat_parser() -> Callable[[bytes, Origin], Cells]:
         sizes = np.empty(data.count(b"\n"), dtype=np.int32)
         count, wrong = parse_numbers(text, MAX_DIGITS, ids, sizes)
         if wrong >= 0:
-            _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)))
+            _refuse_byte(data[wrong : wrong + 1], origin.place(data.count(b"\n", 0, wrong)), advice)
         return Cells(sizes, ids[:count].copy(), None, origin)
 
     return parse
 
 
-def _refuse_byte(byte: bytes, where: str) -> None:
+def _refuse_byte(byte: bytes, where: str, advice: str) -> None:
     if byte.isdigit():
         raise BasketError(f"{where} has an item number of more than {MAX_DIGITS} digits; number items from 0")
     if byte == b"-":
         raise BasketError(f"{where} has a minus sign; item numbers are 0 or more; renumber the items")
     raise BasketError(
-        f"{where} has a character other than digits and blanks; a dat file holds only item numbers; "
-        "for names pass format='basket' (--format basket)"
+        f"{where} has a character other than digits and blanks; a dat file holds only item numbers; {advice}"
     )
 
 
 # ---- basket: a line of names a basket
 
 
-def parse_names(data: bytes, origin: Origin) -> Cells:
+def parse_names(data: bytes, origin: Origin, separator: str = ",") -> Cells:
     """Read whole lines of names, each as Python's CSV reader reads it; BasketError where one is no text or no CSV."""
+    if separator == " ":
+        data = data.replace(b"\t", b" ")
+    dialect = _dialect(separator)
     if not _is_plain(data):
-        _refuse_lines(enumerate(io.BytesIO(data), origin.before + 1))
+        _refuse_lines(enumerate(io.BytesIO(data), origin.before + 1), dialect)
     text = np.frombuffer(data, dtype=np.uint8)
     newlines = np.flatnonzero(text == ord("\n"))
     odd = _odd_lines(data, text, newlines)
     if b'"' not in data:
-        return _names_of(data, origin, newlines, odd)
+        return _names_of(data, origin, odd, dialect)
     starts = np.concatenate([[0], newlines[:-1] + 1])
     quotes = np.add.reduceat(text == ord('"'), starts, dtype=np.int64)
     with contextlib.suppress(csv.Error):  # quotes inside a cell
-        return _names_of(data, origin, newlines, odd | (quotes % 2 == 1))
-    return _names_of(data, origin, newlines, odd | (quotes > 0))
+        return _names_of(data, origin, odd | (quotes % 2 == 1), dialect)
+    return _names_of(data, origin, odd | (quotes > 0), dialect)
+
+
+def _dialect(separator: str) -> dict[str, Any]:
+    """Return how Python's CSV reader is to read."""
+    return {"delimiter": separator, "strict": True, "skipinitialspace": separator != " "}
 
 
 def _odd_lines(data: bytes, text: NDArray[np.uint8], newlines: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -102,41 +118,41 @@ def _odd_lines(data: bytes, text: NDArray[np.uint8], newlines: NDArray[np.int64]
     return odd
 
 
-def _names_of(data: bytes, origin: Origin, newlines: NDArray[np.int64], odd: NDArray[np.bool_]) -> Cells:
-    """Cut lines at commas; the odd ones go through Python's CSV reader as they are."""
+def _names_of(data: bytes, origin: Origin, odd: NDArray[np.bool_], dialect: dict[str, Any]) -> Cells:
+    """Cut lines at separators; the odd ones go through Python's CSV reader as they are."""
     if not odd.any():
-        sizes, codes, index = _cut_cells(data)
+        sizes, codes, index = _cut_cells(data, dialect)
         return Cells(sizes, codes, list(index), origin)
     text = np.frombuffer(data, dtype=np.uint8)
-    in_odd = np.repeat(odd, np.diff(newlines, prepend=-1))
+    in_odd = np.repeat(odd, np.diff(np.flatnonzero(text == ord("\n")), prepend=-1))
     sizes = np.empty(len(odd), dtype=np.int64)
-    sizes[~odd], even_codes, index = _cut_cells(text[~in_odd].tobytes())
+    sizes[~odd], even_codes, index = _cut_cells(text[~in_odd].tobytes(), dialect)
     numbers = origin.before + 1 + np.flatnonzero(odd)
-    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), numbers, index)
+    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), numbers, index, dialect)
     of_odd = np.repeat(odd, sizes)
     codes = np.empty(len(of_odd), dtype=np.int32)
     codes[~of_odd], codes[of_odd] = even_codes, odd_codes
     return Cells(sizes, codes, list(index), origin)
 
 
-def _cut_cells(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[str, int]]:
-    """Return the sizes of lines cut at commas, the codes of their cells and the numbers of the names.
+def _cut_cells(data: bytes, dialect: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[str, int]]:
+    """Return the sizes of lines cut at separators, the codes of their cells and the numbers of the names.
 
-    Commas between a pair of quotes do not count; csv.Error where quotes are used in another way than in such pairs.
+    Separators between a pair of quotes do not count; csv.Error where quotes are used in another way than in such pairs.
     """
     import pyarrow as pa
 
     text = np.frombuffer(data, dtype=np.uint8)
-    commas = text == ord(",")
+    marks = text == ord(dialect["delimiter"])
     if b'"' in data:
-        commas &= np.cumsum(text == ord('"'), dtype=np.uint8) % 2 == 0  # that sum may overflow
-    ends = np.flatnonzero(commas | (text == ord("\n"))) + 1
+        marks &= np.cumsum(text == ord('"'), dtype=np.uint8) % 2 == 0  # that sum may overflow
+    ends = np.flatnonzero(marks | (text == ord("\n"))) + 1
     offsets = pa.py_buffer(np.concatenate([[0], ends]))
-    # every cell ends with its comma or newline, so that the text as it stands is an array of strings
+    # every cell ends with its separator or newline, so that the text as it stands is an array of strings
     cells = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(data)).dictionary_encode()
     names = [cell[:-1] for cell in cells.dictionary.to_pylist()]
     if b'"' in data:
-        names = _unquoted(names)
+        names = _unquoted(names, dialect)
     index: dict[str, int] = {}
     stripped = (name.strip() for name in names)
     renumbered = np.array([index.setdefault(name, len(index)) if name else -1 for name in stripped], dtype=np.int32)
@@ -148,42 +164,47 @@ def _cut_cells(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[
     return sizes, codes, index
 
 
-def _unquoted(cells: list[str]) -> list[str]:
+def _unquoted(cells: list[str], dialect: dict[str, Any]) -> list[str]:
     """Return what Python's CSV reader reads in each cell alone, which is what it reads there in a line."""
-    rows = list(csv.reader(cells, strict=True, skipinitialspace=True))
+    rows = list(csv.reader(cells, **dialect))
     if len(rows) != len(cells) or max(map(len, rows)) > 1:
-        raise csv.Error  # quotes that do not close join cells, commas that count after all part them
+        raise csv.Error  # quotes that do not close join cells, separators that count after all part them
     return [row[0] if row else "" for row in rows]
 
 
-def _csv_cells(data: bytes, numbers: NDArray[np.int64], index: dict[str, int]) -> tuple["array[int]", "array[int]"]:
+def _csv_cells(
+    data: bytes, numbers: NDArray[np.int64], index: dict[str, int], dialect: dict[str, Any]
+) -> tuple["array[int]", "array[int]"]:
     """Return the sizes and codes of lines of plain text, given with their numbers; the index of names grows."""
     sizes, codes = array("q"), array("i")
     with contextlib.suppress(csv.Error):  # its text may quote the line
-        for row in csv.reader(io.StringIO(data.decode()), strict=True, skipinitialspace=True):
+        for row in csv.reader(io.StringIO(data.decode()), **dialect):
             names = [name for cell in row if (name := cell.strip())]
             sizes.append(len(names))
             codes.extend([index.setdefault(name, len(index)) for name in names])
     if len(sizes) != len(numbers):  # quotes that close on another line join lines
-        _refuse_lines(zip(numbers.tolist(), io.BytesIO(data), strict=True))
+        _refuse_lines(zip(numbers.tolist(), io.BytesIO(data), strict=True), dialect)
     return sizes, codes
 
 
-def _refuse_lines(lines: Iterable[tuple[int, bytes]]) -> None:
+def _refuse_lines(lines: Iterable[tuple[int, bytes]], dialect: dict[str, Any]) -> None:
     """Refuse the first line, given with its number, that is no CSV on its own."""
     for number, line in lines:
         text = _decoded(line, number)
-        with contextlib.suppress(csv.Error):  # its text may quote the line
-            next(csv.reader([text], strict=True, skipinitialspace=True))
-            continue
-        raise BasketError(f"line {number} is not CSV: quotes are not closed on the line; correct it")
+        problem = ""
+        try:
+            next(csv.reader([text], **dialect))
+        except csv.Error as error:  # its text may quote the line
+            problem = next((said for start, said in _PROBLEMS.items() if str(error).startswith(start)), _QUOTES)
+        if problem:
+            raise BasketError(f"line {number} is not CSV: {problem}; correct it")
 
 
 # ---- long: a line of transaction and item for each item
 
 
-def parse_long(text: bytes) -> list[Any]:
-    """Return the transactions and the items of a table of text with a header, as chunked Arrow arrays.
+def parse_long(text: bytes, layout: TextLayout) -> list[Any]:
+    """Return the transactions and the items of a table of text, as chunked Arrow arrays.
 
     Names lose the blanks around them; nothing but blanks is null. BasketError for anything but such a table.
     """
@@ -193,29 +214,24 @@ def parse_long(text: bytes) -> list[Any]:
     if not _is_plain(text):
         for number, line in enumerate(text.split(b"\n"), 1):
             _decoded(line, number)
-    head = text[: text.find(b"\n") + 1]
-    if not head or not _SOMETHING.search(text, len(head)):
+    start = 0
+    for _ in range(layout.skip):
+        start = text.find(b"\n", start) + 1 or len(text)
+    if not _SOMETHING.search(text, start):
         raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
-    header = _header(head.decode("utf-8"))
     columns = []
-    for column in _table(text, len(header), long_columns(header)).itercolumns():
+    for column in _table(text, layout).itercolumns():
         names = pc.utf8_trim_whitespace(column)
         columns.append(pc.if_else(pc.equal(names, pa.scalar("")), None, names))
     return columns
 
 
-def _header(line: str) -> list[str]:
-    with contextlib.suppress(csv.Error):  # its text may quote the line
-        return next(csv.reader([line], strict=True), [])
-    raise BasketError("line 1 is not CSV: quotes are not closed on the line; correct the header")
-
-
-def _table(text: bytes, n_columns: int, chosen: tuple[int, int]) -> Any:
+def _table(text: bytes, layout: TextLayout) -> Any:
     """Return the two chosen columns as a table of text."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
-    names = [f"column{position}" for position in range(n_columns)]
+    names = [f"column{position}" for position in range(len(layout.header))]
     ragged: list[int] = []
 
     def note(row: Any) -> str:
@@ -226,13 +242,98 @@ def _table(text: bytes, n_columns: int, chosen: tuple[int, int]) -> Any:
         with contextlib.suppress(pa.ArrowException):  # its text quotes the row
             return arrow_csv.read_csv(
                 pa.BufferReader(text),
-                read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=1, use_threads=fast),
-                parse_options=arrow_csv.ParseOptions(invalid_row_handler=None if fast else note),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names,
+                    skip_rows=layout.skip,
+                    use_threads=fast,
+                    block_size=None if fast else min(len(text) + 1, _LARGEST_BLOCK),  # a line must lie in one
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=layout.separator, invalid_row_handler=None if fast else note
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
-                    include_columns=[names[position] for position in chosen],
+                    include_columns=[names[position] for position in layout.columns],
                     strings_can_be_null=False,
                 ),
             )
-    where = f"row {ragged[0]} (the header is row 1, blank lines do not count)" if ragged else "a row"
-    raise BasketError(f"{where} does not have the header's {n_columns} cells; correct the file")
+    counted = "the header is row 1, blank lines" if layout.skip else "blank lines"
+    where = f"row {ragged[0]} ({counted} do not count)" if ragged else "a row"
+    raise BasketError(f"{where} does not have the {len(names)} cells of the first line; correct the file")
+
+
+# ---- onehot: a column of true and false for each item
+
+
+def onehot_parser(layout: TextLayout) -> Callable[[bytes, Origin], Cells]:
+    """Return the reader of whole lines of a one-hot table, which refuses anything else with a BasketError."""
+    import pyarrow  # noqa: F401 -- loads in this thread
+
+    items = [place for place in range(len(layout.header)) if place not in layout.columns]
+    problem = ""
+    try:
+        catalogue = Catalogue(layout.header[place] for place in items)
+    except PlanError as error:
+        problem = str(error)
+    if problem:
+        raise BasketError(f"the columns cannot be items: {problem}")
+
+    def parse(data: bytes, origin: Origin) -> Cells:
+        if not _is_plain(data):
+            _refuse_lines(enumerate(io.BytesIO(data), origin.before + 1), _dialect(layout.separator))
+        # Arrow ends lines at lone carriage returns
+        table = _flags(data, layout, items) if data.count(b"\r") == data.count(b"\r\n") else None
+        columns = _flags_by_line(data, origin, layout, items) if table is None else table
+        return onehot_cells(columns, catalogue, origin)
+
+    return parse
+
+
+def _flags(data: bytes, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]] | None:
+    """Return the columns of items; None where Arrow cannot tell: it ignores blank lines, and not blanks."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    names = [f"column{position}" for position in range(len(layout.header))]
+    wanted = [names[position] for position in items]
+    with contextlib.suppress(pa.ArrowException):  # its text quotes cells
+        table = arrow_csv.read_csv(
+            pa.BufferReader(data),
+            read_options=arrow_csv.ReadOptions(column_names=names, use_threads=False, block_size=len(data) + 1),
+            parse_options=arrow_csv.ParseOptions(delimiter=layout.separator),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()) | dict.fromkeys(wanted, pa.bool_()),
+                include_columns=wanted,
+                null_values=[],
+                true_values=_cases(TRUE_WORDS),
+                false_values=_cases(FALSE_WORDS),
+            ),
+        )
+        if table.num_rows == data.count(b"\n"):
+            return [column.to_numpy() for column in table.itercolumns()]
+    return None
+
+
+def _cases(words: Iterable[str]) -> list[str]:
+    return sorted({form for word in words for form in (word, word.upper(), word.capitalize())})
+
+
+def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[int]) -> list[NDArray[np.bool_]]:
+    """Return what :func:`_flags` returns, of plain text; blank lines are empty baskets, odd ones are refused."""
+    rows = []
+    for number, line in enumerate(data[:-1].split(b"\n"), origin.before + 1):
+        if not line.strip():
+            rows.append([False] * len(items))
+            continue
+        cells = cut_line(line.decode().rstrip("\r"), layout.separator)
+        if cells is None or len(cells) != len(layout.header):
+            raise BasketError(f"line {number} does not have the {len(layout.header)} cells of the header; correct it")
+        flags = [cells[place].strip().lower() for place in items]
+        odd = next((place for place, flag in zip(items, flags, strict=True) if flag not in FLAGS), None)
+        if odd is not None:
+            raise BasketError(
+                f"line {number}, column {odd + 1} is neither true nor false, as 1 and 0 or t and f; correct it, or "
+                "leave the column out with transaction_column= (--transaction-column)"
+            )
+        rows.append([flag in TRUE_WORDS for flag in flags])
+    return list(np.array(rows, dtype=np.bool_).T)

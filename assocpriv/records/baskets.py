@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import cells_of_frame
-from assocpriv.records.cells import Cells, cells_of_names, check_choices, resolve, without_unknown
+from assocpriv.records.cells import Cells, cells_of_names, check_choices, ordinal, resolve, without_unknown
 
 _TOP_ITEMS, _TOP_ITEMSETS = 30, 20
 _BEAM = 100  # itemsets that larger ones are made of; a superset's subsets are at least as frequent
@@ -123,9 +123,11 @@ class Baskets:
             layout: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
                 transaction; baskets by first appearance), "list" (a row a basket, one column of lists, a null being
                 an empty basket), or "auto": onehot if all cells are true/false or 0/1, list if a column holds lists,
-                long with two columns, columns named transaction and item, or ``transaction`` given.
-            transaction: column of the long layout; by default one of that name, otherwise the first.
-            item: column of the long or list layout; by default one of that name, otherwise the next one.
+                long with two columns, columns with usual names, or ``transaction`` given.
+            transaction: column of the long layout; by default one with a usual name (transaction_id, InvoiceNo …),
+                otherwise the first.
+            item: column of the long or list layout; by default one with a usual name (item, product_id, StockCode …),
+                otherwise the next one.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.
             unknown, repeats: as for :meth:`from_sets`.
 
@@ -246,17 +248,15 @@ def _names_of(basket: object, row: int) -> list[str]:
             f"basket {row + 1} must be a set or list of items, got a {type(basket).__name__}; "
             "a single basket goes into a list: [basket]"
         )
-    return [
-        name if type(name) is str else _name_of(name, f"basket {row + 1}, item {position}")
-        for position, name in enumerate(basket, 1)
-    ]
+    return [name if type(name) is str else _name_of(name, row, position) for position, name in enumerate(basket, 1)]
 
 
-def _name_of(item: object, where: str) -> str:
+def _name_of(item: object, row: int, position: int) -> str:
     if isinstance(item, str):
         return str(item)
     if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
         return str(int(item))
+    where = f"{ordinal(position)} item of basket {row + 1}"
     raise TypeError(f"{where} must be text or an integer, got a {type(item).__name__}")
 
 

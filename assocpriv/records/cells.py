@@ -87,15 +87,18 @@ def joined(parts: Iterable[Cells]) -> Cells:
     index: dict[str, int] = {}
     sizes: list[NDArray[Any]] = []
     codes: list[NDArray[Any]] = []
+    shared: Catalogue | None = None  # that all parts have, as those of a one-hot file
     numbered, origin = False, Origin()
     for part in parts:
         if not sizes:
             numbered, origin = part.names is None, replace(part.origin, whole=True)
+            shared = part.names if isinstance(part.names, Catalogue) else None
         sizes.append(part.sizes)
-        codes.append(part.codes if part.names is None else _renumbered(part.names, index)[part.codes])
+        as_is = part.names is None or part.names is shared
+        codes.append(part.codes if as_is else _renumbered(part.names or (), index)[part.codes])
     if not sizes:
         return Cells(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [])
-    return Cells(np.concatenate(sizes), np.concatenate(codes), None if numbered else list(index), origin)
+    return Cells(np.concatenate(sizes), np.concatenate(codes), None if numbered else shared or list(index), origin)
 
 
 def _renumbered(names: Iterable[str], index: dict[str, int]) -> NDArray[np.int32]:
@@ -171,7 +174,17 @@ def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n
     row = int(np.searchsorted(ends, first, side="right"))
     position = first + 1 - int(ends[row] - cells.sizes[row])
     tally = cells.origin.tally(f"{len(places):,} such items" + (f" in {n_baskets:,} baskets" if n_baskets else ""))
-    raise BasketError(f"{cells.origin.place(row)}, item {position} {problem}{tally}; {remedy}")
+    raise BasketError(f"{ordinal(position)} item of {cells.origin.place(row)} {problem}{tally}; {remedy}")
+
+
+def ordinal(position: int) -> str:
+    """Return a position as errors say it; a bare number would read as the item's own.
+
+    >>> [ordinal(position) for position in (1, 2, 12, 23)]
+    ['the 1st', 'the 2nd', 'the 12th', 'the 23rd']
+    """
+    ending = "th" if position // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "th")
+    return f"the {position:,}{ending}"
 
 
 def _decimal(name: str) -> int:

@@ -164,9 +164,13 @@ def test_the_command_prints_what_python_says(plan_path: Path) -> None:
     ("options", "message"),
     [
         ("--prior=abc", "prior must be a probability"),
-        ("--reports-per-person=0", "reports per person must lie in 1..1000, got 0"),
-        ("--reports-per-person=1001", "reports per person must lie in 1..1000, got 1001"),
+        ("--reports-per-person=0", "reports per person must be in 1..1000, got 0"),
+        ("--reports-per-person=1001", "reports per person must be in 1..1000, got 1001"),
         ("--shuffled=10 --delta=nan", "delta must be"),
+        ("--shuffled=10 --delta=2", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=1.5", "delta must lie between 0 and 1"),
+        ("--shuffled=10 --delta=0", "delta must"),
+        ("--shuffled=10 --delta=٣", "delta must be a probability"),
     ],
 )
 def test_the_command_refuses(plan_path: Path, options: str, message: str) -> None:
@@ -178,11 +182,9 @@ def test_the_command_refuses(plan_path: Path, options: str, message: str) -> Non
     assert not result.stdout
 
 
-@pytest.mark.parametrize(
-    "options", ["--shuffled=0", "--shuffled=10 --delta=2", "--shuffled=9 --delta=0", "--delta=1e-6"]
-)
+@pytest.mark.parametrize("options", ["--shuffled=0", "--delta=1e-6"])
 def test_options_that_make_no_sense(plan_path: Path, options: str) -> None:
-    """A crowd of nobody, a δ that is no chance, and a δ of nothing are wrong use: status 2."""
+    """A crowd of nobody and a δ of nothing are wrong use: status 2."""
     result = CliRunner().invoke(main, ["privacy", str(plan_path), *options.split()])
     assert result.exit_code == 2
     assert options.rpartition("--")[2].partition("=")[0] in result.stderr

@@ -43,7 +43,7 @@ from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import pack_reports
-from assocpriv.records import basket_files
+from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
@@ -288,7 +288,7 @@ def _run_baskets(ending: str, chosen: str | None = None) -> Callable[[bytes], bo
         accepted(lambda: read_baskets(path, format=chosen))
         baskets = accepted(lambda: read_baskets(path, format=chosen, **choices))
         known = baskets.catalogue if baskets is not None else Catalogue(["milk", "1"])
-        with mock.patch.object(basket_files, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
+        with mock.patch.object(budget, "CHUNK_BYTES", 13):  # lines and baskets that lie across pieces
             options = ReadOptions(chosen, unknown="drop", memory_bytes=1 << 24, **choices)
             streamed = accepted(lambda: list(stream_baskets(path, known, options)))
         if baskets is None:
@@ -372,6 +372,9 @@ TARGETS: dict[str, Target] = {
     "baskets_long": Target(
         _run_baskets(".csv", "long"),
         lambda: [b"transaction,item\n1,milk\n1,bread\n2,milk\n", b'item,day,transaction\r\n"a,b",x,7\r\n'],
+    ),
+    "baskets_onehot": Target(
+        _run_baskets(".csv", "onehot"), lambda: [b"milk,bread\n1,0\n1,1\n", b"id;milk;tea\r\na;t;?\r\nb;f;t\n"]
     ),
     "baskets_parquet": Target(_run_baskets(".parquet"), parquet_basket_seeds),
     "ledger": Target(run_ledger, ledger_seeds),

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from assocpriv.baskets import read_baskets
 from assocpriv.core.errors import BasketError
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.records import basket_files
+from assocpriv.records import basket_files, budget
 from assocpriv.records.basket_files import ReadCounts, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 from assocpriv.records.cells import joined
@@ -81,7 +81,7 @@ def test_dat_matches_a_naive_parser(lines: Any, end: str, last: bool, chunk: int
     content = text.lstrip("\ufeff").replace("\r\n", "\n")
     expected = [set(line.split()) for line in content.removesuffix("\n").split("\n")] if content else []
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+        patch.setattr(budget, "CHUNK_BYTES", chunk)
         path = written(Path(folder), "x.dat", text.encode())
         if not any(expected):
             with pytest.raises(BasketError, match=r"no baskets|no item"):
@@ -102,7 +102,7 @@ def test_dat_catalogues(tmp_path: Path) -> None:
         baskets, counts = counted(path, catalogue=catalogue, unknown="drop")
         assert named(baskets) == [{"1", "3"}, set()]
         assert counts == ReadCounts(baskets=2, unknown_dropped=1, repeats_merged=0, empty_kept=0)
-        with pytest.raises(BasketError, match=r"x.txt: line 2, item 1 is not in the catalogue"):
+        with pytest.raises(BasketError, match=r"x.txt: the 1st item of line 2 is not in the catalogue"):
             read_baskets(path, catalogue=catalogue)
 
 
@@ -129,7 +129,7 @@ def test_the_first_bad_byte_is_told() -> None:
         content = b"\n".join([lines[0], *(lines[1 + place] for place in order), lines[4]])
         for chunk in (1, 8, 1 << 20):
             with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-                patch.setattr(basket_files, "CHUNK_BYTES", chunk)
+                patch.setattr(budget, "CHUNK_BYTES", chunk)
                 with pytest.raises(BasketError, match=f"line 2 .*{texts[order[0]]}"):
                     read_baskets(written(Path(folder), "x.dat", content))
 
@@ -155,7 +155,9 @@ def cells_by_chunks(content: bytes, chunk: int) -> list[list[str]] | int:
     """Read as csv_reference does, by the reader under test."""
     with tempfile.TemporaryDirectory() as folder:
         path = written(Path(folder), "x.csv", content)
-        batches = basket_files.map_batches(lambda cells: cells, path, None, basket_files.Budget(chunk), None)
+        batches = basket_files.map_batches(
+            lambda cells: cells, path, ReadOptions("basket", separator=","), budget.Budget(chunk)
+        )
         try:
             cells = joined(batches)
         except BasketError as error:
@@ -286,8 +288,13 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.dat", b"1 2\r987654\n", {}, "line 1 has a character other"),
     ("x.dat", b"1 2\n9876549876\n", {}, "line 2 has an item number of more than 9 digits"),
     ("x.dat", b"1\n2\n3 \0\n", {}, "line 3 has a character other"),
-    ("x.dat", b"1\n987654\n", {"catalogue": Catalogue.numbered(4)}, "line 2, item 1 is not in .*1 such .*--unknown"),
-    ("x.dat", b"1\n987654\n", {"catalogue": ABC}, "line 1, item 1 is not in .*2 such"),
+    (
+        "x.dat",
+        b"1\n987654\n",
+        {"catalogue": Catalogue.numbered(4)},
+        "the 1st item of line 2 is not in .*1 such .*--unknown",
+    ),
+    ("x.dat", b"1\n987654\n", {"catalogue": ABC}, "the 1st item of line 1 is not in .*2 such"),
     ("x.dat", b"1\n987654 3 987654\n", {}, "line 2 repeats an item .1 repeats in 1 baskets.*--repeats merge"),
     ("x.dat", b"1\n\n987654\n", {}, "line 2 is an empty basket .1 in all.*--empty keep"),
     ("x.dat", b"1\n \t\n987654\n", {}, "line 2 is an empty basket"),
@@ -296,26 +303,26 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.dat", b"\n\n", {"empty": "keep"}, "no item"),
     ("x.csv", b"", {}, "holds no baskets"),
     ("x.csv", b"a\nZx9secret,Zx9secret\n", {}, "line 2 repeats"),
-    ("x.csv", b"a\nb,Zx9secret\n", {"catalogue": ABC}, "line 2, item 2 is not in"),
+    ("x.csv", b"a\nb,Zx9secret\n", {"catalogue": ABC}, "the 2nd item of line 2 is not in"),
     ("x.csv", b"a\n,\nZx9secret\n", {}, "line 2 is an empty basket"),
     ("x.csv", b"a\nZx9secret\xff\n", {}, "line 2 is not UTF-8"),
     ("x.csv", b"a\nZx9secret\0\n", {}, "line 2 has a NUL"),
-    ("x.csv", b"a\nb,Zx9secret\x07!\n", {}, "line 2, item 2 is empty or has control"),
+    ("x.csv", b"a\nb,Zx9secret\x07!\n", {}, "the 2nd item of line 2 is empty or has control"),
     ("x.csv", b'a\n"Zx9secret\nb\n', {}, "line 2 is not CSV"),
     ("x.csv", b'a\n"Zx9\nsecret"\nb\n', {}, "line 2 is not CSV"),
     ("x.csv", b'a\n"Zx9secret"Zx9secret\n', {}, "line 2 is not CSV"),
-    ("x.csv", b"a\n" + b"Zx9secret" * 20_000, {}, "line 2 is not CSV"),
+    ("x.csv", b"a\n" + b"Zx9secret" * 20_000, {}, "line 2 is not CSV: a cell has more than 131,072 char"),
     ("x.csv", b"", {"format": "long"}, "holds no baskets"),
     ("x.csv", b"t,Zx9secret\n\n", {"format": "long"}, "holds no baskets"),
     ("x.csv", b"Zx9secret\nb\n", {"format": "long"}, "1 columns"),
     ("x.csv", b't,"Zx9secret\n1,b\n', {"format": "long"}, "line 1 is not CSV"),
     ("x.csv", b"t,i\n1,b\n2,Zx9secret,c\n", {"format": "long"}, "row 3 .* 2 cells"),
     ("x.csv", b"t,i\n1,b\nZx9secret\n", {"format": "long"}, "row 3 .* 2 cells"),
-    ("x.csv", b"t,i\n1,b\n2,\n2,Zx9secret\n", {"format": "long"}, "basket 2, item 1 is missing"),
+    ("x.csv", b"t,i\n1,b\n2,\n2,Zx9secret\n", {"format": "long"}, "the 1st item of basket 2 is missing"),
     ("x.csv", b"t,i\n1,b\n ,Zx9secret\n", {"format": "long"}, "row 2 has no transaction"),
     ("x.csv", b"t,i\n1,b\n2,Zx9secret\xff\n", {"format": "long"}, "line 3 is not UTF-8"),
     ("x.csv", b"t,i\n1,b\n2,Zx9secret\0\n", {"format": "long"}, "line 3 has a NUL"),
-    ("x.csv", b"t,i\n1,b\n1,Zx9secret\x07!\n", {"format": "long"}, "basket 1, item 2 is empty or has control"),
+    ("x.csv", b"t,i\n1,b\n1,Zx9secret\x07!\n", {"format": "long"}, "the 2nd item of basket 1 is empty or has control"),
     ("x.csv", b"t,i\n1,Zx9secret\n1,Zx9secret\n", {"format": "long"}, "basket 1 repeats"),
     ("x.parquet", b"", {}, "holds no baskets"),
     ("x.parquet", b"Zx9secret" * 9, {}, "not Parquet"),
@@ -325,14 +332,14 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.parquet", {"t": [1], "i": [987654.5]}, {}, "text or integers"),
     ("x.parquet", {"t": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
     ("x.parquet", {"t": [{SECRET: 1}], "i": ["a"]}, {}, "not nested"),
-    ("x.parquet", NULL_ITEM, {}, "basket 1, item 2 is missing"),
-    ("x.parquet", {"t": [2, 1, 2], "i": ["a", SECRET, None]}, {}, "basket 1, item 2 is missing"),
+    ("x.parquet", NULL_ITEM, {}, "the 2nd item of basket 1 is missing"),
+    ("x.parquet", {"t": [2, 1, 2], "i": ["a", SECRET, None]}, {}, "the 2nd item of basket 1 is missing"),
     ("x.parquet", NOT_UTF8, {}, "not UTF-8"),
-    ("x.parquet", {"b": [["a"], [SECRET, None]]}, {}, "basket 2, item 2 is missing"),
-    ("x.parquet", {"b": [["a"], ["b", SECRET]]}, {"catalogue": ABC}, "basket 2, item 2 is not in"),
+    ("x.parquet", {"b": [["a"], [SECRET, None]]}, {}, "the 2nd item of basket 2 is missing"),
+    ("x.parquet", {"b": [["a"], ["b", SECRET]]}, {"catalogue": ABC}, "the 2nd item of basket 2 is not in"),
     ("x.parquet", {"b": pa.array([], pa.list_(pa.string()))}, {}, "holds no baskets"),
     ("x.parquet", {"b": [SECRET.encode()], "a": [SECRET.encode()]}, {}, "got binary"),
-    ("x.tsv", b"Zx9secret\n", {}, "--format"),
+    ("x.xls", b"Zx9secret\n", {}, "--format"),
     ("x.dat", b"987654\n", {"format": "xml"}, "format must be one of"),
     ("x.dat", b"987654\n", {"empty": "maybe"}, "empty must be one of"),
 ]
@@ -441,7 +448,7 @@ def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are the baskets of the whole file in order, of the same catalogue, with the same counts."""
-    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(budget, "CHUNK_BYTES", 1000)
     path, options = many(tmp_path, kind)
     catalogue = Catalogue.numbered(10)
     whole, counts = counted(path, catalogue=catalogue, unknown="drop", **options)
@@ -462,7 +469,7 @@ def test_streams_give_what_reading_gives(tmp_path: Path, kind: str, monkeypatch:
     ("bad", "match"),
     [
         (["1", "2", "1"], "basket 2501 repeats an item; a basket"),
-        (["1", "77"], "basket 2501, item 2 is not in the catalogue; every item"),
+        (["1", "77"], "the 2nd item of basket 2501 is not in the catalogue; every item"),
         ([], "basket 2501 is an empty basket; a basket"),
     ],
 )
@@ -470,7 +477,7 @@ def test_streams_tell_places_across_batches(
     tmp_path: Path, kind: str, bad: list[str], match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A basket far into the file is told by its number there, after the batches before it."""
-    monkeypatch.setattr(basket_files, "CHUNK_BYTES", 1000)
+    monkeypatch.setattr(budget, "CHUNK_BYTES", 1000)
     lists = [["1", "2"]] * 2500 + [bad] + [["1", "2"]] * 2500
     text = "\n".join((" " if kind == ".dat" else ",").join(names) for names in lists).encode()
     path = written(tmp_path, f"x{kind}", {"items": lists} if kind == ".parquet" else text)
@@ -532,7 +539,7 @@ def test_large_compressed() -> None:
 def test_reading_tells_how_far_it_is(tmp_path: Path, ending: str) -> None:
     """The bytes told never fall in a text file, end at the file's size, and change nothing of what is read."""
     path = tmp_path / f"x{ending}"
-    text = b"1 2 3\n4 5\n" * 50_000
+    text = (b"1,2,3\n4,5\n" if ending == ".csv" else b"1 2 3\n4 5\n") * 50_000
     if ending == ".parquet":
         pq.write_table(pa.table({"items": [["a", "b"], ["c"]] * 50_000}), path)
     elif ending == ".dat.gz":

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from assocpriv.apps import kinds as app_kinds
 from assocpriv.apps.cli import main
-from assocpriv.assurance import inspect
+from assocpriv.assurance import inspect, privacy
 from assocpriv.auditing import kinds as audit_kinds
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED
 from assocpriv.auditing.request import AuditRequest
@@ -233,3 +233,14 @@ def test_commands_take_the_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     refused = run(main, ["privacy", str(tmp_path / "p.json")])
     assert refused.exit_code == 1
     assert "kind yes-no" in refused.stderr
+
+
+def test_a_budget_takes_the_kind(tmp_path: Path) -> None:
+    """What one person tells under plans of several kinds multiplies; a kind that states no γ is refused by name."""
+    write_plan(PLAN, tmp_path / "yes.json")
+    budget = privacy([PLAN, (PLAN, 2)])
+    assert budget.together.amplification == Fraction(5, 2) ** 5
+    said = CliRunner().invoke(main, ["privacy", str(tmp_path / "yes.json"), str(tmp_path / "yes.json"), "--json"])
+    assert [each["reports"] for each in json.loads(said.stdout)["plans"]] == [3, 3]
+    with pytest.raises(PlanError, match="yes-no-average states no γ"):
+        privacy([PLAN, AVERAGE])

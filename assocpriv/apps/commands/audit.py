@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result
-from assocpriv.apps.options import PATH, choice, json_option, usual
+from assocpriv.apps.options import PATH, WholeRange, choice, json_option, usual
 from assocpriv.apps.progress import Progress
 
 
 @click.command()
 @click.argument("plan", type=PATH)
 @choice("--depth", ["exact", "conformance", "empirical", "all"], "How deep to look.", default="all")
-@usual("--trials", default=1_000_000, help="Reports for empirical.", type=click.IntRange(1000))
+@usual("--trials", default=1_000_000, help="Reports for empirical.", type=WholeRange(1000))
 @usual(
     "--confidence", default="99.9%", help="Chance, at least, that a client that follows the plan is not called broken."
 )

@@ -6,26 +6,38 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result, wants_json
-from assocpriv.apps.options import PATH, format_option, result_options, usual
+from assocpriv.apps.options import (
+    LAYOUT,
+    PATH,
+    WholeRange,
+    epsilon_option,
+    layout_options,
+    require_promise,
+    result_options,
+    usual,
+)
 from assocpriv.apps.progress import Progress
+
+_POSTERIOR = "50%"
 
 
 @click.command()
 @click.option("--baskets", type=PATH, help="Your own baskets instead of generated ones.")
 @usual("--size", default=1_000_000, help="Number of baskets to generate.")
 @usual("--items", default=1_000, help="Number of items to generate.")
-@usual("--transaction-size", default=5, help="M, as for assocpriv plan.", type=click.IntRange(1, 15))
+@usual("--transaction-size", default=5, help="M, as for assocpriv plan.", type=WholeRange(1, 15))
 @usual("--prior", default="5%", help="As for assocpriv plan.")
-@usual("--posterior", default="50%", help="As for assocpriv plan.")
+@click.option("--posterior", help=f"As for assocpriv plan.  [default: {_POSTERIOR}]")
+@epsilon_option
 @click.option(
     "--min-support",
     help="As for assocpriv mine.  [default: 2%, or what reports can be believed from if that is higher]",
 )
 @usual("--min-confidence", default="60%", help="Least confidence of a rule.")
-@click.option("--seed", type=click.IntRange(0), help="Makes the randomization repeatable, for a demonstration only.")
-@format_option
+@click.option("--seed", type=WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
+@layout_options
 @usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=PATH)
-@usual("--top", default=15, help="Rows shown.", type=click.IntRange(0))
+@usual("--top", default=15, help="Rows shown.", type=WholeRange(0))
 @result_options
 def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
@@ -40,8 +52,11 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     from assocpriv.apps.render.trials import demo_record, found_lines, start_lines
     from assocpriv.trials import DemoSettings, start_demo
 
-    form, path = options.pop("format"), options.pop("baskets")
-    settings = DemoSettings(baskets=None if path is None else (path, form), **options)
+    layout, path = {name: options.pop(name) for name in LAYOUT}, options.pop("baskets")
+    if options["posterior"] is None and options["epsilon"] is None:
+        options["posterior"] = _POSTERIOR
+    promise = require_promise(options)
+    settings = DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     click.echo("\n".join(start_lines(start)), err=wants_json())

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, result_options, usual
+from assocpriv.apps.options import NUMBER, PATH, WHOLE, WholeRange, result_options, usual
 from assocpriv.apps.progress import Progress
 
 
@@ -23,10 +23,10 @@ def generate() -> None:
 @generate.command()
 @usual("--baskets", "n_baskets", default=1_000_000, help="Number of baskets.")
 @usual("--items", "n_items", default=1_000, help="Number of items.")
-@click.option("--mean-size", type=float, help="Mean size of a basket.")
-@click.option("--patterns", "n_patterns", type=int, help="Number of patterns that baskets are made of.")
-@click.option("--mean-pattern-size", type=float, help="Mean size of a pattern.")
-@usual("--seed", default=0, help="Same seed, same baskets.", type=click.IntRange(0))
+@click.option("--mean-size", type=NUMBER, help="Mean size of a basket.")
+@click.option("--patterns", "n_patterns", type=WHOLE, help="Number of patterns that baskets are made of.")
+@click.option("--mean-pattern-size", type=NUMBER, help="Mean size of a pattern.")
+@usual("--seed", default=0, help="Same seed, same baskets.", type=WholeRange(0))
 @click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
 @result_options
 def quest(output: Path, force: bool, **settings: Any) -> None:

@@ -9,6 +9,8 @@ from assocpriv.apps.console import compile_ahead, show_result, warn
 from assocpriv.apps.options import (
     LEAST_SUPPORT,
     ROWS,
+    WHOLE,
+    WholeRange,
     check_table_output,
     choice,
     error_options,
@@ -26,7 +28,7 @@ from assocpriv.apps.progress import Progress
 @click.command()
 @reports_argument
 @click.option("--min-support", metavar="S", help=f"{LEAST_SUPPORT} auto: the lowest at which finds can be believed.")
-@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--max-itemset", type=WHOLE, help="Largest itemsets.  [default: the plan's]")
 @click.option("--certain", metavar="C", help="Mark itemsets that are frequent for sure, as 95%: at most 5% false ones.")
 @choice(
     "--certain-by",
@@ -40,7 +42,7 @@ from assocpriv.apps.progress import Progress
 @table_output_option
 @click.option(
     "--top",
-    type=click.IntRange(0),
+    type=WholeRange(0),
     metavar="K",
     help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
     f"Else the rows shown as text.  [default: {ROWS}]",

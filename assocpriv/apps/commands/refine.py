@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, WANTED, histogram_table_option, plan_output_options, usual
+from assocpriv.apps.options import PATH, WANTED, WHOLE, histogram_table_option, plan_output_options, usual
 
 
 @click.command()
@@ -15,8 +15,8 @@ from assocpriv.apps.options import PATH, WANTED, histogram_table_option, plan_ou
 @usual("--top", default=WANTED, help="Itemsets wanted.")
 @click.option("--itemsets", "candidates", is_flag=True, help="Ask for the itemsets themselves, not their items.")
 @histogram_table_option
-@click.option("--reports", type=int, help="People who will answer; after sizes, in all rounds to come.")
-@click.option("--items", type=int, help="After sizes of all names: number of items, named 0 … N−1.")
+@click.option("--reports", type=WHOLE, help="People who will answer; after sizes, in all rounds to come.")
+@click.option("--items", type=WHOLE, help="After sizes of all names: number of items, named 0 … N−1.")
 @click.option("--catalogue", type=PATH, help="After sizes of all names: file of item names, one a line.")
 @plan_output_options
 def refine(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, plan_option, result_options
+from assocpriv.apps.options import PATH, epsilon_option, plan_option, result_options, take_promise
 from assocpriv.core.errors import BasketError
 
 _MOST_BYTES = 1 << 24  # of a basket
@@ -23,11 +23,10 @@ _MOST_BYTES = 1 << 24  # of a basket
 )
 @click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
 @click.option("--posterior", help="See --prior.")
+@epsilon_option
 @click.option("-o", "--output", type=PATH, required=True, help="File for the report's bytes, which are to be sent.")
 @result_options
-def report(
-    plan_path: Path, basket: str | None, prior: str | None, posterior: str | None, output: Path, **device: Any
-) -> None:
+def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> None:
     """Make one basket's report on a device that keeps count of what it told.
 
     The basket's names stand on standard input, one a line. The same occasion gets the same report again, for free.
@@ -40,11 +39,8 @@ def report(
     from assocpriv.apps.render.assurance import device_lines, device_record
     from assocpriv.assurance import read_plan
     from assocpriv.assurance import report as make_report
-    from assocpriv.baskets import Breach
 
-    if (prior is None) != (posterior is None):
-        raise click.UsageError("--prior and --posterior go together")
-    limit = Breach(prior, posterior) if prior is not None and posterior is not None else None
+    limit = take_promise(device)
     plan = read_plan(plan_path)
     names = _names_given(basket) if basket is not None else _names_read()
     done = make_report(names, plan, output=output, limit=limit, inputs=[plan_path], **device)

@@ -6,7 +6,19 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, wants_json, warn
-from assocpriv.apps.options import LEAST_SUPPORT, PATH, ROWS, WANTED, basket_options, json_option
+from assocpriv.apps.options import (
+    LAYOUT,
+    LEAST_SUPPORT,
+    PATH,
+    ROWS,
+    WANTED,
+    WHOLE,
+    WholeRange,
+    basket_options,
+    epsilon_option,
+    json_option,
+    require_promise,
+)
 from assocpriv.apps.progress import Progress
 
 
@@ -14,15 +26,16 @@ from assocpriv.apps.progress import Progress
 @click.argument("baskets", type=PATH)
 @click.option("--plan", "plan_path", type=PATH, help="The plan to try; required without --rounds.")
 @click.option("--min-support", help=f"{LEAST_SUPPORT} auto: as for mine. Required without --rounds.")
-@click.option("--max-itemset", type=int, help="Largest itemsets.  [default: the plan's]")
+@click.option("--max-itemset", type=WHOLE, help="Largest itemsets.  [default: the plan's]")
 @click.option("--rounds", type=click.Choice(["auto", "1", "2", "3"]), help="Try rounds with other people each instead.")
 @click.option("--prior", help="With --rounds: belief before a report, as 5%.")
 @click.option("--posterior", help="With --rounds: belief that no report may lift the prior to.")
-@click.option("--seed", type=click.IntRange(0), help="Makes the simulation repeatable.")
+@epsilon_option
+@click.option("--seed", type=WholeRange(0), help="Makes the simulation repeatable.")
 @basket_options
 @click.option(
     "--top",
-    type=click.IntRange(0),
+    type=WholeRange(0),
     help=f"Rows shown as text; with --rounds, the itemsets wanted.  [default: {ROWS}, with --rounds {WANTED}]",
 )
 @json_option
@@ -36,10 +49,9 @@ def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
     """
     if rounds is not None:
         refuse_given(("plan_path", "min_support", "max_itemset", "unknown"), "does not go with --rounds")
-        require(("prior", "posterior"))
         _simulate_rounds(baskets, rounds, options)
     else:
-        refuse_given(("prior", "posterior"), "goes with --rounds only; a plan holds its promise")
+        refuse_given(("prior", "posterior", "epsilon"), "goes with --rounds only; a plan holds its promise")
         require(("plan_path", "min_support"))
         _simulate_plan(baskets, options)
 
@@ -69,10 +81,9 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
 
 def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> None:
     from assocpriv.apps.render.rounds import trial_lines, trial_record
-    from assocpriv.baskets import Breach
     from assocpriv.rounds import read_used_baskets, simulate_rounds
 
-    promise = Breach(options["prior"], options["posterior"])
+    promise = require_promise(options)
     raw = read_used_baskets(baskets, **_reading(options))
     compile_ahead()
     wanted = WANTED if options["top"] is None else options["top"]
@@ -85,5 +96,5 @@ def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> Non
 
 def _reading(options: dict[str, Any], *more: str) -> dict[str, Any]:
     """Return how baskets are to be read."""
-    reading = {name: options[name] for name in ("repeats", "empty", *more)}
-    return reading | {"format": options["format"], "progress": Progress().stage("reading")}
+    reading = {name: options[name] for name in ("repeats", "empty", *LAYOUT, *more)}
+    return reading | {"progress": Progress().stage("reading")}

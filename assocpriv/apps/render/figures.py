@@ -35,6 +35,20 @@ def percent_within(value: Fraction, *, up: bool) -> str:
     return written(100 * value, 4, up=up) + "%"
 
 
+def chance_up(chance: Fraction) -> str:
+    """Write a chance as people say it, 1 in 6 or 68 in 100, rounded up.
+
+    >>> [chance_up(Fraction(*chance)) for chance in ((19, 118), (19, 28), (891, 892))]
+    ['1 in 6', '68 in 100', '999 in 1,000']
+    """
+    if chance <= Fraction(1, 2):
+        return f"1 in {math.floor(1 / chance):,}"
+    for whole in (100, 1000, 10**4, 10**5, 10**6):
+        if (part := math.ceil(chance * whole)) < whole:
+            return f"{part:,} in {whole:,}"
+    return "certainty"
+
+
 def discoverable(value: float | None) -> str:
     """Write a support that can be discovered, or that there is none."""
     return "none" if value is None or value >= 1 else percent(value)
@@ -43,6 +57,12 @@ def discoverable(value: float | None) -> str:
 def figure(value: Fraction | float) -> str:
     """Write a figure of privacy with six digits, rounded up."""
     return written(Fraction(value), 6, up=True)
+
+
+def figure_below(value: Fraction, limit: Fraction) -> str:
+    """Write a figure that stays below a limit with its sign: where rounding up reaches the limit, this stands."""
+    shown = figure(value)
+    return f"< {figure(limit)}" if Fraction(shown) >= limit else f"≤ {shown}"
 
 
 def written(value: Fraction, digits: int, *, up: bool) -> str:

@@ -5,8 +5,17 @@ from fractions import Fraction
 from math import comb
 from typing import Any
 
-from assocpriv.apps.render.figures import discoverable, fields, figure_up, finite, percent_as_given
+from assocpriv.apps.render.figures import (
+    discoverable,
+    fields,
+    figure_up,
+    finite,
+    percent_as_given,
+    percent_within,
+    written,
+)
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
+from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -67,6 +76,30 @@ def _group_records(prospects: Prospects) -> list[dict[str, Any]]:
         }
         for group, count in zip(prospects.groups, counts, strict=True)
     ]
+
+
+def discovery_record(found: Discovery) -> dict[str, Any]:
+    """Return which support was to be discovered, of which itemset sizes, and what was solved for."""
+    support = format_fraction(found.support)
+    return {"discover": {"support": support, "itemset_sizes": list(found.targets), "solved_for": found.solved}}
+
+
+def discovery_lines(found: Discovery) -> list[str]:
+    """Say which reports or which promise a support needs."""
+    support, promise = percent_as_given(float(found.support)), found.promise
+    if found.solved == REPORTS:
+        needs = f"{support} needs {found.reports:,} reports under this promise (one fewer: too few),"
+    else:
+        least = epsilon(promise.amplification_limit)
+        beliefs = f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
+        stricter = f"({least - 1 / EPSILON_STEPS:.2f}: too strict)"
+        needs = f"{support} from {found.reports:,} reports needs ε = {least:.2f}, {beliefs} {stricter},"
+    sizes = _and([itemsets_of(k) for k in found.targets])
+    return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def plan_lines(prospects: Prospects) -> list[str]:
@@ -132,7 +165,7 @@ def _promise_lines(prospects: Prospects) -> list[str]:
     """Say what is promised of all reports of one person, and of one report where there may be several."""
     plan, together = prospects.plan, prospects.composed_amplification
     promise, several, in_clear = plan.promise, plan.reports_per_person, plan.sizes == IN_CLEAR
-    prior, posterior = (f"{float(level):.10g}" for level in (promise.prior, promise.posterior))
+    prior, posterior = written(promise.prior, 6, up=False), written(promise.posterior, 6, up=True)
     limit = figure_up(float(promise.amplification_limit))
 
     def worst(amplification: Fraction) -> str:

@@ -1,13 +1,25 @@
 """All that a plan's γ proves about privacy, as text for a person and as JSON content. Every figure errs against us."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.apps.render.figures import fields, figure, percent_within, written
+from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.core.privacy import float_up, format_fraction
-from assocpriv.planning.plan_facts import Privacy, Together
-from assocpriv.plans.baskets.plan import IN_CLEAR
+from assocpriv.core.privacy import float_up, format_fraction, highest_posterior
+from assocpriv.planning.plan_facts import Budget, Privacy, Together
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+
+_SMALL = Fraction(1, 100)
+_OF_ONE_PLAN = (
+    "             Instead: a promise for all R reports (plan --reports-per-person R), a",
+    "             smaller ε for each, or other people each time.",
+)
+_OF_SEVERAL = (
+    "             To promise less: a smaller ε for each plan, or other people for each; a",
+    "             device keeps a limit over all plans (report --prior --posterior).",
+)
+_USELESS = 99**2  # γ with which a belief of 1% may become 99%
 
 
 def privacy_record(privacy: Privacy) -> dict[str, Any]:
@@ -64,7 +76,7 @@ def privacy_lines(privacy: Privacy) -> list[str]:
         f"promise      {'among baskets of one size ' if in_clear else ''}{who} a belief from "
         f"{percent_within(promise.prior, up=False)} to {percent_within(promise.posterior, up=True)}, "
         "nor its opposite the other way, whatever the data and whatever else is known",
-        f"one report   γ ≤ {figure(plan.amplification)}, ε = ln γ ≤ {figure(privacy.one.epsilon)}: "
+        f"one report   γ {_below(plan, privacy.one)}, ε = ln γ ≤ {figure(privacy.one.epsilon)}: "
         f"no report is more than γ times likelier under one basket than another{of_one_size}",
     ]
     if in_clear:
@@ -78,7 +90,11 @@ def privacy_lines(privacy: Privacy) -> list[str]:
 def _belief_lines(privacy: Privacy) -> list[str]:
     """Show how far beliefs can move, by one report and by several."""
     parts = [privacy.one] if privacy.together.reports == 1 else [privacy.one, privacy.together]
-    names = ["one report", f"{privacy.together.reports} reports"][: len(parts)]
+    return _table_lines(parts, ["one report", f"{privacy.together.reports} reports"][: len(parts)])
+
+
+def _table_lines(parts: Sequence[Together], names: Sequence[str]) -> list[str]:
+    """Show the table of beliefs, two columns for each part."""
     lines = [
         f"beliefs      {'':>12}" + "".join(f"{name:>30}" for name in names),
         f"             {'a belief of':>12}" + f"{'at most':>14}{'at least':>16}" * len(parts),
@@ -100,9 +116,65 @@ def _composition_lines(privacy: Privacy) -> list[str]:
         return ["together     each further report of a person multiplies γ and adds ε: two reports have γ² and 2ε"]
     covered = "within" if part.reports <= allowed else "MORE THAN"
     return [
-        f"together     {part.reports} reports of a person: γ^{part.reports} ≤ {figure(part.amplification)}, "
+        f"together     {part.reports} reports of a person: γ^{part.reports} {_below(privacy.plan, part)}, "
         f"ε ≤ {figure(part.epsilon)}, {covered} the {allowed} that the promise covers"
-        + (" (if their sizes are equal, report by report)" if privacy.plan.sizes == IN_CLEAR else "")
+        + (" (if their sizes are equal, report by report)" if privacy.plan.sizes == IN_CLEAR else ""),
+        *([] if part.reports <= allowed else [*_beyond(part), *_OF_ONE_PLAN]),
+    ]
+
+
+def _below(plan: Plan, part: Together) -> str:
+    """Write γ of some reports of a person, below the promise's limit if it covers so many."""
+    if part.reports > plan.reports_per_person:
+        return f"≤ {figure(part.amplification)}"
+    return figure_below(part.amplification, plan.promise.amplification_limit)
+
+
+def _beyond(part: Together) -> list[str]:
+    """Say what is left beyond what a plan promises."""
+    after = chance_up(highest_posterior(_SMALL, part.amplification))
+    nothing = " Nothing useful is promised." * (part.amplification > _USELESS)
+    return [f"             A belief of 1 in 100 may become {after}.{nothing}"]
+
+
+def budget_record(budget: Budget) -> dict[str, Any]:
+    """Return what one person's answers to several plans tell as JSON content."""
+    return {
+        "plans": [
+            {
+                **fields(answers.plan, "plan_id reports_per_person"),
+                **fields(answers.together, "reports epsilon"),
+                "covered": answers.covered,
+                "uncovered": answers.plan.uncovered,
+            }
+            for answers in budget.answers
+        ],
+        "together": _together_record(budget.together),
+    }
+
+
+def budget_lines(budget: Budget, names: Sequence[str]) -> list[str]:
+    """Say what one person's answers to several plans tell, each plan under a name."""
+    width = max(len("plan"), *map(len, names))
+    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ at most':>16}  {'ε at most':>9}  its own promise"]
+    for name, answers in zip(names, budget.answers, strict=True):
+        part, allowed = answers.together, answers.plan.reports_per_person
+        covers = f"covers {'these' if answers.covered else f'{allowed:,} of these'}"
+        lines.append(
+            f"             {name:<{width}}  {part.reports:>7,}  {figure(part.amplification):>16}  "
+            f"{figure(part.epsilon):>9}  {covers}"
+        )
+        if answers.plan.uncovered:
+            lines.append(f"             {'':<{width}}  outside γ, and so not counted here: {answers.plan.uncovered}")
+    part = budget.together
+    return [
+        *lines,
+        f"together     {part.reports:,} reports of a person: γ ≤ {figure(part.amplification)}, "
+        f"ε ≤ {figure(part.epsilon)}",
+        "             (a plan's promise is for its own reports alone)",
+        *_table_lines([part], [f"{part.reports:,} reports"]),
+        *_beyond(part),
+        *_OF_SEVERAL,
     ]
 
 

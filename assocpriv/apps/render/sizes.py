@@ -19,8 +19,9 @@ def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
     """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses."""
     if done.sample is None or done.loss is None:
         return []
-    counts = _count_lines(done.sample.counts, done.sample.empty, done.plan) if done.sample.counts else []
-    return [*counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
+    counts = _count_lines(done.sample.counts, done.sample.empty, done.plan)
+    read = f"sample of {done.sample.counts.baskets:,} baskets, plan for {reports:,} reports (--reports)"
+    return [read, *counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
 
 
 def outcome_lines(outcome: "ReadOutcome", plan: "Plan") -> list[str]:

@@ -18,7 +18,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import LEFT_OUT, UNKNOWN, View
 from assocpriv.records.basket_files import STRICT, BasketStream, ReadCounts, ReadOptions, read_baskets, stream_baskets
 from assocpriv.records.baskets import Baskets, assemble_in_order, named_baskets
-from assocpriv.records.cells import Cells, check_choices, without_unknown
+from assocpriv.records.cells import Cells, check_choices, ordinal, without_unknown
 
 _HELD_BYTES = 1 << 22  # of the tables that tell who holds which itemset, to stay in a cache
 _LEAST_BASKETS = 64
@@ -164,7 +164,7 @@ def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:
         raise BasketError("the basket repeats an item; a basket is a set; name it once")
     if UNKNOWN in numbers and view.others == "error":
         raise BasketError(
-            f"item {numbers.index(UNKNOWN) + 1} of the basket is not in the plan's catalogue; leave it out"
+            f"{ordinal(numbers.index(UNKNOWN) + 1)} item of the basket is not in the plan's catalogue; leave it out"
         )
     return _ENTRIES_OF_ONE[view.kind](view, {number for number in numbers if number >= 0}, known)
 
@@ -183,10 +183,11 @@ _ENTRIES_OF_ONE: dict[str, Callable[[View, set[int], Mapping[str, int]], list[in
 
 def _name_of(item: object, position: int) -> str:
     if isinstance(item, bool) or not isinstance(item, str | int | np.integer):
-        raise TypeError(f"item {position} must be a name (text or int), got a {type(item).__name__}")
+        raise TypeError(f"{ordinal(position)} item must be a name (text or int), got a {type(item).__name__}")
     name = str(item).strip()
     if not name or _CONTROL.search(name):
-        raise BasketError(f"item {position} of the basket is empty or has control characters; names must be plain text")
+        where = f"{ordinal(position)} item of the basket"
+        raise BasketError(f"{where} is empty or has control characters; names must be plain text")
     return name
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.privacy import parse_share
 from assocpriv.server.estimates.supports import Group, SupportEstimates, normal_quantile, partial_counts
 from assocpriv.server.estimates.tails import Observed, score_intervals
 
@@ -32,16 +33,24 @@ LONGER_BY = 0.25  # standard errors
 class ErrorOptions:
     """What errors are stated for: intervals' level, and the population drawn from instead of the transactions at hand.
 
+    The level may be given as 0.95, ``"95%"`` or ``"19/20"``.
+
     Raises:
         EstimateError: the level does not lie between 0 and 1.
     """
 
-    confidence_level: float = 0.95
-    population: bool = False
+    confidence_level: float
+    population: bool
 
-    def __post_init__(self) -> None:
-        if not (self.confidence_level > 0 and (1 + self.confidence_level) / 2 < 1):
-            raise EstimateError(f"confidence_level must lie between 0 and 1, got {self.confidence_level:.17g}")
+    def __init__(self, confidence_level: float | str = 0.95, population: bool = False) -> None:
+        try:
+            level = float(parse_share(confidence_level, "confidence_level"))
+        except PlanError as error:
+            raise EstimateError(str(error)) from None
+        if not (level > 0 and (1 + level) / 2 < 1):
+            raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:.17g}")
+        object.__setattr__(self, "confidence_level", level)
+        object.__setattr__(self, "population", population)
 
 
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.numbers import as_whole
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.itemsets.sample_splitting import SPLIT, parse_certainty, read_share
@@ -77,10 +78,11 @@ def check_aim(min_support: "float | str | None", top: int | None) -> Aim:
             "give either a minimum support, as 2% or auto (the lowest at which what is found can be believed), or top, "
             "how many itemsets of the largest estimates are wanted"
         )
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
+    wanted = as_whole(top)
+    if top is not None and (wanted is None or wanted < 1):
         raise EstimateError(f"top must be a whole number from 1, got {top!r}")
     if min_support is None or (isinstance(min_support, str) and min_support.strip() == AUTO):
-        return Aim(None, top)
+        return Aim(None, wanted)
     return Aim(check_min_support(min_support), None)
 
 
@@ -93,21 +95,21 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
             f"each entry of this plan's catalogue is an itemset by itself, so the largest must be 1 entry, got "
             f"{max_itemset}; ask for a union as an entry of its own, in a new plan"
         )
-    m = plan.transaction_size
-    if not 1 <= max_itemset <= m:
+    largest_size, m = as_whole(max_itemset), plan.transaction_size
+    if largest_size is None or not 1 <= largest_size <= m:
         raise EstimateError(
             f"the largest itemset must have 1..{m} items (the plan's transaction size), got {max_itemset}"
         )
     if plan.generator.kind == "none":
-        return max_itemset
+        return largest_size
     for group in plan.groups:
-        largest = min(max_itemset, group.transaction_size)
+        largest = min(largest_size, group.transaction_size)
         needed = min(group.transaction_size + largest, group.padded_items)
         independent = plan.generator.independent_items(group.independent.insert_bits)
         if independent < needed:
             raise EstimateError(
-                f"itemsets of {max_itemset} items need any {needed} items of a report independent, but the plan's "
+                f"itemsets of {largest_size} items need any {needed} items of a report independent, but the plan's "
                 f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
-                f"(plan --itemset-size {max_itemset} allows more, for new reports)"
+                f"(plan --itemset-size {largest_size} allows more, for new reports)"
             )
-    return max_itemset
+    return largest_size

@@ -1,0 +1,325 @@
+"""What a file of text means: its header and its layout, from what was said and from its first lines.
+
+What may mean several things is refused. docs/cli.md, *Baskets*, has the rules in words.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from assocpriv.core.errors import BasketError
+from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
+from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
+
+FORMATS = ("dat", "basket", "long", "onehot", "parquet")
+_WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
+TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
+FALSE_WORDS = frozenset({"0", "0.0", "false", "f", "no", "n", "?", ""})
+FLAGS = TRUE_WORDS | FALSE_WORDS
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
+_DIGIT = re.compile(r"[0-9]")
+_LETTER = re.compile(r"[^0-9\s-]")  # what a file of numbers does not have
+_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
+_SAYS_SEPARATOR = re.compile(r'"?sep=.?"?')
+_INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
+_LEAST_IDS = 10  # lines from which values that all differ show a column of ids
+_LEAST_REPEATS = 4  # lines from which equal neighbours in a column show a transaction's lines
+_REMEDY = (
+    "say what it is: --format long{header} --transaction-column N --item-column N, --format onehot, or --format basket "
+    "for a basket a line without other columns (in Python format= and so on)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOptions:
+    """What somebody says of a file's layout, as the root's ``read_baskets`` explains it; None for what to find out."""
+
+    format: str | None = None
+    separator: str | None = field(default=None, kw_only=True)
+    header: bool | None = field(default=None, kw_only=True)
+    transaction_column: str | int | None = field(default=None, kw_only=True)
+    item_column: str | int | None = field(default=None, kw_only=True)
+
+    def check_layout(self) -> None:
+        """Refuse words that mean nothing."""
+        if self.format is not None and self.format not in FORMATS:
+            raise BasketError(f"format must be one of {', '.join(FORMATS)}")
+        if self.separator is not None and self.delimiter not in SEPARATORS:
+            raise BasketError('separator must be one of "," ";" "|" tab and blank')
+        if not (self.header is None or isinstance(self.header, bool)):
+            raise BasketError("header must be true or false")
+        for name in ("transaction_column", "item_column"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not (value is None or isinstance(value, str | int)):
+                raise BasketError(f"{name} must be a column's name, or its number from 1")
+
+    @property
+    def speaks_of_cells(self) -> bool:
+        """Whether anything is said that files of numbers do not have."""
+        return (self.separator, self.header, self.transaction_column, self.item_column) != (None,) * 4
+
+    @property
+    def delimiter(self) -> str | None:
+        """The character that the separator's word stands for."""
+        return None if self.separator is None else _WORDS.get(self.separator, self.separator)
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayout:
+    """How a file of text is to be read.
+
+    Attributes:
+        kind: "basket", "long" or "onehot".
+        separator: one character.
+        skip: lines before the first one of data.
+        header: the names of the columns, empty where there are none; they may be items.
+        columns: of the long layout the places of transactions and items, of onehot those of no item.
+        note: what was understood, for people; it shows no item.
+    """
+
+    kind: str
+    separator: str
+    skip: int = 0
+    header: tuple[str, ...] = field(default=(), repr=False)
+    columns: tuple[int, ...] = ()
+    note: str = ""
+
+
+def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
+    """Return the layout of a file of text from its first lines, at most SAMPLE_BYTES; ``said`` decides what it says.
+
+    Raises:
+        BasketError: the lines may mean several things, or do not fit what was said.
+    """
+    lines = first_lines(sample)
+    if lines and _SAYS_SEPARATOR.fullmatch(lines[0].strip()):
+        raise BasketError("line 1 says which separator follows, as spreadsheets write it, and is no data; remove it")
+    separator = said.delimiter or find_separator(lines, said.format)
+    rows = FirstLines(lines, separator)
+    kind, has_header = _kind(rows, said)
+    if kind == "basket":
+        note = f"CSV with {SEPARATORS[separator]} and {'a' if has_header else 'no'} header; a basket a line"
+        return TextLayout(kind, separator, rows.first_line + 1 if has_header else 0, note=note)
+    if kind == "long":
+        return _long_layout(rows, said, has_header)
+    return _onehot_layout(rows, said)
+
+
+def advise(sample: bytes) -> str:
+    """Say how a file that was taken for item numbers may be read, if its first lines tell."""
+    lines = [line for line in first_lines(sample) if _LETTER.search(line)]
+    if not lines:
+        return (
+            "for names pass format='basket' (--format basket), with separator=' ' (--separator ' ') if blanks part them"
+        )
+    if 2 * sum(any(mark in line for mark in ",;\t|") for line in lines) <= len(lines):
+        option = " --separator ' '" if any(len(line.split()) > 1 for line in lines) else ""
+        return f"for names{' with blanks between' if option else ''} pass --format basket{option}"
+    try:
+        layout = understand(sample, LayoutOptions())
+    except BasketError:
+        return _REMEDY.format(header="")
+    separator = {",": "", "\t": " --separator tab"}.get(layout.separator, f" --separator '{layout.separator}'")
+    return f"it looks like {layout.note}: pass --format {layout.kind}{separator}"
+
+
+# ---- the layout
+
+
+def _kind(rows: FirstLines, said: LayoutOptions) -> tuple[str, bool]:
+    """Return the layout, and whether the first line is a header."""
+    if said.format is not None:
+        return said.format, said.header if said.header is not None else said.format != "basket"
+    if said.transaction_column is not None and said.item_column is None and _is_onehot(rows, said):
+        return "onehot", True
+    if said.transaction_column is not None or said.item_column is not None:
+        return "long", _has_header(rows, said)
+    if said.header is not False:
+        if all(usual_places(rows.first, role) for role in ("transaction", "item")) and len(rows.first) > 1:
+            return "long", _check_long(rows)
+        if rows.is_table and _is_onehot(rows, said):
+            return "onehot", True
+    _refuse_tables(rows, said)
+    return "basket", bool(said.header)
+
+
+def _check_long(rows: FirstLines) -> bool:
+    """Refuse a header of the long layout above lines that do not fit; returns that there is one."""
+    odd = [number for number, row in zip(rows.numbers, rows.cells, strict=True) if len(row) != len(rows.first)]
+    if odd:
+        raise BasketError(
+            f"line {rows.numbers[0]} names columns of the long layout, but line {odd[0]} has not as many cells; "
+            "correct the file, or pass format='basket' (--format basket) if every line is a basket"
+        )
+    return True
+
+
+def _has_header(rows: FirstLines, said: LayoutOptions) -> bool:
+    """Tell whether a long file whose columns were named has a header."""
+    asked = [each for each in (said.transaction_column, said.item_column) if each is not None]
+    if said.header is not None:
+        return said.header
+    if any(not str(each).strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
+        return True
+    shown = _shows_header(rows)
+    if shown is None:
+        raise BasketError("line 1 may be a header or data; say which with header= (--header yes or no)")
+    return shown
+
+
+def _shows_header(rows: FirstLines) -> bool | None:
+    """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
+    if not rows.is_table or len(rows.body) < 2:
+        return None
+    votes = set()
+    for place, head in enumerate(rows.first):
+        cells = rows.column(place)
+        if all(map(_DIGIT.search, cells)):
+            votes.add(not _DIGIT.search(head))
+    return votes.pop() if len(votes) == 1 else None
+
+
+def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
+    """Refuse what is more likely a table than baskets, a line each, and what may be a header above baskets."""
+    if rows.is_table and len(rows.body) > 1 and (sign := _sign_of_table(rows)):
+        width = len(rows.first)
+        remedy = _REMEDY.format(header=" --header no" if _shows_header(rows) is False else "")
+        raise BasketError(f"all lines have {width} cells and {sign}, as in a table, not in baskets; {remedy}")
+    if said.header is None and rows.body and rows.first and _names_columns(rows):
+        raise BasketError("line 1 may be a header or a basket; say which with header= (--header yes or no)")
+
+
+def _sign_of_table(rows: FirstLines) -> str | None:
+    """Say what speaks for a table."""
+    if _shows_header(rows):
+        return "the first one looks like a header"
+    kinds = {_kind_of_column(rows.column(place)) for place in range(len(rows.first))}
+    if {"numbers", "names"} <= kinds:
+        return "some columns hold only numbers, others none"
+    filled = [[cell for cell in row if cell] for row in rows.body]
+    if 2 * sum(len(set(row)) < len(row) for row in filled) > len(filled):
+        return "most repeat a value"
+    pairs = [(one, other) for one, other in itertools.pairwise(rows.cells) if one != other]
+    for place in range(len(rows.first)):
+        agree = sum(one[place] == other[place] != "" for one, other in pairs)
+        if len(pairs) >= _LEAST_REPEATS - 1 and 2 * agree >= len(pairs):
+            return "neighbours often agree in a column"
+    return None
+
+
+def _kind_of_column(cells: Sequence[str]) -> str:
+    numbers = sum(_NUMBER.fullmatch(cell) is not None for cell in cells)
+    if not all(cells):
+        return "gaps"
+    return "numbers" if numbers == len(cells) else "mixed" if numbers else "names"
+
+
+def _names_columns(rows: FirstLines) -> bool:
+    """Tell whether the first line is only usual names of columns, or item1, item2 … above other names."""
+    if all(map(is_usual, rows.first)):
+        return True
+    parts = [_NUMBERED.fullmatch(cell) for cell in rows.first if cell]
+    stems = {part[1].lower() for part in parts if part}
+    if len(parts) < 2 or not all(parts) or len(stems) != 1 or not is_usual(next(iter(stems))):
+        return False
+    return not any(part[1].lower() in stems for row in rows.body for cell in row if (part := _NUMBERED.fullmatch(cell)))
+
+
+# ---- the long layout
+
+
+def _long_layout(rows: FirstLines, said: LayoutOptions, has_header: bool) -> TextLayout:
+    columns = rows.first if has_header else [""] * len(rows.first)
+    if not rows.cells:
+        raise BasketError("the file holds no baskets: a long file needs a header line and a line for each item")
+    if not columns:
+        raise BasketError(f"line {rows.numbers[0]} is not CSV: quotes are not closed on the line; correct the header")
+    _check_inferred(columns, said)
+    chosen = long_columns(columns, said.transaction_column, said.item_column)
+    if said.format is None and _holds_lists(rows, chosen):
+        raise BasketError(
+            f"column {chosen[1] + 1} seems to hold whole baskets, not items; write a line for each item, or a basket a "
+            "line without other columns; if it does hold items, pass format='long' (--format long)"
+        )
+    note = f"CSV with {SEPARATORS[rows.separator]} and {'a' if has_header else 'no'} header; "
+    note += describe_columns(columns, chosen)
+    skip = rows.first_line + 1 if has_header else 0
+    return TextLayout("long", rows.separator, skip, tuple(columns), chosen, note)
+
+
+def _check_inferred(columns: Sequence[str], said: LayoutOptions) -> None:
+    """Refuse to guess by its place the one column that was not said, where there are others."""
+    if said.format is not None or len(columns) <= 2:
+        return
+    for asked, missing in (("transaction", "item"), ("item", "transaction")):
+        named = getattr(said, f"{asked}_column")
+        if named is not None and getattr(said, f"{missing}_column") is None:
+            place = asked_place(columns, asked, named)
+            if not any(other != place for other in usual_places(columns, missing)):
+                raise BasketError(
+                    f"no column has a usual name for {missing}s; name it with {missing}_column= (--{missing}-column)"
+                )
+
+
+def _holds_lists(rows: FirstLines, chosen: tuple[int, int]) -> bool:
+    """Tell whether each transaction stands in one line, and most of the items look like several."""
+    if not rows.is_table or len(rows.body) < 2:
+        return False
+    transactions, items = (rows.column(place) for place in chosen)
+    several = sum(any(mark in cell for mark in ",;|") for cell in items)
+    return len(set(transactions)) == len(transactions) and 2 * several > len(items)
+
+
+# ---- one-hot
+
+
+def _onehot_layout(rows: FirstLines, said: LayoutOptions) -> TextLayout:
+    if said.header is False:
+        raise BasketError("a onehot file needs a header, the names of the items; write one, and leave header= out")
+    if len(rows.first) < 2:
+        raise BasketError(f"a onehot file needs a column for each item, got {len(rows.first)}; check the separator")
+    if UNREADABLE in "".join(rows.first):
+        raise BasketError(f"line {rows.numbers[0]} is not UTF-8 text; {TO_UTF8}")
+    apart = _columns_apart(rows, said)
+    items = len(rows.first) - len(apart)
+    without = "".join(f", column {place + 1} left out" for place in apart)
+    note = f"CSV with {SEPARATORS[rows.separator]} and a header; one-hot, a column for each of {items:,} items{without}"
+    return TextLayout("onehot", rows.separator, rows.first_line + 1, tuple(rows.first), tuple(apart), note)
+
+
+def _columns_apart(rows: FirstLines, said: LayoutOptions) -> list[int]:
+    """Return the places of columns that are no items: the one asked for, or the one of ids."""
+    if said.transaction_column is not None:
+        return [asked_place(rows.first, "transaction", said.transaction_column)]
+    body = [row for row in rows.body if len(row) == len(rows.first)]
+    odd = [place for place in range(len(rows.first)) if not all(row[place].lower() in FLAGS for row in body)]
+    if not odd and rows.first and _is_index(rows.first[0]) and len({row[0] for row in body}) == len(body) > 1:
+        return [0]
+    if len(odd) != 1:
+        return []
+    distinct = len({row[odd[0]] for row in body}) == len(body) >= _LEAST_IDS
+    return odd if distinct or _is_index(rows.first[odd[0]]) else []
+
+
+def _is_index(name: str) -> bool:
+    return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
+
+
+def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
+    """Tell whether the file is a one-hot table; refuses what only looks like one."""
+    if not rows.is_table or len(rows.body) < 2:
+        return False
+    apart = _columns_apart(rows, said)
+    items = [place for place in range(len(rows.first)) if place not in apart]
+    names = [rows.first[place] for place in items]
+    flags = [[row[place].lower() for place in items] for row in rows.body]
+    if len(items) < 2 or not all(flag in FLAGS for row in flags for flag in row):
+        return False
+    if not all(names) or len(set(names)) < len(names) or {name.lower() for name in names} <= FLAGS:
+        return False
+    if any(len(set(filled)) < len(filled) for row in flags if (filled := [flag for flag in row if flag])):
+        return True  # a basket holds no item twice
+    raise BasketError(
+        "the lines may be baskets or rows of a one-hot table; say which with format='onehot' or 'basket' (--format)"
+    )

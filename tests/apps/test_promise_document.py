@@ -1,0 +1,189 @@
+"""docs/choose-a-promise.md shows what assocpriv privacy --explain prints; costs are those of plans made anew."""
+
+import json
+import re
+from fractions import Fraction
+from importlib.resources import files
+from pathlib import Path
+
+import click
+import pytest
+from command_line import DOCS, parses, refused, run, run_json
+
+import assocpriv as ap
+from assocpriv.apps.cli import main
+from assocpriv.apps.render.figures import chance_up, figure_below
+from assocpriv.core.privacy import epsilon, highest_posterior
+from assocpriv.planning.plan_facts import describe_privacy
+from assocpriv.planning.worked_promises import COSTS, VERDICTS, WEEKS, compute_costs, explain_promises
+
+PAGE = (DOCS / "choose-a-promise.md").read_text(encoding="utf-8")
+
+
+def test_costs_are_those_of_plans_made_anew() -> None:
+    """Every plan made again costs what the package's table says (tests/vectors/make_worked_promises.py writes it)."""
+    shipped = json.loads(files("assocpriv.planning").joinpath(COSTS).read_text(encoding="utf-8"))
+    again = compute_costs()
+    assert [row["case"] for row in shipped] == [row["case"] for row in again]
+    for old, new in zip(shipped, again, strict=True):
+        assert old["level"] == pytest.approx(new["level"], rel=2e-6)
+
+
+def test_the_page_shows_what_the_command_prints() -> None:
+    """The page's tables are the command's output, all of its lines but the first and last paragraph."""
+    said = run("privacy", "--explain").stdout
+    *paragraphs, _ = said.strip().split("\n\n")
+    blocks = [block for block in re.findall(r"```\n(.*?)```", PAGE, flags=re.DOTALL) if "assocpriv" not in block]
+    shown = "\n\n".join(block.strip("\n") for block in blocks)
+    assert shown == "\n\n".join(paragraphs[1:])
+    assert max(map(len, said.splitlines())) <= 82
+
+
+def test_the_pages_examples_parse() -> None:
+    """Every command that the page shows can be typed."""
+    examples = [line.split()[1:] for line in PAGE.splitlines() if line.startswith("assocpriv ")]
+    assert len(examples) >= 5
+    for name, *words in examples:
+        command = main.get_command(click.Context(main), name)
+        assert command is not None
+        assert parses(command, words)
+
+
+def test_the_pages_other_figures() -> None:
+    """Figures in the page's sentences: 50% grows to 95%, a promise and an ε that are one, 52 small reports."""
+    usual = ap.Breach("5%", "50%").amplification_limit
+    assert highest_posterior(Fraction(1, 2), usual) == Fraction("0.95")
+    assert "5% → 50% lets 50% grow to 95%" in PAGE
+    assert ap.Epsilon("ln 19") == ap.Breach("5%", "50%")
+    assert 52 * Fraction("0.05") == Fraction("2.6")
+    assert "`--epsilon 0.05` for each of 52 reports has ε = 2.6" in PAGE
+    assert WEEKS == 52
+    costs = {reports: levels[1] for reports, levels in explain_promises().promises[3].levels.items()}
+    assert costs[10**4] / costs[10**6] == pytest.approx(10, rel=0.01)  # four times as many halve a figure
+
+
+def test_promises_go_from_strict_to_lenient() -> None:
+    """Each promise shown is weaker than the one before, and costs less for every size and number of reports."""
+    worked = explain_promises().promises
+    limits = [each.promise.amplification_limit for each in worked]
+    assert limits == sorted(set(limits))
+    assert len(worked) == len(VERDICTS)
+    for strict, lenient in zip(worked[1:], worked, strict=False):
+        for reports, levels in strict.levels.items():
+            if reports >= 10**6:
+                assert all(level < lenient.levels[reports][k] for k, level in levels.items())
+
+
+def test_a_plans_own_promise_is_explained(home: Path, tmp_path: Path) -> None:
+    """With a plan its own promise is said in the same words, with its own costs, and where it stands."""
+    text = run("privacy", "--explain", home / "plan.json").stdout
+    assert "5% → 50%      usual here" in text
+    assert 'Who thinks "1 in 100 that you buy X" then thinks at most 1 in 6.' in text
+    assert "5% → 20%" not in text
+    record = run_json("privacy", "--explain", home / "plan.json")
+    plan = ap.read_plan(home / "plan.json")
+    assert record["plan_id"] == plan.plan_id
+    assert record["promises"][0]["amplification_limit"] == "19/1"
+    assert record["weekly"] == []
+    between = tmp_path / "between.json"
+    run("plan", "--items", 12, "--transaction-size", 3, "--epsilon", 2, "--reports-per-person", 2, "-o", between)
+    said = run("privacy", "--explain", between).stdout
+    assert "weaker than 5% → 20%, stricter than 10% → 50%" in said
+    assert "Its promise is for all 2 reports of a person together." in said
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [
+        ("1/2", "1 in 2"), ("19/118", "1 in 6"), ("1/10", "1 in 10"), ("51/100", "51 in 100"), ("0.501", "51 in 100"),
+        ("0.9901", "991 in 1,000"), ("891/892", "999 in 1,000"), ("0.9999999", "certainty"),
+        ("1/1000000", "1 in 1,000,000"),
+    ],
+)  # fmt: skip
+def test_chances_are_rounded_up(chance: str, said: str) -> None:
+    """A chance in words is the exact one or more."""
+    assert chance_up(Fraction(chance)) == said
+    if said != "certainty":
+        part, whole = said.replace(",", "").split(" in ")
+        assert Fraction(int(part), int(whole)) >= Fraction(chance)
+
+
+def test_the_limit_stands_where_rounding_reaches_it(home: Path) -> None:
+    """``privacy`` and ``plan`` print the same sign: γ < 19 where γ rounds up to 19, γ ≤ 18.5 where it does not."""
+    assert figure_below(Fraction(18999999999, 10**9), Fraction(19)) == "< 19"
+    assert figure_below(Fraction("18.5"), Fraction(19)) == "≤ 18.5"
+    assert "γ < 19," in run("privacy", home / "plan.json").stdout
+    assert "γ < 19," in run("inspect", home / "plan.json").stdout
+
+
+BUDGET_OPTIONS = ["--prior", "1%", "--prior", "50%"]
+
+
+def test_a_budget_multiplies(home: Path, tmp_path: Path) -> None:
+    """What answers to several plans tell is the product of all γ, as fractions, in Python and by the command."""
+    other = tmp_path / "other.json"
+    run("plan", "--items", 12, "--transaction-size", 3, "--epsilon", 1, "--reports-per-person", 3, "-o", other)
+    one, two = ap.read_plan(home / "plan.json"), ap.read_plan(other)
+    budget = ap.privacy([two, (one, 4)], ["1%", "50%"])
+    gamma = two.amplification**3 * one.amplification**4
+    assert budget.together.amplification == gamma
+    assert [row.highest for row in budget.together.beliefs] == [
+        highest_posterior(Fraction(prior), gamma) for prior in ("0.01", "0.5")
+    ]
+    assert [each.covered for each in budget.answers] == [True, False]
+    assert budget.together.reports == 7
+    record = run_json("privacy", other, home / "plan.json", "--times", 3, "--times", 4, *BUDGET_OPTIONS)
+    assert record["together"]["epsilon"] == epsilon(gamma) == budget.together.epsilon
+    assert [each["reports"] for each in record["plans"]] == [3, 4]
+    text = run("privacy", other, home / "plan.json", "--times", 3, "--times", 4).stdout
+    assert "covers 1 of these" in text
+    assert "report --prior --posterior" in text
+
+
+def test_one_plan_is_what_it_was(home: Path) -> None:
+    """``ap.privacy`` of one plan is what it was, --times is --reports-per-person, and 52 weeks are too many."""
+    plan = ap.read_plan(home / "plan.json")
+    assert ap.privacy(plan, ["1%"], reports_per_person=2) == describe_privacy(plan, ["1%"], reports_per_person=2)
+    assert (
+        ap.privacy([(plan, 2)]).together.amplification == ap.privacy(plan, reports_per_person=2).together.amplification
+    )
+    text = run("privacy", home / "plan.json", "--times", 52).stdout
+    assert text == run("privacy", home / "plan.json", "--reports-per-person", 52).stdout
+    assert "A belief of 1 in 100 may become certainty. Nothing useful is promised." in text
+    assert "Nothing useful" not in run("privacy", home / "plan.json", "--times", 2).stdout
+
+
+def test_long_budgets_are_rounded_up() -> None:
+    """Where a product has too many bits, a number slightly above it stands for it."""
+    plan = ap.plan(12, 3, ap.Breach("5%", "50%"), code="none")
+    budget = ap.privacy([(plan, 1000)] * 3)
+    exact = plan.amplification**3000
+    above = budget.together.amplification / exact - 1
+    assert bool(0 < above < Fraction(1, 10**30))  # numbers with more digits than Python writes
+    assert "reports=3000" in repr(budget)
+    assert budget.together.amplification.denominator.bit_length() <= 129
+
+
+def test_budgets_refuse(home: Path) -> None:
+    """What is no plan, no number, no list, or goes with one plan alone is refused by name."""
+    plan = ap.read_plan(home / "plan.json")
+    for wrong, error, said in (
+        ([plan, "plan.json"], TypeError, "got a str"),
+        ((plan, 52), TypeError, r"\(monthly, 12\)"),
+        ([(plan, 0)], ap.AssocprivError, "number of reports must be in 1..1000, got 0"),
+        ([(plan, 1.5)], TypeError, "number of reports must be a whole number"),
+        ([], ap.AssocprivError, "at least one plan"),
+        (7, TypeError, "give a plan"),
+    ):
+        with pytest.raises(error, match=said):
+            ap.privacy(wrong)  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="shuffled goes with one plan"):
+        ap.privacy([plan], shuffled=10)  # type: ignore[call-overload]
+    path = home / "plan.json"
+    assert "give a PLAN" in refused("privacy", status=2)
+    assert "once for each, 2 in all" in refused("privacy", path, path, *["--times", 1] * 3, status=2)
+    assert "--shuffled goes with one PLAN" in refused("privacy", path, path, "--shuffled", 9, status=2)
+    assert "--explain goes with one PLAN" in refused("privacy", path, path, "--explain", status=2)
+    assert "--times does not go with --explain" in refused("privacy", "--explain", "--times", 2, status=2).replace(
+        "--reports-per-person", "--times"
+    )

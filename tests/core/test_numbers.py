@@ -1,0 +1,107 @@
+"""Numbers that people give: numpy's are numbers too, probabilities are written in three ways, digits are 0 to 9."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import click
+import numpy as np
+import pytest
+
+import assocpriv as ap
+from assocpriv.apps.cli import main
+from assocpriv.auditing.request import AuditRequest
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.numbers import as_whole, check_range
+from assocpriv.lab.synthetic import QuestSettings
+from assocpriv.planning.plan_facts import foresee
+from assocpriv.planning.rounds import plan_histogram
+from assocpriv.server.estimates.intervals import ErrorOptions
+
+PROMISE, WEAK = ap.Breach("5%", "50%"), ap.Breach("5%", "99.99%")
+WHOLES = [int, np.int64, np.uint8, np.int16]
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 3.0, np.float64(3), "3", "٣", None, [3]])
+def test_what_is_no_whole_number(value: object) -> None:
+    """Truth values, floats and text are no whole numbers, whosever they are."""
+    assert as_whole(value) is None
+    with pytest.raises(TypeError, match="top must be a whole number"):
+        check_range("top", value, 1, 9)
+
+
+def test_ranges_are_checked() -> None:
+    """A number out of its range is refused by name, a very long one without its digits."""
+    assert check_range("top", np.int64(9), 1, 9) == 9
+    assert type(check_range("top", np.int64(9), 1, 9)) is int
+    for value, said in ((np.int64(0), "got 0"), (10, "got 10"), (10**5000, "got far more")):
+        with pytest.raises(PlanError, match=f"top must be in 1..9, {said}"):
+            check_range("top", value, 1, 9)
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+def test_public_functions_take_numpys_numbers(whole: type) -> None:
+    """A plan, a table and a simulation are the same whether their numbers are Python's or numpy's."""
+    names = {"transaction_size": 3, "itemset_size": 2, "reports": 100, "reports_per_person": 2, "target": 2}
+    wished = {name: whole(value) for name, value in names.items()}
+    plan = ap.plan(whole(12), promise=WEAK, largest_insert_bits=whole(2), **wished)
+    assert plan.plan_id == ap.plan(12, promise=WEAK, largest_insert_bits=2, **names).plan_id
+    assert ap.plan(whole(12), whole(3), PROMISE, target=[whole(1), "pairs"]).canonical_json
+    assert plan_histogram(PROMISE, whole(100), whole(5)) == plan_histogram(PROMISE, 100, 5)
+    settings = QuestSettings(n_baskets=whole(50), n_items=whole(12), mean_size=np.float32(2), seed=whole(1))
+    assert settings == QuestSettings(n_baskets=50, n_items=12, mean_size=2, seed=1)
+    baskets = [{whole(1), whole(2)}] * 2000
+    reports = ap.randomize_baskets(baskets, plan)
+    assert len(ap.mine(reports, top=whole(2), max_itemset=whole(1), certain=None)) >= 1
+    assert ap.simulate(baskets, plan, np.float64(0.5), max_itemset=whole(1), seed=whole(3)).itemsets is not None
+    assert ap.randomize([whole(1), whole(2)], plan)
+    assert ap.ask(reports, [[whole(1)]], confidence_level=np.float32(0.5), memory_bytes=np.int64(1 << 27)) is not None
+    proved = ap.privacy(plan, reports_per_person=whole(2), shuffled=whole(100), delta="0.1%")
+    assert (type(proved.people), type(proved.together.reports)) == (int, int)
+    assert ap.privacy([(plan, whole(2))]).together == ap.privacy(plan).together
+    assert type(AuditRequest(trials=np.int64(2000)).to_json()["trials"]) is int
+    assert type(foresee(plan, whole(100)).reports) is int
+
+
+@pytest.mark.parametrize("given", ["95%", "0.95", "19/20", 0.95, np.float64(0.95), Fraction(19, 20)])
+def test_confidence_levels_are_probabilities(given: "str | float") -> None:
+    """A confidence level may be written as any probability, and is the same number."""
+    assert ErrorOptions(given) == ErrorOptions(0.95, False)
+    assert type(ErrorOptions(given).confidence_level) is float
+
+
+@pytest.mark.parametrize("given", [95, "95", "٩٥%", "nan", "100%", 0, 1.0, -0.1, True])
+def test_what_is_no_confidence_level(given: "str | float") -> None:
+    """What is no probability strictly between 0 and 1 is refused by name."""
+    with pytest.raises(EstimateError, match="confidence_level must"):
+        ErrorOptions(given)
+
+
+def _number_options(command: click.Command = main) -> Iterator[tuple[str, click.Parameter]]:
+    for parameter in command.params:
+        if isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType):
+            yield f"{command.name} {parameter.name}", parameter
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from _number_options(below)
+
+
+NUMBER_OPTIONS = dict(_number_options())
+
+
+@pytest.mark.parametrize("name", sorted(NUMBER_OPTIONS))
+@pytest.mark.parametrize("digits", ["٣", "३", "3٣", "３"])
+def test_options_take_plain_digits_alone(name: str, digits: str) -> None:
+    """No option takes a digit of another script for a number (its type comes from apps/options.py)."""
+    option = NUMBER_OPTIONS[name]
+    with pytest.raises(click.BadParameter, match="is not a number in the digits 0 to 9"):
+        option.type_cast_value(click.Context(click.Command("command")), [digits] if option.multiple else digits)
+
+
+@pytest.mark.parametrize("target", ["٣", ["٢"], "1٣", ["²"]])
+def test_targets_take_plain_digits_alone(target: object) -> None:
+    """An itemset size of a target is written in plain digits."""
+    with pytest.raises(PlanError, match="target must name itemset sizes"):
+        ap.plan(12, 3, PROMISE, target=target)  # type: ignore[arg-type]
