@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         read_plan, read_reports, report_items, reports_needed, to_baskets, write_itemsets, write_plan, write_rules,
     )
     from assocpriv.basket_files import catalogue, read_catalogue, write_catalogue
+    from assocpriv.collection import gather
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
 # fmt: on
@@ -34,15 +35,16 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
-    "ask", "ask_rules", "association_rules", "audit", "catalogue", "combine", "inspect", "mine", "plan", "privacy",
-    "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
+    "ask", "ask_rules", "association_rules", "audit", "catalogue", "combine", "gather", "inspect", "mine", "plan",
+    "privacy", "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
     "read_itemsets", "read_plan", "read_reports", "refine", "report_items", "reports_needed", "simulate",
     "simulate_rounds", "to_baskets", "write_catalogue", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
+    "assocpriv.collection": ("gather",),
     "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
     "assocpriv.trials": ("simulate",),
-    "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
     "assocpriv.basket_files": ("catalogue", "read_catalogue", "write_catalogue"),
 }
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))

@@ -1,12 +1,12 @@
 """The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from assocpriv.core.errors import EstimateError, FileError, NotAPlanError, WireError
+from assocpriv.core.errors import BasketError, EstimateError, FileError, NotAPlanError, WireError
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
@@ -185,6 +185,7 @@ def inspect(
         FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
         PlanError: it says that it is a plan, and what is wrong with it.
     """
+    from assocpriv.files.reports import gather_hint
     from assocpriv.files.tables import FORMATS
 
     path = Path(path)
@@ -205,7 +206,8 @@ def inspect(
             continue
         return _with_check(content, path, progress) if check_crafted else content
     if not reasons:
-        raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files")
+        hint = gather_hint(path)
+        raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files; {hint}")
     raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
 
 
@@ -272,6 +274,7 @@ def report(
     occasion: str,
     output: Path,
     limit: "Breach | None" = None,
+    empty: str = "error",
     inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> DeviceReport:
@@ -280,27 +283,39 @@ def report(
     Args:
         basket: names of items.
         plan: the published plan.
-        ledger: what this device told; made if it is missing.
+        ledger: what this device told; made if it is missing, and a report was made.
         occasion: what the basket is of; the same one gets the same report again, for free.
         output: file for the report's bytes, all that may leave the device.
         limit: a promise that all reports of this device keep, under any plans.
+        empty: "error", or "keep" to report on an empty basket; a pipe that fails gives one.
         inputs: files that the output may not be.
         force: replace an existing file.
 
     Raises:
         BudgetError: the device has told all that a promise allows.
-        BasketError: a basket that does not fit the plan.
+        BasketError: a basket that does not fit the plan, or an empty one; nothing is spent.
         FileError: a ledger or an output that cannot be used.
     """
     from assocpriv.client.ledger import Ledger
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.atomic import atomic_output, check_writable
 
+    if empty not in ("error", "keep"):
+        raise BasketError("empty must be 'error' or 'keep'")
     with Ledger.open(ledger, limit=limit) as book:
-        # only now does a new ledger exist, so that the output can be told from it under any name
-        check_writable(output, force=force, inputs=[*inputs, ledger])
-        before = book.spent(plan)
-        sent = book.report(basket, plan, occasion=occasion, entropy=SystemEntropy())
+        try:
+            # only now does a new ledger exist, so that the output can be told from it under any name
+            check_writable(output, force=force, inputs=[*inputs, ledger])
+            if empty == "error" and isinstance(basket, Sized) and not len(basket) and not book.has(plan, occasion):
+                raise BasketError(
+                    "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
+                    "--empty keep (empty='keep')"
+                )
+            before = book.spent(plan)
+            sent = book.report(basket, plan, occasion=occasion, entropy=SystemEntropy())
+        except BaseException:
+            book.abandon()
+            raise
         spent = book.spent(plan)
         done = DeviceReport(plan, spent > before, spent, book.left(plan), book.amplification)
     with atomic_output(output, force=force) as stream:

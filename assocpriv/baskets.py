@@ -482,6 +482,11 @@ def _collection(reports: Any) -> "Reports":
     if hasattr(paths, "columns") or not isinstance(paths, Iterable):
         raise TypeError(f"reports must be Reports, a file or a list of files, got a {type(reports).__name__}")
     listed = list(paths)
+    if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
+        raise TypeError(
+            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
+            "files of them with gather"
+        )
     if not all(isinstance(path, str | Path) for path in listed):
         raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
     return read_reports(listed)

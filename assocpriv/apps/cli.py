@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -19,8 +19,8 @@ from assocpriv.core.errors import AssocprivError
 from assocpriv.core.loading import load
 
 _COMMANDS = (
-    "ask", "audit", "catalogue", "combine", "demo", "generate", "inspect", "mine", "plan", "privacy", "randomize",
-    "refine", "report", "rules", "simulate", "warm-up",
+    "ask", "audit", "catalogue", "combine", "demo", "gather", "generate", "inspect", "mine", "plan", "privacy",
+    "randomize", "refine", "report", "rules", "simulate", "warm-up",
 )  # fmt: skip
 
 
@@ -41,8 +41,16 @@ class _Group(click.Group):
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
+        if sys.stdout is None:  # closed: the first file that a command opens would get what is printed
+            _fail("standard output is closed; nothing was done")
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")
+        try:
+            return self._main(*args, **options)
+        except OSError as error:  # help that cannot be printed
+            _fail(_problem(error))
+
+    def _main(self, *args: Any, **options: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             return super().main(*args, **options)
         # as Ctrl-C: what is unfinished is taken away on the way out
@@ -62,6 +70,12 @@ class _Group(click.Group):
             problem = _problem(error)
         Progress.clear_terminal()
         raise click.ClickException(problem)
+
+
+def _fail(problem: str) -> NoReturn:
+    """End outside of any command with one line and exit status 1."""
+    click.echo(f"Error: {problem}", err=True)
+    sys.exit(1)
 
 
 def _problem(error: AssocprivError | OSError | MemoryError) -> str:

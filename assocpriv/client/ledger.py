@@ -28,10 +28,11 @@ from pathlib import Path
 from typing import Any
 
 from assocpriv.client.kinds import make_report
-from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger, sync_folder
+from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
+from assocpriv.files.atomic import sync_folder
 from assocpriv.plans.published import PublishedPlan
 
 _MOST_OCCASION = 1000  # characters
@@ -93,11 +94,10 @@ class Ledger:
         ledger = cls(target, file, limit)
         try:
             ledger._read()
-        except OSError as error:
-            file.release()
-            raise FileError(f"cannot use the ledger {target}: {error.strerror or error}") from None
-        except BaseException:
-            file.release()
+        except BaseException as error:
+            ledger.abandon()
+            if isinstance(error, OSError):
+                raise FileError(f"cannot use the ledger {target}: {error.strerror or error}") from None
             raise
         return ledger
 
@@ -115,6 +115,16 @@ class Ledger:
         self._ready = False
         if self._process == os.getpid():
             self._file.release()
+
+    def abandon(self) -> None:
+        """Close the ledger; where it was begun here and no report was made, nothing of it is left."""
+        if self._process == os.getpid():
+            self._file.remove_new(self.path)
+        self.close()
+
+    def has(self, plan: PublishedPlan, occasion: str) -> bool:
+        """Tell whether the report of an occasion is made already; refuse an occasion as :meth:`report` does."""
+        return (plan.plan_id, hash_occasion(occasion)) in self._reports
 
     def spent(self, plan: PublishedPlan) -> int:
         """Return how many reports this device has made under a plan."""
@@ -207,7 +217,7 @@ class Ledger:
             self._write(HEADER)
         # what another process wrote may still be in memory alone, the file's name too
         self._file.sync()
-        sync_folder(self.path)
+        sync_folder(self.path.resolve().parent)
         if not marked:
             self._write(MARK)
         self._ready = True
@@ -251,7 +261,9 @@ def hash_occasion(occasion: str) -> bytes:
     """
     if not isinstance(occasion, str):
         raise TypeError(f"occasion must be text, as '2026-W47', got a {type(occasion).__name__}")
-    if not occasion.strip() or len(occasion) > _MOST_OCCASION:
-        raise PlanError(f"occasion must be text of 1..{_MOST_OCCASION} characters, as '2026-W47', got {len(occasion)}")
+    if not occasion.strip():
+        raise PlanError("occasion is blank; name what the record is of, as '2026-W47'")
+    if len(occasion) > _MOST_OCCASION:
+        raise PlanError(f"occasion must have at most {_MOST_OCCASION} characters, as '2026-W47', got {len(occasion):,}")
     name = unicodedata.normalize("NFC", occasion.strip())
     return hashlib.sha256(name.encode("utf-8", errors="surrogatepass")).digest()

@@ -116,7 +116,7 @@ class LedgerFile:
 
     def __init__(self, path: Path, wait_seconds: float) -> None:
         self._beside: Path | None = None
-        self._file = -1
+        self._file, self._new = -1, False
         try:
             self._open_named(path, time.monotonic() + wait_seconds)
         except BaseException as error:
@@ -142,7 +142,10 @@ class LedgerFile:
         if not _HAS_FLOCK:
             self._take(real.with_name(f"{real.name}.lock"), deadline)
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-        self._file = os.open(real, flags, 0o600)
+        try:
+            self._file, self._new = os.open(real, flags | os.O_EXCL, 0o600), True
+        except FileExistsError:
+            self._file, self._new = os.open(real, flags, 0o600), False
         if not stat.S_ISREG(os.fstat(self._file).st_mode):
             raise FileError(f"{path} is not a regular file; name a file for the ledger")
         while _HAS_FLOCK:
@@ -189,6 +192,12 @@ class LedgerFile:
         """Wait until the file is on disk."""
         os.fsync(self._file)
 
+    def remove_new(self, path: Path) -> None:
+        """Remove the file if it was made by opening it here and holds no record; who waits for it makes another."""
+        if self._new and os.fstat(self._file).st_size <= len(HEADER):
+            with contextlib.suppress(OSError):  # Windows keeps open files: an empty ledger is harmless
+                os.unlink(os.path.realpath(path))
+
     def release(self) -> None:
         """Unlock and close the file, once; only the process that opened it may."""
         if self._file >= 0:
@@ -207,14 +216,3 @@ def _wait(deadline: float, path: Path) -> None:
         crashed = "" if _HAS_FLOCK else "; if none is running, delete this file"
         raise FileError(f"{path} is in use by another process; try again when that has ended{crashed}")
     time.sleep(_POLL_SECONDS)
-
-
-def sync_folder(path: Path) -> None:
-    """Put a file's name on disk, where a folder can be opened for that."""
-    if os.name != "posix":
-        return
-    folder = os.open(path.resolve().parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

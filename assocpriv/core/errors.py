@@ -39,3 +39,12 @@ class EstimateError(AssocprivError, ValueError):
 
 class FileError(AssocprivError, ValueError):
     """A file that cannot be read or written, other than baskets, plans and reports."""
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(1, "byte"), counted(2048, "byte")
+    ('1 byte', '2,048 bytes')
+    """
+    return f"{count:,} {what}{'s' * (count != 1)}"

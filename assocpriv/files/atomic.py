@@ -24,6 +24,8 @@ def check_writable(path: str | Path, *, force: bool, inputs: Iterable[Path] = ()
             raise FileError(f"{target} is a folder; name a file to write")
         if target.exists() and not target.is_file():
             raise FileError(f"{target} is a device or a pipe; name a regular file to write")
+        if target.is_symlink() and not target.exists() and not force:
+            raise FileError(f"{target} is a link that leads nowhere; choose another name")
         if target.exists() and not force:
             raise FileError(f"{target} exists already; choose another name or pass --force (force=True) to replace it")
         if not target.parent.is_dir():
@@ -65,3 +67,14 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
         raise FileError(f"{target} appeared while it was being written; nothing was replaced") from None
     except OSError:  # a file system without hard links
         os.replace(unfinished, target)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until it is on disk which names a folder holds, where a folder can be opened for that."""
+    if os.name != "posix":
+        return
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

@@ -1,8 +1,10 @@
 """Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from assocpriv.plans.registry import parse_plan
 PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
+_ENDINGS = (".parquet", ".pq")
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
@@ -87,9 +90,16 @@ class Reports:
 
 
 def write_reports(
-    batches: Iterable[NDArray[np.uint8]], plan: PublishedPlan, path: str | Path, *, force: bool = False
+    batches: Iterable[NDArray[np.uint8]],
+    plan: PublishedPlan,
+    path: str | Path,
+    *,
+    force: bool = False,
+    metadata: Mapping[bytes, bytes] | None = None,
 ) -> int:
     """Write batches of packed reports, uint8 of shape (n, report_bytes), to a Parquet file and return their number.
+
+    The file's metadata holds the plan, and what else is given.
 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
@@ -99,7 +109,7 @@ def write_reports(
     import pyarrow.parquet as pq
 
     column = pa.field(COLUMN, pa.binary(plan.report_bytes), nullable=False)
-    schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii")})
+    schema = pa.schema([column], metadata={PLAN_KEY: plan.canonical_json.encode("ascii"), **(metadata or {})})
     written = 0
     with atomic_output(path, force=force) as stream, pq.ParquetWriter(stream, schema, **_WRITER) as writer:
         for packed in batches:
@@ -138,12 +148,14 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
     files = [file for path in listed for file in _expand(path)]
     if not files:
-        raise WireError("there are no report files (*.parquet) to read")
-    if len({file.resolve() for file in files}) != len(files):
+        inbox = next((path for path in listed if any(file.is_file() for file in path.glob("[!.]*"))), None)
+        hint = "" if inbox is None else f"; {gather_hint(inbox)}"
+        raise WireError(f"there are no report files (*.parquet) to read{hint}")
+    if len(set(map(os.path.realpath, files))) != len(files):
         raise WireError("a report file is named twice; its reports would count twice")
     plan, total = _open(files[0])
     for file in files[1:]:
-        other, count = _open(file)
+        other, count = _open(file, plan)
         if other.plan_id != plan.plan_id:
             raise WireError(
                 f"{file} was made with plan {other.plan_id[:12]}, {files[0]} with plan {plan.plan_id[:12]}; "
@@ -159,6 +171,11 @@ def _expand(path: Path) -> list[Path]:
     return [path]
 
 
+def gather_hint(path: Path) -> str:
+    """Say how single reports at a path become a collection."""
+    return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"
+
+
 def _is_mined(path: Path) -> bool:
     """Tell whether a file says that it holds mined itemsets, which may lie beside the reports they came from."""
     import pyarrow.parquet as pq
@@ -169,8 +186,8 @@ def _is_mined(path: Path) -> bool:
         return False  # damaged: to be told when it is opened
 
 
-def _open(path: Path) -> tuple[PublishedPlan, int]:
-    """Return a file's plan and number of reports, having checked its shape."""
+def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:
+    """Return a file's plan, which may be known, and number of reports, having checked its shape."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -182,7 +199,8 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
-        raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {_first_line(error)}") from None
+        why = _first_line(error) if path.suffix.lower() in _ENDINGS else gather_hint(path)
+        raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {why}") from None
     if is_inflated(chunks, path.stat().st_size, _ALLOWED):
         raise WireError(
             f"{path} is damaged or made to harm: so few bytes cannot hold the {rows:,} reports it says it has"
@@ -191,7 +209,8 @@ def _open(path: Path) -> tuple[PublishedPlan, int]:
     if text is None:
         raise WireError(f"{path} carries no plan, so it is not a report file of assocpriv randomize")
     try:
-        plan = parse_plan(text.decode("utf-8"))
+        same = known is not None and text == known.canonical_json.encode("ascii")
+        plan = known if known is not None and same else parse_plan(text.decode("utf-8"))
     except UnicodeDecodeError:
         raise PlanError(f"{path} is damaged: its plan is not UTF-8 text") from None
     expected = pa.binary(plan.report_bytes)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import NotAPlanError, PlanError, WireError
+from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -88,7 +88,8 @@ class PublishedPlan(ABC):
         """Refuse what is not uint8 of shape (n, report_bytes): compiled code would read beyond its tables."""
         if packed.dtype != "uint8" or packed.ndim != 2 or packed.shape[1] != self.report_bytes:
             got = f"{packed.dtype} of shape {packed.shape}"
-            raise WireError(f"reports of this plan are rows of {self.report_bytes} bytes (uint8), got {got}")
+            length = counted(self.report_bytes, "byte")
+            raise WireError(f"reports of this plan are rows of {length} (uint8), got {got}")
 
     def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
         """Return this plan, or refuse it where it is not of the class that there is a use for."""
@@ -199,9 +200,24 @@ def pack_reports(reports: Iterable[bytes], plan: PublishedPlan) -> NDArray[np.ui
     for position, report in enumerate(listed):
         if len(report) != plan.report_bytes:
             raise WireError(
-                f"report {position} has {len(report)} bytes, the plan's reports have {plan.report_bytes}; "
+                f"report {position} has {counted(len(report), 'byte')}, the plan's reports have {plan.report_bytes}; "
                 "was it made with another plan?"
             )
     packed = np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(-1, plan.report_bytes)
     plan.check_form(packed)
     return packed
+
+
+def well_formed(packed: NDArray[np.uint8], plan: PublishedPlan) -> NDArray[np.bool_]:
+    """Tell which packed reports, uint8 of shape (n, report_bytes), the plan's clients can have sent, bool (n,).
+
+    Halves are asked apart while there is something wrong, so few such reports are found in many quickly.
+    """
+    try:
+        plan.check_form(packed)
+    except WireError:
+        if len(packed) == 1:
+            return np.zeros(1, dtype=np.bool_)
+        half = len(packed) // 2
+        return np.concatenate([well_formed(packed[:half], plan), well_formed(packed[half:], plan)])
+    return np.ones(len(packed), dtype=np.bool_)

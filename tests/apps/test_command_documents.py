@@ -88,6 +88,13 @@ def test_docs_have_examples_that_parse(name: str) -> None:
             assert parses(ALL[name], line.removeprefix(name).split())
 
 
+def inbox(folder: Path) -> Path:
+    """Return a folder with one single report."""
+    (folder / "inbox").mkdir()
+    (folder / "inbox" / "r.bin").write_bytes(bytes(2))
+    return folder / "inbox"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -98,6 +105,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--basket", "1,2",
         "-o", out / "r.bin",
     ],
+    "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],

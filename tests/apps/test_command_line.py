@@ -133,14 +133,66 @@ def test_json_is_ascii(home: Path, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["itemsets"][0]["itemset"] == ["crème"]
 
 
+RESULTS = [["inspect", "plan.json"], ["privacy", "plan.json"], ["privacy", "plan.json", "--json"], ["--help"],
+           ["--version"], ["privacy", "--help"]]  # fmt: skip
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_full_standard_output(home: Path) -> None:
-    """A result that cannot be printed is an error, not a traceback."""
+@pytest.mark.parametrize("arguments", RESULTS, ids=str)
+def test_full_standard_output(home: Path, arguments: list[str]) -> None:
+    """A result or a help that cannot be printed is an error, not a traceback."""
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "assocpriv", "inspect", str(home / "plan.json")]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        command = [sys.executable, "-m", "assocpriv", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, cwd=home)
     assert done.returncode == 1
     assert done.stderr == f"Error: {os.strerror(errno.ENOSPC)}\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")
+@pytest.mark.parametrize("arguments", [*RESULTS, [*PLAN_ARGUMENTS, "-o", "closed.json"]], ids=str)
+def test_closed_standard_output(home: Path, arguments: list[str]) -> None:
+    """A result that nobody can see is an error, and is told before anything is done."""
+    command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-m", "assocpriv", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=home)
+    assert (done.returncode, done.stderr) == (1, "Error: standard output is closed; nothing was done\n")
+    assert not (home / "closed.json").exists()
+
+
+LOOPS = [
+    ["mine", "loop", "--min-support", "20%"], ["ask", "loop", "--itemset", "1"], ["inspect", "loop"],
+    ["mine", "loop/r.parquet", "--min-support", "20%"], ["rules", "loop.csv", "--min-confidence", "20%"],
+    ["combine", "loop.csv", "loop.csv"], ["combine", "i.csv", "loop.csv"],
+    ["refine", "loop.csv", "--plan", "plan.json", "-o", "x.json"],
+    ["refine", "i.csv", "--plan", "loop", "-o", "x.json"],
+    ["randomize", "loop", "--format", "dat", "--plan", "plan.json", "-o", "x.parquet"],
+    ["randomize", "b.dat", "--plan", "loop", "-o", "x.parquet"],
+    ["randomize", "b.dat", "--plan", "plan.json", "-o", "loop"],
+    ["simulate", "loop", "--format", "dat", "--plan", "plan.json", "--min-support", "20%"],
+    ["demo", "--baskets", "loop.csv"], ["demo", "-o", "loop"], ["privacy", "loop"], ["audit", "loop"],
+    ["generate", "quest", "--baskets", "9", "-o", "loop.csv"], [*PLAN_ARGUMENTS, "-o", "loop"],
+    ["plan", "--catalogue", "loop", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
+    ["plan", "--taxonomy", "loop", "--level", "1", "--transaction-size", "2", *PROMISE, "-o", "x.json"],
+    ["plan", "--items", "9", "--baskets", "loop.dat", *PROMISE, "-o", "x.json"],
+    ["report", "--plan", "loop", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "y"],
+    ["report", "--plan", "plan.json", "--ledger", "loop", "--occasion", "w", "--basket", "1", "-o", "y"],
+    ["report", "--plan", "plan.json", "--ledger", "x", "--occasion", "w", "--basket", "1", "-o", "loop"],
+    ["gather", "loop", "--plan", "plan.json", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop"],
+    ["gather", "b.dat", "--plan", "loop", "-o", "x"], ["gather", "b.dat", "--plan", "plan.json", "-o", "loop/x"],
+]  # fmt: skip
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("arguments", LOOPS, ids=" ".join)
+def test_links_in_a_circle(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    """A path that leads in a circle is an error in one line wherever a path is given; nothing is written."""
+    for name in ("plan.json", "b.dat", "i.csv"):
+        (tmp_path / name).write_bytes((home / name).read_bytes())
+    for name in ("loop", "loop.csv", "loop.dat"):
+        (tmp_path / name).symlink_to(name)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    refused(*arguments)
+    assert sorted(path for path in tmp_path.iterdir() if path.name != "assocpriv-demo") == before
 
 
 @pytest.mark.parametrize("name", ["plan", "randomize", "mine", "rules", "inspect", "simulate", "generate quest"])

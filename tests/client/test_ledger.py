@@ -26,6 +26,7 @@ from naive import fixed_plan, small_plan
 
 from assocpriv import baskets as api
 from assocpriv.apps.cli import main
+from assocpriv.assurance import report as device_report
 from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets.randomizer import Randomizer
@@ -614,6 +615,9 @@ class DiskFile:
             self.disk.durable = self.disk.shown
         self.disk.step(60)
 
+    def remove_new(self, path: Path) -> None:
+        """Whoever stops cannot remove it."""
+
     def release(self) -> None:
         """Close the file."""
 
@@ -1025,9 +1029,110 @@ def test_the_command_reads_names(plan_path: Path, monkeypatch: pytest.MonkeyPatc
     for option in ('milk,"a, b"', 'milk, "a, b"'):
         assert report(plan_path, "--force", "--basket", option).exit_code == 0
     assert seen == [["milk", "a, b"]] * 5
+    for options in ([], ["--basket", ""], ["--basket", " , "]):
+        assert report(plan_path, "--force", *options, basket=" \n").exit_code == 1
+        assert report(plan_path, "--force", "--empty", "keep", *options, basket=" \n").exit_code == 0
+    assert seen[5:] == [[]] * 3
+
+
+def test_an_empty_basket_is_no_accident(plan_path: Path) -> None:
+    """A failed pipe spends nothing and leaves no ledger; said on purpose it is reported; a retry needs no basket."""
+    folder = plan_path.parent
     for options in ([], ["--basket", ""]):
-        report(plan_path, "--force", *options, basket="")
-    assert seen[5:] == [[], []]
+        result = report(plan_path, *options, basket="")
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "the basket is empty" in result.stderr
+        assert "--empty keep" in result.stderr
+        assert [path.name for path in folder.iterdir()] == ["plan.json"]
+    assert json.loads(report(plan_path, "--empty", "keep", "--json", basket="").stdout)["spent"] == 1
+    assert json.loads(report(plan_path, "--force", "--json", basket="").stdout)["new"] is False
+    before = (folder / "l.bin").read_bytes()
+    assert report(plan_path, "--force", basket="", occasion="w2").exit_code == 1
+    assert (folder / "l.bin").read_bytes() == before
+    with pytest.raises(BasketError, match="empty must be 'error' or 'keep'"):
+        device_report([], NAMED, ledger=folder / "x", occasion="w", output=folder / "y", empty="drop")
+
+
+@pytest.mark.parametrize(
+    ("options", "basket"),
+    [
+        ([], "nothing\n"),
+        ([], "milk\nmilk\n"),
+        ([], ""),
+        (["-o", "none/r.bin"], "milk\n"),
+        (["-o", "."], "milk\n"),
+        (["-o", "loop"], "milk\n"),
+        (["--occasion", " "], "milk\n"),
+        (["--occasion", "x" * 1001], "milk\n"),
+        (["--prior", "49%", "--posterior", "50%"], "milk\n"),
+    ],
+    ids=str,
+)
+def test_a_failure_leaves_no_new_ledger(
+    plan_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], basket: str
+) -> None:
+    """Whatever is refused, a new ledger is not left; one that is there stays byte by byte, an empty file too."""
+    folder = plan_path.parent
+    monkeypatch.chdir(folder)
+    (folder / "loop").symlink_to("loop")
+    before = sorted(folder.iterdir())
+    assert report(plan_path, *options, basket=basket).exit_code == 1
+    assert sorted(folder.iterdir()) == before
+    (folder / "l.bin").touch()
+    assert report(plan_path, *options, basket=basket).exit_code == 1
+    assert parse_ledger((folder / "l.bin").read_bytes())[0] == []
+    with Ledger.open(folder / "l.bin") as ledger:
+        ledger.report(["milk"], NAMED, occasion="w0", entropy=ENTROPY)
+    content = (folder / "l.bin").read_bytes()
+    assert report(plan_path, *options, basket=basket).exit_code == 1
+    assert (folder / "l.bin").read_bytes() == content
+
+
+def test_a_full_disk_leaves_no_new_ledger(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger whose header or first record could not be put on disk is taken away; with a record on disk it stays."""
+    sync, left = os.fsync, 0
+
+    def full(file: int) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            raise OSError(28, "No space left on device")
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", full)
+    for failing in (1, 2, 3):  # the header, its folder, the record
+        left = failing
+        with pytest.raises(FileError, match="No space left on device"):
+            device_report(BASKET, PLAN, ledger=path, occasion="w", output=path.with_name("r.bin"))
+        assert list(path.parent.iterdir()) == []
+    left = 4  # the output
+    with pytest.raises(FileError, match="No space left on device"):
+        device_report(BASKET, PLAN, ledger=path, occasion="w", output=path.with_name("r.bin"))
+    assert [each.name for each in path.parent.iterdir()] == ["ledger.bin"]
+    assert not device_report(BASKET, PLAN, ledger=path, occasion="w", output=path.with_name("r.bin")).new
+
+
+def test_who_waits_for_a_new_ledger_keeps_it(path: Path) -> None:
+    """A new ledger in which another process made a report meanwhile is not taken away, nor one of another process."""
+    first = Ledger.open(path)
+    (made,) = tell_beside(path)
+    first.abandon()
+    assert tell(path, "w1") == [made]
+    path.unlink()
+    begun = Ledger.open(path)
+    process, begun._process = begun._process, -1
+    begun.abandon()
+    assert path.exists()
+    begun._process = process
+    begun.close()
+
+
+def tell_beside(path: Path) -> list[bytes]:
+    """Write a report of the occasion w1 into a ledger that somebody else has open, as if it had not been locked."""
+    other = path.with_name("other.bin")
+    made = tell(other, "w1")
+    path.write_bytes(other.read_bytes())
+    return made
 
 
 def test_the_command_keeps_a_limit(plan_path: Path) -> None:
@@ -1087,8 +1192,7 @@ def test_a_new_ledger_is_not_an_output(plan_path: Path, force: list[str]) -> Non
     for name in ("l.bin", "linked/l.bin", "linked/link.bin", "link.bin"):
         result = report(plan_path, *force, "-o", f"{folder}/{name}")
         assert "is an input" in result.stderr, result.output
-        assert parse_ledger((folder / "l.bin").read_bytes()) == ([], len(HEADER), True)
-        (folder / "l.bin").unlink()
+        assert not (folder / "l.bin").exists()
 
 
 def test_the_command_keeps_a_limit_of_sizes_in_clear(plan_path: Path) -> None:

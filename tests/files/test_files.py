@@ -489,7 +489,7 @@ def test_rows_of_another_width_are_not_written(tmp_path: Path) -> None:
 )
 def test_arrays_that_are_no_reports_are_refused(packed: NDArray[Any]) -> None:
     """Rows of another length, type or shape would lead compiled code beyond its tables."""
-    with pytest.raises(WireError, match=f"rows of {PLAN.report_bytes} bytes"):
+    with pytest.raises(WireError, match=f"rows of {PLAN.report_bytes} byte"):
         Reports(PLAN, packed)
 
 

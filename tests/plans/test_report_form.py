@@ -45,9 +45,9 @@ def test_every_other_length_is_refused(plan, report):
     """Bytes of another length are no report."""
     if len(report) == plan.report_bytes:
         report += b"\0"
-    with pytest.raises(WireError, match=f"{plan.report_bytes} bytes, got {len(report)}"):
+    with pytest.raises(WireError, match=f"{plan.report_bytes} bytes?, got {len(report)}"):
         plan.form.decode(report)
-    with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes"):
+    with pytest.raises(WireError, match=f"report 1 has {len(report)} bytes?,"):
         pack_reports([bytes(plan.report_bytes), report], plan)
     with pytest.raises(WireError):
         plan.form.items(report)

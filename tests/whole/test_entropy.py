@@ -222,14 +222,18 @@ IMPORTS = {
     "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
+    "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},
     "lab/enumeration.py": {"Entropy"},
     "lab/rounds.py": {"SystemEntropy", "WordEntropy"},
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of temporary files, the deal of an audit
-SYSTEM = {"core/entropy.py", "core/compiling.py", "files/atomic.py", "auditing/enumerate/words_and_bulk.py"}
+# who may draw from the system besides: names of files, the deal of an audit
+SYSTEM = {
+    "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
+    "auditing/enumerate/words_and_bulk.py",
+}  # fmt: skip
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}
 
@@ -386,7 +390,7 @@ def by_ledger(plan, folder):
     """Make each basket's report by the command of a device, each on a device of its own."""
     files_of(plan, folder)
     for number, basket in enumerate(BASKETS):
-        told = ["--ledger", f"l{number}", "--occasion", "now", "-o", f"r{number}"]
+        told = ["--ledger", f"l{number}", "--occasion", "now", "--empty", "keep", "-o", f"r{number}"]
         run_in(folder, ["report", "--plan", "plan.json", *told], "".join(f"{name}\n" for name in basket))
     return [(folder / f"r{number}").read_bytes() for number in range(len(BASKETS))]
 

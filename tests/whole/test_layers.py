@@ -53,6 +53,10 @@ ORDER = [
     "files.tables",
     "files.names",
     "files.catalogues",
+    "collector.single_reports",
+    "collector.taking",
+    "collector.output",
+    "collector.gather",
     "records.cells",
     "records.columns",
     "records.first_lines",
@@ -150,6 +154,7 @@ ORDER = [
     "rounds",
     "trials",
     "assurance",
+    "collection",
     "amplification",
     "apps.options",
     "apps.progress",
@@ -160,6 +165,7 @@ ORDER = [
     "apps.render.sizes",
     "apps.render.itemsets",
     "apps.render.assurance",
+    "apps.render.collection",
     "apps.render.privacy",
     "apps.render.explain",
     "apps.render.rounds",
@@ -170,6 +176,7 @@ ORDER = [
     "apps.commands.catalogue",
     "apps.commands.combine",
     "apps.commands.demo",
+    "apps.commands.gather",
     "apps.commands.generate",
     "apps.commands.inspect",
     "apps.commands.mine",
@@ -183,13 +190,16 @@ ORDER = [
     "apps.commands.warm_up",
     "apps.cli",
 ]
-FLOORS = ["core", "plans", "files", "records", "client", "server", "planning", "lab", "auditing"]
-DOORS = ["basket_files", "baskets", "rounds", "trials", "assurance", "amplification"]  # public modules, one a subject
+FLOORS = ["core", "plans", "files", "collector", "records", "client", "server", "planning", "lab", "auditing"]
+DOORS = ["basket_files", "baskets", "rounds", "trials", "assurance", "collection", "amplification"]  # public modules
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
-    "client": {"server"},
-    "server": {"client", "records"},
-    "planning": {"client", "records"},
+    "records": {"collector"},
+    "client": {"server", "collector"},
+    "server": {"client", "records", "collector"},
+    "planning": {"client", "records", "collector"},
+    "lab": {"collector"},
+    "auditing": {"collector"},
 }
 FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
@@ -305,6 +315,8 @@ def test_folders_load_nothing(folder: str) -> None:
         ),
         ("server.itemsets.rules", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
         ("planning.planner", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("collector.gather", "from assocpriv.records.baskets import Baskets", {"records.baskets"}),
+        ("client.kinds", "from assocpriv.collector.taking import Batch", {"collector.taking"}),
         ("planning.planner", "from assocpriv.client.ledger import Ledger", {"client.ledger"}),
         ("client.baskets.bulk", "from assocpriv.server.estimates import supports", {"server.estimates.supports"}),
         ("lab.simulate", "from assocpriv.apps.render import plan", {"apps.render.plan"}),

@@ -17,6 +17,7 @@ from assocpriv.auditing.request import AuditRequest
 from assocpriv.baskets import randomize
 from assocpriv.client import kinds as client_kinds
 from assocpriv.client.ledger import Ledger
+from assocpriv.collection import gather
 from assocpriv.core.errors import BudgetError, PlanError, WireError
 from assocpriv.core.loading import load
 from assocpriv.core.privacy import Breach
@@ -52,6 +53,17 @@ def test_registries_name_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in registry.KINDS:
         assert kind in load(registry.KINDS[kind]).kinds
         assert callable(load(client_kinds.KINDS[kind]))
+
+
+def test_single_reports_are_gathered(tmp_path: Path) -> None:
+    """Files of a byte become a collection of the plan; a byte that is no answer stays."""
+    (tmp_path / "inbox").mkdir()
+    for name, content in {"a": b"\1", "b": b"\0", "c": b"\1", "no": b"\2"}.items():
+        (tmp_path / "inbox" / name).write_bytes(content)
+    done = gather(tmp_path / "inbox", PLAN, tmp_path / "c")
+    assert (done.gathered, done.refused[0].reason) == (3, "is neither yes nor no")
+    packed = next(read_reports(tmp_path / "c").batches(9))
+    assert sorted(packed[:, 0].tolist()) == [0, 1, 1]
 
 
 @pytest.mark.parametrize("plan", [PLAN, AVERAGE], ids=KINDS)

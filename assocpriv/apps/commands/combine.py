@@ -1,5 +1,6 @@
 """The command combine: tables of several rounds side by side."""
 
+import os
 from pathlib import Path
 
 import click
@@ -24,7 +25,7 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
     from assocpriv.apps.render.rounds import combined_lines
 
     check_table_output(output, force, [*tables, *([histogram] if histogram is not None else [])])
-    if len({path.resolve() for path in tables}) != len(tables):
+    if len(set(map(os.path.realpath, tables))) != len(tables):
         raise FileError("a table is named twice; each counts once")
     frame = rounds.combine(tables, histogram=histogram)
     if output is not None:

@@ -8,6 +8,7 @@ import click
 from assocpriv.apps.console import compile_ahead, say, show_result
 from assocpriv.apps.options import PATH, basket_options, memory_option, plan_option, result_options
 from assocpriv.apps.progress import Progress
+from assocpriv.core.errors import counted
 
 
 @click.command()
@@ -43,5 +44,7 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
             "sampled_baskets": done.loss.sampled,
             "expected_support_lost": {str(k): share for k, share in done.loss.shares.items()},
         },
-        lambda: [f"{done.counts.baskets:,} reports of {plan.report_bytes} bytes written to {output}"],
+        lambda: [
+            f"{counted(done.counts.baskets, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"
+        ],
     )

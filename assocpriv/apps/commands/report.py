@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, epsilon_option, plan_option, result_options, take_promise
+from assocpriv.apps.options import PATH, choice, epsilon_option, plan_option, result_options, take_promise
 from assocpriv.core.errors import BasketError
 
 _MOST_BYTES = 1 << 24  # of a basket
@@ -21,6 +21,7 @@ _MOST_BYTES = 1 << 24  # of a basket
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
 )
+@choice("--empty", ["error", "keep"], "An empty basket: refused, or reported.")
 @click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
 @click.option("--posterior", help="See --prior.")
 @epsilon_option
@@ -54,7 +55,7 @@ def _names_read() -> list[str]:
 
 
 def _names_of(text: bytes) -> list[str]:
-    """Return the names on standard input, one a line; blank lines say nothing, so no line is an empty basket."""
+    """Return the names on standard input, one a line; blank lines say nothing."""
     if len(text) > _MOST_BYTES:
         raise BasketError(f"the basket on standard input is longer than {_MOST_BYTES >> 20} MiB")
     # what is no UTF-8 becomes halves of surrogate pairs, which no name may hold: an error of the codec would show it

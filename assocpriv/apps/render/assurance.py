@@ -12,6 +12,7 @@ from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileConte
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
+from assocpriv.core.errors import counted
 from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_fraction
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
@@ -33,7 +34,7 @@ def describe(content: FileContent, reports: int) -> Description:
 def _reports(content: FileContent, _reports_planned: int) -> Description:
     plan = describe_plan(content.plan, max(content.reports, 1), content.group_reports)
     files, crafted = content.files, content.crafted
-    title = f"{content.reports:,} reports in {files} file{'s' * (files != 1)}, each whole and as its plan says"
+    title = f"{counted(content.reports, 'report')} in {counted(files, 'file')}, each whole and as its plan says"
     return Description(
         lambda: (
             plan.record()
@@ -97,8 +98,10 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
     """Say what was written, and how many reports the device may still make."""
     plan = report.plan
     return [
-        f"{'a new report' if report.new else 'the report made before'}, {plan.report_bytes} bytes, written to {output}",
-        f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of {plan.reports_per_person} reports; "
+        f"{'a new report' if report.new else 'the report made before'}, {counted(plan.report_bytes, 'byte')}, "
+        f"written to {output}",
+        f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
+        f"{counted(plan.reports_per_person, 'report')}; "
         f"left: {report.left}",
         *([NO_AMPLIFICATION] if plan.amplification is None else []),
     ]

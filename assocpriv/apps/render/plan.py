@@ -14,6 +14,7 @@ from assocpriv.apps.render.figures import (
     percent_within,
     written,
 )
+from assocpriv.core.errors import counted
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
@@ -112,7 +113,7 @@ def plan_lines(prospects: Prospects) -> list[str]:
         f"{m} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
         *_promise_lines(prospects),
         *([_size_warning(m)] if in_clear else []),
-        f"report      {plan.report_bytes:,} byte{'s' * (plan.report_bytes != 1)} "
+        f"report      {counted(plan.report_bytes, 'byte')} "
         f"({plan.report_bits:,} bits, {'8 of them the size, ' * in_clear}{insertion.code}); "
         f"the basket as {plan.n_items:,} bits would take {-(-plan.n_items // 8):,} bytes",
     ]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of, size_bytes
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
-from assocpriv.core.errors import WireError
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import well_formed
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of, report_planes
 
 _WATCHED_OTHERS = 32
@@ -32,14 +32,7 @@ def is_whole(answers: Answers, plan: Plan) -> NDArray[np.bool_]:
     """Tell which answers are reports of the plan, bool (n,)."""
     whole: NDArray[np.bool_] = answers.lengths == plan.report_bytes
     packed = np.ascontiguousarray(answers.octets[:, : plan.report_bytes])
-    try:
-        plan.check_form(packed[whole])
-    except WireError:
-        for row in np.flatnonzero(whole).tolist():
-            try:
-                plan.check_form(packed[row : row + 1])
-            except WireError:
-                whole[row] = False
+    whole[whole] = well_formed(packed[whole], plan)
     return whole
 
 

@@ -22,7 +22,7 @@ from bitarray import bitarray
 from bitarray.util import ba2int, int2ba
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import WireError, counted
 from assocpriv.core.ranking import set_of_rank
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.generator import Generator
@@ -59,7 +59,9 @@ class ReportForm(ABC):
             WireError: wrong length, a size or a set that the plan does not have, or an unused bit that is not 0.
         """
         if len(report) != self.length:
-            raise WireError(f"a report of this plan has {self.length} bytes, got {len(report)}; {_ANOTHER}")
+            raise WireError(
+                f"a report of this plan has {counted(self.length, 'byte')}, got {len(report):,}; {_ANOTHER}"
+            )
         self.check(np.frombuffer(report, dtype=np.uint8)[None], lambda _: "a report")
         return ba2int(bitarray(buffer=report, endian="little"))
 

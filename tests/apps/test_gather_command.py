@@ -1,0 +1,189 @@
+"""Tests of the command gather: what it says, its exit status, and who names it where single reports are met."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from command_line import PROMISE, python, refused, run, run_json
+
+import assocpriv as ap
+from assocpriv.apps.cli import main
+
+GOOD, BAD = bytes(2), bytes(3)  # reports of the plan have 2 bytes
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    """An inbox, whose name needs quotes in a shell, of three reports and a file that is none."""
+    folder = tmp_path / "in box"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.bin").write_bytes(GOOD)
+    (folder / "bad").write_bytes(BAD)
+    return folder
+
+
+def test_what_devices_write_is_gathered_and_mined(home: Path, tmp_path: Path) -> None:
+    """Reports of the command report become a collection that inspect, ask and mine read."""
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        device = ["--ledger", tmp_path / f"{number}", "--occasion", "w", "-o", tmp_path / "in" / f"{number}.bin"]
+        run("report", "--plan", home / "plan.json", "--basket", "1,2", *device)
+    said = run("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c")
+    assert f"3 reports gathered into {tmp_path / 'c'}, which holds 3 now" in said.stdout
+    assert "the files gathered are removed: the collection has their bytes" in said.stdout
+    assert list((tmp_path / "in").iterdir()) == []
+    assert run_json("inspect", tmp_path / "c")["reports"] == 3
+    assert run_json("ask", tmp_path / "c", "--itemset", "1")["itemsets"]
+
+
+def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
+    """The record says what was gathered and refused; standard error names what was left."""
+    result = run("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
+    plan_id, path = ap.read_plan(home / "plan.json").plan_id, str(tmp_path / "c")
+    assert json.loads(result.stdout) == {
+        "plan_id": plan_id, "gathered": 3, "reports": 3, "refused_count": 1,
+        "refused": [{"file": str(inbox / "bad"), "reason": "has 3 bytes, where a report has 2"}],
+        "collections": [{"plan_id": plan_id, "path": path, "gathered": 3, "reports": 3}],
+    }  # fmt: skip
+    assert result.stderr == f"warning: left where it is: {inbox / 'bad'} has 3 bytes, where a report has 2\n"
+    (inbox / "4.bin").write_bytes(GOOD)
+    again = run_json("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c")
+    assert (again["gathered"], again["reports"]) == (1, 4)
+
+
+def test_several_plans(home: Path, inbox: Path, tmp_path: Path) -> None:
+    """A folder for each plan, none of which is the record's own."""
+    arguments = ["plan", "--items", 12, "--transaction-size", 3, "--code", "none", "--sizes", "in-clear", *PROMISE]
+    run(*arguments, "-o", tmp_path / "long.json")
+    length = ap.read_plan(tmp_path / "long.json").report_bytes
+    assert length == 3
+    (inbox / "bad").write_bytes(b"\1" + bytes(2))
+    plans = ["--plan", home / "plan.json", "--plan", tmp_path / "long.json"]
+    record = run_json("gather", inbox, *plans, "-o", tmp_path / "c")
+    assert (record["plan_id"], record["gathered"], record["refused_count"]) == (None, 4, 0)
+    for each in record["collections"]:
+        assert each["path"] == str(tmp_path / "c" / each["plan_id"][:12])
+        assert run_json("inspect", each["path"])["reports"] == each["reports"]
+
+
+def test_many_refusals_are_counted(home: Path, inbox: Path, tmp_path: Path) -> None:
+    """Of very many files that stay, the first are named and all are counted."""
+    for number in range(150):
+        (inbox / f"bad{number}").write_bytes(BAD)
+    result = run("gather", inbox, "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
+    assert json.loads(result.stdout)["refused_count"] == 151
+    assert len(json.loads(result.stdout)["refused"]) == 100
+    assert result.stderr.count("warning: left where it is") == 20
+    assert result.stderr.endswith("warning: and 131 more\n")
+
+
+def test_exit_status(home: Path, inbox: Path, tmp_path: Path) -> None:
+    """Nothing to do is no failure; files of which none can be gathered are."""
+    arguments = ["--plan", home / "plan.json", "-o", tmp_path / "c"]
+    run("gather", inbox, *arguments)
+    message = refused("gather", inbox, *arguments)
+    assert message == f"nothing was gathered; left where it is: {inbox / 'bad'} has 3 bytes, where a report has 2"
+    (inbox / "bad2").write_bytes(BAD)
+    assert "none of 2 is a report of the plan" in refused("gather", inbox, *arguments)
+    assert "is not there" in refused("gather", tmp_path / "typo", *arguments)
+    for bad in inbox.iterdir():
+        bad.unlink()
+    assert "nothing to do" in run("gather", inbox, *arguments).stdout
+    assert "holds 3 now" in run("gather", inbox, *arguments).stdout
+
+
+def test_names_of_files_are_no_lines_of_ours(home: Path, tmp_path: Path) -> None:
+    """A name with line ends, colours or bytes that are no text stays on one line, and JSON has it as it is."""
+    (tmp_path / "in").mkdir()
+    name = b"a\nError: b\x1b[31m\xff"
+    (tmp_path / "in" / os.fsdecode(name)).write_bytes(BAD)
+    (tmp_path / "in" / "good").write_bytes(GOOD)
+    done = python("gather", tmp_path / "in", "--plan", home / "plan.json", "-o", tmp_path / "c", "--json")
+    left = f"{tmp_path / 'in'}/a?Error: b?[31m?"
+    assert done.stderr == f"warning: left where it is: {left} has 3 bytes, where a report has 2\n"
+    assert os.fsencode(json.loads(done.stdout)["refused"][0]["file"]).endswith(name)
+
+
+def test_keep(home: Path, inbox: Path, tmp_path: Path) -> None:
+    """With --keep the files stay, and it is not said that they are removed."""
+    said = run("gather", inbox, "--plan", home / "plan.json", "--keep", "-o", tmp_path / "c.parquet").stdout
+    assert "removed" not in said
+    assert len(list(inbox.iterdir())) == 4
+    assert "twice" in refused("gather", inbox, "--plan", home / "plan.json", "--keep", "-o", tmp_path / "c.parquet")
+
+
+def test_standard_input(home: Path, tmp_path: Path) -> None:
+    """A stream is gathered up to where it breaks off; it stands alone, and cannot be closed."""
+    arguments = ["gather", "-", "--plan", str(home / "plan.json"), "-o", str(tmp_path / "c")]
+    result = CliRunner().invoke(main, arguments, input=GOOD * 5 + b"x")
+    assert result.exit_code == 0, result.output
+    assert "5 reports gathered" in result.stdout
+    assert result.stderr == "warning: passed over: the stream ends within report 6, of which it has 1 of 2 bytes\n"
+    result = CliRunner().invoke(main, arguments, input=b"x")
+    assert result.exit_code == 1
+    assert "nothing was gathered; passed over: the stream ends within report 1" in result.stderr
+    assert "there was no report" in CliRunner().invoke(main, arguments, input=b"").stdout
+    assert "stands alone" in refused(*arguments, home, status=2)
+    assert "stands alone" in refused(*arguments, "--keep", status=2)
+    closed = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-m", "assocpriv", *arguments]
+    done = subprocess.run(closed, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "standard input is closed" in done.stderr
+
+
+def commands_on(path: Path) -> list[list[Any]]:
+    """Return the commands that read a collection."""
+    return [["mine", path, "--min-support", "20%"], ["ask", path, "--itemset", "1"], ["inspect", path]]
+
+
+def test_single_reports_are_told_what_to_do(home: Path, inbox: Path) -> None:
+    """Who takes an inbox or a file of it for a collection is told the very command to type, and it works."""
+    for path in (inbox, inbox / "0.bin"):
+        for command in commands_on(path):
+            message = refused(*command)
+            typed = shlex.split(message[message.index("assocpriv gather") :])
+            assert typed == ["assocpriv", "gather", str(path), "--plan", "plan.json", "-o", "collection"]
+    (inbox.parent / "plan.json").write_bytes((home / "plan.json").read_bytes())
+    assert python(*typed[1:], cwd=inbox.parent).returncode == 0
+    assert python("inspect", "collection", cwd=inbox.parent).returncode == 0
+
+
+def test_damaged_report_files_are_not_taken_for_single_ones(tmp_path: Path) -> None:
+    """A report file that is cut off is damaged; a folder without any file has nothing to gather."""
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "cut.parquet", tmp_path / "empty"):
+        for command in commands_on(path):
+            assert "gather" not in refused(*command)
+
+
+@pytest.mark.parametrize("reports", [b"\0\0", [b"\0\0"], (b"\0", b"\1")])
+def test_bytes_in_python_are_told_what_to_do(reports: Any) -> None:
+    """Single reports in memory are named as what they are, with what makes a collection of them."""
+    for call in (lambda: ap.mine(reports, 0.1), lambda: ap.ask(reports, [["1"]])):
+        with pytest.raises(TypeError, match=r"Reports.from_bytes\(\[report, …\], plan\)"):
+            call()
+
+
+def test_words_of_one(home: Path, tmp_path: Path) -> None:
+    """One byte and one report are not spoken of as several."""
+    run("plan", "--items", 3, "--transaction-size", 1, *PROMISE, "-o", tmp_path / "p.json")
+    (tmp_path / "b.dat").write_text("1\n")
+    made = run("randomize", tmp_path / "b.dat", "--plan", tmp_path / "p.json", "-o", tmp_path / "r.parquet").stdout
+    assert "1 report of 1 byte written" in made
+    assert "1 report in 1 file," in run("inspect", tmp_path / "r.parquet").stdout
+    device = ["--ledger", tmp_path / "l", "--occasion", "w", "-o", tmp_path / "r.bin"]
+    assert ", 1 byte, written" in run("report", "--plan", tmp_path / "p.json", "--basket", "1", *device).stdout
+    gathered = run("gather", tmp_path / "r.bin", "--plan", tmp_path / "p.json", "-o", tmp_path / "c").stdout
+    assert gathered.startswith("1 report gathered")
+    assert "blank; name what" in refused(
+        "report", "--plan", tmp_path / "p.json", "--basket", "1", "--ledger", tmp_path / "m", "--occasion", " ",
+        "-o", tmp_path / "x",
+    )  # fmt: skip
