@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.ask import Answers
     from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
     from assocpriv.server.itemsets.requests import MiningRequest, check_aim
-    from assocpriv.server.itemsets.rules import association_rules, write_rules
+    from assocpriv.server.itemsets.rules import write_rules
+    from assocpriv.server.itemsets.selection import ItemsetFilter
 
 __all__ = [
-    "AssocprivError", "Baskets", "Breach", "Catalogue", "Discovery", "Epsilon", "ErrorOptions", "MiningRequest",
-    "NameSource", "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules", "association_rules",
-    "check_aim", "check_plan", "check_writable", "describe_undecided", "foresee", "mine", "mine_reports", "plan",
-    "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
-    "read_itemsets", "read_plan", "read_reports", "report_items", "reports_needed", "to_baskets", "write_itemsets",
-    "write_plan", "write_rules",
+    "AssocprivError", "Baskets", "Breach", "Catalogue", "Discovery", "Epsilon", "ErrorOptions", "ItemsetFilter",
+    "MiningRequest", "NameSource", "Plan", "ReadOutcome", "Reports", "View", "answer", "ask", "ask_rules",
+    "association_rules", "check_aim", "check_plan", "check_writable", "describe_undecided", "foresee", "mine",
+    "mine_reports", "plan", "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+    "read_catalogue", "read_itemsets", "read_plan", "read_reports", "report_items", "reports_needed", "to_baskets",
+    "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.basket_files": ("read_baskets",),
@@ -50,7 +51,8 @@ _HOMES = {
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"), "assocpriv.files.names": ("NameSource",),
     "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed"),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
-    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("association_rules", "write_rules"),
+    "assocpriv.plans.baskets.view": ("View",), "assocpriv.server.itemsets.rules": ("write_rules",),
+    "assocpriv.server.itemsets.selection": ("ItemsetFilter",),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),
     "assocpriv.planning.planner": ("make_plan as plan",),
     "assocpriv.files.plans": ("read_catalogue", "write_plan"),
@@ -142,16 +144,26 @@ def randomize_baskets(
 
     Raises:
         BasketError: baskets that do not fit the plan.
+
+    Warns:
+        UserWarning: where sampling baskets to the plan's transaction size loses more than 5% of support.
     """
+    import warnings
+
     import numpy as np
 
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
+    from assocpriv.planning.transaction_size import describe_loss, sampling_loss
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    said, warning = describe_loss(sampling_loss(count_sizes(transactions), plan))
+    if warning:
+        warnings.warn("; ".join(said + warning), stacklevel=2)
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
@@ -249,6 +261,7 @@ def mine(
     certain: float | str | None = None,
     certain_by: str = "split",
     consistent: bool = False,
+    histogram: "pd.DataFrame | str | Path | None" = None,
     confidence_level: float | str = 0.95,
     population: bool = False,
     memory_bytes: int | None = None,
@@ -272,6 +285,8 @@ def mine(
             reports do both, and every possible itemset up to the largest size counts as tested.
         consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
             known bounds; ``attrs`` say which. The estimates stay.
+        histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
+            baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold.
         confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
             where few reports show an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
@@ -284,8 +299,10 @@ def mine(
         ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
         pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
         ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
-        lie between these with a probability of at least ``confidence_level``). ``write_itemsets`` keeps the table with
-        what ``association_rules`` needs of it.
+        lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
+        ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
+        which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors
+        included). ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -301,7 +318,7 @@ def mine(
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
-    frame = mine_reports(_collection(reports), request, memory_bytes, progress)
+    frame = mine_reports(_collection(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
@@ -312,12 +329,20 @@ def mine_reports(
     request: "MiningRequest",
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    *,
+    histogram: "pd.DataFrame | str | Path | None" = None,
 ) -> "pd.DataFrame":
     """Find what a request, which is checked already, asks for; warns of nothing, and is else as :func:`mine`."""
     from assocpriv.server.counting.backend import LocalBackend
+    from assocpriv.server.itemsets.frames import read_itemsets
     from assocpriv.server.itemsets.mining import mine as run
+    from assocpriv.server.rounds.combine import correct_table, sizes_of_table
 
-    return run(LocalBackend.of(reports, memory_bytes, progress), request)
+    if histogram is None:
+        return run(LocalBackend.of(reports, memory_bytes, progress), request)
+    table = read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram
+    sizes = sizes_of_table(table)
+    return correct_table(run(LocalBackend.of(reports, memory_bytes, progress), request), sizes)
 
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
@@ -326,6 +351,54 @@ def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
     from assocpriv.server.itemsets.frames import mining_facts
 
     return describe(mining_facts(itemsets))
+
+
+def association_rules(
+    itemsets: "pd.DataFrame",
+    min_confidence: "float | str" = 0.0,
+    *,
+    metric: str | None = None,
+    min_threshold: "float | str | None" = None,
+    size: int | str | None = None,
+    antecedent_size: int | str | None = None,
+    contains: Collection[str] = (),
+    antecedent: Collection[str] = (),
+    consequent: Collection[str] = (),
+    prune: bool = False,
+    sort: str = "sure",
+    certain: "float | str | None" = None,
+) -> "pd.DataFrame":
+    """Derive the rules A → C, A ∪ C frequent, whose estimated confidence is at least ``min_confidence``.
+
+    Args:
+        itemsets: a table as :func:`mine` returns it.
+        min_confidence: in [0, 1], as 0.6 or ``"60%"``.
+        metric, min_threshold: as for mlxtend: only rules of which this column, any of its metrics, is at least so much.
+        size, antecedent_size: items of the rule and of its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
+        contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
+        prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent has at least
+            their confidence, by estimate (Bayardo, Agrawal, Gunopulos 1999).
+        sort: ``sure`` (confidence less two standard errors, the largest first), a metric, ``size`` or ``name``.
+        certain: also test which rules have ``min_confidence``, such that among those called certain the expected share
+            of false ones is at most 1 less this. Needs a table that was mined with ``certain``. That share is one of
+            all rules called certain, before any other argument here leaves some out; ``attrs`` hold how many these are.
+
+    A rule needs both its sides to be supported by at least two standard errors.
+
+    Returns:
+        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
+        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``. Estimates are not clipped:
+        noise can make a confidence exceed 1. With ``certain`` also ``p_value`` and ``certain``.
+
+    Raises:
+        EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
+        TypeError: not a table of itemsets.
+    """
+    from assocpriv.server.itemsets.rules import derive_rules
+    from assocpriv.server.itemsets.selection import RuleFilter
+
+    wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
+    return derive_rules(itemsets, min_confidence, certain=certain, wanted=None if wanted == RuleFilter() else wanted)
 
 
 def ask(

@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import shutil
+import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,6 +17,7 @@ from assocpriv.apps.progress import Progress
 if TYPE_CHECKING:
     from assocpriv.core.compiling import CodePlace
 
+_LEAST_COLUMN = 20  # characters that a table's last column must have for what is broken to stand below it
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
 _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python calls, by the module that declares them
@@ -71,7 +75,23 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
     if wants_json():
         click.echo(json.dumps(record(), allow_nan=False))
     else:
-        click.echo("\n".join(lines()))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        click.echo("\n".join(part for line in lines() for part in fitted(line, width)))
+
+
+def fitted(line: str, width: int | None) -> list[str]:
+    """Break a line that a terminal of some width would break anywhere; without a width, as in a file, it stays whole.
+
+    Breaks are at blanks. What follows stands below a table's last column, which two blanks set off, or a little to the
+    right.
+    """
+    if width is None or len(line) <= width:
+        return [line]
+    last = line.rstrip("? ").rfind("  ", 0, width - _LEAST_COLUMN) + 2
+    hang = last if last > 1 and line[:last].strip() else 2
+    return textwrap.wrap(
+        line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+    )
 
 
 def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":

@@ -176,6 +176,10 @@ plan_output_options = joined(
 table_output_option = click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
 _top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 table_options = joined(table_output_option, _top_option, result_options)
+row_options = joined(
+    click.option("--contains", multiple=True, metavar="ITEM", help="Show rows that hold this item; may be repeated."),
+    click.option("--size", metavar="K", help="Show rows of so many items, as 2, 2..3, 2.. or ..3."),
+)
 histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
 error_options = joined(

@@ -24,7 +24,7 @@ from assocpriv.records.basket_files import ReadOptions, read_baskets
 from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.itemsets.frames import write_itemsets
 from assocpriv.server.itemsets.requests import AUTO, check_aim, check_min_support
-from assocpriv.server.itemsets.rules import association_rules, write_rules
+from assocpriv.server.itemsets.rules import derive_rules, write_rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ class DemoStart:
         plan, settings = self.prospects.plan, self.settings
         simulation = simulate(self.baskets, plan, self.min_support, seed=settings.seed, progress=progress)
         clock = [perf_counter()]
-        rules = association_rules(simulation.itemsets, settings.min_confidence)
+        rules = derive_rules(simulation.itemsets, settings.min_confidence)
         clock.append(perf_counter())
         # what a server would have: no column of truths
         mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])

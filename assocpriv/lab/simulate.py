@@ -1,6 +1,6 @@
 """Both sides on data at hand: randomize, mine, and compare with the truth that only a simulation knows."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -21,7 +21,7 @@ from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend, part_size
-from assocpriv.server.counting.bitmaps import SupersetCounter, transaction_rows
+from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.itemsets.frames import mining_facts, names_of
 from assocpriv.server.itemsets.mining import mine
@@ -49,11 +49,11 @@ class PlainCounter:
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of transactions holding all items of each itemset, int64 (candidates,)."""
-        items = np.unique(itemsets)
-        supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
+        items = items_of(itemsets)
+        supersets = SupersetCounter(places_in(items, itemsets), len(items))
 
-        def count(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-            supersets.count(transaction_rows(offsets, self._items, self._n_items, items), counts)
+        def count(offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> Iterator[int]:
+            return supersets.count_in_steps(transaction_rows(offsets, self._items, self._n_items, items), counts)
 
         size = part_size(self.n_reports, len(items), default_memory())
         parts = (self._offsets[start : start + size + 1] for start in range(0, self.n_reports, size))

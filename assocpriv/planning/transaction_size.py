@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import PlanError
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.transition import SupportModel
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # unevenly, most for itemsets of long baskets, and no number of reports brings it back; noise is stated, and more
 # reports lower it.
 NEAR = 1.05
+MUCH_LOST = 0.05  # of support by sampling; more is warned of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,24 @@ def sampling_loss(sizes: Counter[int], plan: Plan) -> SamplingLoss:
     m = plan.transaction_size
     shares = {k: 1 - share for k, share in surviving_shares(all_holders(sizes, plan.itemset_size), m).items()}
     return SamplingLoss(sizes.total(), sum(count for size, count in sizes.items() if size > m), m, shares)
+
+
+def describe_loss(loss: SamplingLoss) -> tuple[list[str], list[str]]:
+    """Say how many baskets are sampled and what share of support that loses; and a warning where that is much."""
+    size = loss.transaction_size
+    if not loss.sampled:
+        return [f"no basket is longer than {size} items: nothing is lost by sampling"], []
+    lost = ", ".join(f"{share:.1%} of {itemsets_of(k)}" for k, share in loss.shares.items())
+    said = (
+        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
+        f"expected support lost, averaged over itemsets: {lost}"
+    )
+    if max(loss.shares.values()) <= MUCH_LOST:
+        return [said], []
+    return [said], [
+        f"more than {MUCH_LOST:.0%} is lost; estimated supports are those within at most {size} sampled items, "
+        "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"
+    ]
 
 
 def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:

@@ -123,7 +123,8 @@ def test_count_pairs(rng, n_rows, panel):
     rows = random_words(rng, 2, n_rows, LANES)
     pairs = np.column_stack(np.triu_indices(n_rows, 1))
     counts = np.arange(len(pairs), dtype=np.int64)
-    count_pairs(rows, panel, counts)
+    for start in range(0, n_rows, 2 * panel):
+        count_pairs(rows, panel, start, start + 2 * panel, counts)
     assert np.array_equal(counts, np.arange(len(pairs)) + naive.count_supersets(rows, pairs))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
+from assocpriv.baskets import association_rules
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
@@ -27,7 +28,6 @@ from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets import apriori
 from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
-from assocpriv.server.itemsets.rules import association_rules
 
 THRESHOLD = Operator(3, 1, 1, 6, (2, 4, 5, 35))
 LIMIT = Fraction(19)

@@ -1,6 +1,7 @@
 """The local backend counts what looking at the reports one by one counts, however they are cut and stored."""
 
 from itertools import combinations
+from time import monotonic, sleep
 
 import naive
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.server.counting import backend as counting
+from assocpriv.server.counting import bitmaps
 from assocpriv.server.counting.backend import LocalCounter, part_size
 
 LEAST = 64 * 64  # reports in the smallest batch
@@ -92,12 +94,17 @@ def test_the_order_of_reports_does_not_matter(rng, plan):
 
 
 def test_progress_is_told_after_every_part(rng):
-    """Progress goes up part by part to the number of reports."""
+    """Progress goes up to the number of reports, and is told at least as often as there are parts."""
     plan, told = PLANS["bch"], []
     reports = Reports(plan, random_reports(rng, plan, 2 * LEAST + 7))
     LocalCounter(reports, memory_bytes=1, progress=lambda *what: told.append(what)).count(some_itemsets(plan, 2))
     total = len(reports)
-    assert told == [("counting itemsets of 2", done, total) for done in (LEAST, 2 * LEAST, total)]
+    assert len(told) >= 3
+    assert {(what, whole) for what, _, whole in told} == {("counting itemsets of 2", total)}
+    dones = [done for _, done, _ in told]
+    assert dones == sorted(dones)
+    assert dones[0] >= LEAST
+    assert dones[-1] == total
 
 
 class CountedReports(Reports):
@@ -179,28 +186,69 @@ def test_sums_over_no_and_many_inputs():
 
     def add(given, counts):
         counts += given
+        return [1]
 
     assert add_up(add, [], 3).tolist() == [0, 0, 0]
     assert add_up(add, (np.array([i, 1]) for i in range(100)), 2).tolist() == [4950, 100]
 
 
 def test_done_is_told_when_it_is_done():
-    """Inputs are told in order, each after its work; work that has not begun is given up with the caller."""
+    """Nothing is told before it is done; work that has not begun is given up with the caller."""
     begun, told = [], []
 
     def work(given, _counts):
         begun.append(given)
+        yield 0.25
+        yield 0.75
 
-    def tell(given):
-        assert given in begun
-        told.append(given)
-        if given == 5:
+    def tell(done):
+        assert done <= len(begun)
+        told.append(done)
+        if len(told) == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         add_up(work, range(10**6), 1, tell)
-    assert told == list(range(6))
+    assert told == sorted(told)
+    assert told[-1] >= 5
     assert len(begun) < 1000
+
+
+def test_work_in_progress_is_told_of_and_stopped_between_two_steps():
+    """An input that takes hours tells of its steps, and ends within a step of whoever interrupts."""
+    told = []
+
+    def work(_given, _counts):
+        for _ in range(10**6):
+            sleep(0.01)
+            yield 1
+
+    def tell(done):
+        told.append(done)
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    started = monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        add_up(work, [None], 1, tell)
+    assert 0 < told[0] < told[1] < told[2]
+    assert monotonic() - started < 60  # a thousand times less than the work takes
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("form", ["bch", "none, 70 items", "bch, r=8"])
+def test_steps_of_any_size_count_the_same(rng, monkeypatch, form, k):
+    """Items and itemsets counted a few at a time give the counts of all at once."""
+    plan = PLANS[form]
+    packed, itemsets = random_reports(rng, plan, 700), some_itemsets(plan, k)
+    whole = LocalCounter(Reports(plan, packed)).count(itemsets).tolist()
+    monkeypatch.setattr(bitmaps, "_STEP_WORDS", 1)
+    monkeypatch.setattr(bitmaps, "_STEP_EXPANDED", 1)
+    monkeypatch.setattr(bitmaps, "_STEP_ITEMS", 2)
+    told = []
+    small = LocalCounter(Reports(plan, packed), progress=lambda *what: told.append(what[1])).count(itemsets)
+    assert small.tolist() == whole == count_one_by_one(packed, plan, itemsets)
+    assert told[-1] == len(packed)
 
 
 def test_an_error_in_a_part_is_not_swallowed():

@@ -12,6 +12,7 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from quiet import mine
 from scipy.special import ndtr
 
+from assocpriv.baskets import association_rules
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.privacy import Breach
@@ -23,7 +24,8 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import covariance
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
-from assocpriv.server.itemsets.rules import METRICS, association_rules, write_rules
+from assocpriv.server.itemsets.rules import write_rules
+from assocpriv.server.itemsets.selection import METRICS
 
 NAMES = ["bread", "milk", 'eggs, "free range"', "Käse", "tea", "jam"]
 

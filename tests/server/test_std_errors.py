@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from quiet import ask
 
+from assocpriv.baskets import association_rules
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.estimates.supports import FEW_REPORTS, Group, estimate_supports, partial_counts
-from assocpriv.server.itemsets.rules import association_rules
 
 WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}
 

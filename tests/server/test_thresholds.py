@@ -1,5 +1,6 @@
 """Mining without a given minimum support: what can be believed, the largest estimates, and the ranks these may have."""
 
+import re
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -327,4 +328,4 @@ def test_the_listing_shows_what_is_sure_first(ranked) -> None:
             level = levels[row["length"]]
             enough = row["support"] >= max(level.level_discoverable_support, level.errors * row["std_error"])
             assert is_sure == enough
-    assert itemset_lines(table, 3)[-1] == f"… and {len(sure) - 3:,} more"
+    assert sum(map(int, re.findall(r"(\d+) more", itemset_lines(table, 3)[-1]))) == len(sure) - 3

@@ -94,6 +94,7 @@ ORDER = [
     "server.itemsets.facts",
     "server.itemsets.frames",
     "server.itemsets.mining",
+    "server.itemsets.selection",
     "server.itemsets.rules",
     "server.itemsets.ask",
     "server.rounds.sampling_model",

@@ -14,10 +14,13 @@ from assocpriv.apps.options import (
     check_table_output,
     choice,
     error_options,
+    histogram_table_option,
     memory_option,
     reports_argument,
     result_options,
+    row_options,
     table_output_option,
+    usual,
 )
 from assocpriv.apps.progress import Progress
 
@@ -33,6 +36,7 @@ from assocpriv.apps.progress import Progress
     "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
 @click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
+@histogram_table_option
 @error_options
 @memory_option
 @table_output_option
@@ -43,6 +47,8 @@ from assocpriv.apps.progress import Progress
     help="Without --min-support: mine the K itemsets of the largest estimates, with what is known of their order. "
     f"Else the rows shown as text.  [default: {ROWS}]",
 )
+@row_options
+@usual("--sort", default="sure", help="Order of the rows: sure, support, size or name.")
 @result_options
 def mine(
     reports: tuple[Path, ...], memory: int | None, output: Path | None, top: int | None, force: bool, **options: Any
@@ -55,10 +61,12 @@ def mine(
       assocpriv mine reports.parquet --min-support auto
       assocpriv mine reports.parquet --top 64
       assocpriv mine reports.parquet --min-support 2% --certain 95%
+      assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
     """
     from assocpriv.apps.render.itemsets import mined_lines, mined_record
     from assocpriv.baskets import (
         ErrorOptions,
+        ItemsetFilter,
         MiningRequest,
         describe_undecided,
         mine_reports,
@@ -71,15 +79,16 @@ def mine(
             "give --min-support S, --min-support auto (the lowest at which what is found can be believed) or --top K, "
             "from 1 (the K itemsets of the largest estimates)"
         )
-    wanted = top if options["min_support"] is None else None
+    wanted, histogram = top if options["min_support"] is None else None, options.pop("histogram")
+    shown = ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
     request = MiningRequest(top=wanted, errors=errors, **options)
-    check_table_output(output, force, reports)
+    check_table_output(output, force, [*reports, *([] if histogram is None else [histogram])])
     collection = read_reports(reports)
     compile_ahead("counting")
-    frame = mine_reports(collection, request, memory, Progress())
+    frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)
     warn(describe_undecided(frame))
     if output is not None:
         write_itemsets(frame, output, force=force)
     rows = len(frame) if wanted else ROWS if top is None else top
-    show_result(lambda: mined_record(frame), lambda: mined_lines(frame, rows))
+    show_result(lambda: mined_record(frame, shown), lambda: mined_lines(frame, rows, shown))

@@ -3,16 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.apps.render.figures import (
-    chance_up,
-    discoverable,
-    figure,
-    finite,
-    itemsets_of,
-    percent_up,
-    percent_within,
-    written,
-)
+from assocpriv.apps.render.figures import chance_up, discoverable, figure, finite, percent_up, percent_within, written
 from assocpriv.apps.render.plan import LEVEL, promise_record
 from assocpriv.core.privacy import Breach, epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.worked_promises import (
@@ -26,6 +17,7 @@ from assocpriv.planning.worked_promises import (
     WorkedPromise,
     WorkedPromises,
 )
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR
 
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))

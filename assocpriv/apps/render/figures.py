@@ -5,6 +5,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from assocpriv.plans.baskets.catalogue import sort_key
+
 _PLAIN = range(-5, 16)  # powers of ten of figures that are written without an exponent
 
 
@@ -87,14 +89,9 @@ def finite(by_size: dict[int, float]) -> dict[str, float | None]:
     return {str(k): value if math.isfinite(value) else None for k, value in by_size.items()}
 
 
-def itemsets_of(k: int) -> str:
-    """Name itemsets of one size."""
-    return {1: "single items", 2: "pairs", 3: "triples"}.get(k, f"itemsets of {k}")
-
-
 def listed(names: "frozenset[str] | list[str]") -> str:
     """Name an itemset's items."""
-    return ", ".join(sorted(names))
+    return ", ".join(sorted(names, key=sort_key))
 
 
 def rest_line(total: int, top: int) -> list[str]:

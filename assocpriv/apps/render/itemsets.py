@@ -4,72 +4,100 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assocpriv.apps.render.figures import (
-    discoverable,
-    fields,
-    itemsets_of,
-    listed,
-    percent,
-    percent_as_given,
-    rest_line,
-)
+from assocpriv.apps.render.figures import discoverable, fields, listed, percent, percent_as_given, rest_line
 from assocpriv.files.tables import itemset_records
+from assocpriv.plans.baskets.catalogue import itemsets_of
+from assocpriv.server.itemsets.ask import not_told
 from assocpriv.server.itemsets.facts import MiningFacts
-from assocpriv.server.itemsets.frames import mining_facts, sizes_of, sure_rows
+from assocpriv.server.itemsets.frames import mining_facts, sizes_of
 from assocpriv.server.itemsets.rules import rule_records
+from assocpriv.server.itemsets.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from assocpriv.server.itemsets.ask import AnswerFacts, Answers
 
-_MORE_COLUMNS = {"true_support": "true", "raw_support": "raw", "consistent_support": "consistent"}
+_MORE_COLUMNS = {
+    "true_support": "true",
+    "raw_support": "raw",
+    "consistent_support": "consistent",
+    "corrected_support": "corrected",
+    "corrected_std_error": "± error",
+    "model_error": "± model",
+}
+_CORRECTED = (
+    "corrected: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of "
+    "the correction, which may be wrong; --json has the bounds that hold without a model"
+)
 _CONSISTENT_CLAIMS = {
     "realizable": "consistent: the nearest supports that some baskets of at most {} items have",
     "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
     "that some baskets have them is not proven",
 }
+_NOT_TOLD = {
+    "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
+    "rule": "— with another interval: the whole rule is not told from nobody; its confidence lies in the interval",
+}
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
 
 
-def mined_record(frame: "pd.DataFrame") -> dict[str, Any]:
-    """Return a mined table for ``--json``."""
-    return mining_facts(frame).to_json() | {"itemsets": itemset_records(frame)}
+def mined_record(frame: "pd.DataFrame", wanted: ItemsetFilter = EVERYTHING) -> dict[str, Any]:
+    """Return a mined table for ``--json``, of which a filter leaves some rows, in its order."""
+    rows = frame
+    if wanted != EVERYTHING:
+        rows = frame.iloc[rows_to_show(frame, wanted, shown_rows(frame)[1], len(frame))]
+    return mining_facts(frame).to_json() | {"hidden": len(frame) - len(rows), "itemsets": itemset_records(rows)}
 
 
-def mined_lines(frame: "pd.DataFrame", top: int) -> list[str]:
+def mined_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show a mined table, and what its supports and the minimum support are."""
     facts = mining_facts(frame)
-    return [_meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top)]
+    return [_meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
 
 
-def itemset_lines(frame: "pd.DataFrame", top: int) -> list[str]:
+def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
     facts = mining_facts(frame)
     certain = facts.certain
-    if certain is None:
-        shown = frame[frame["frequent"]]
-        sure, marks, others = sure_rows(shown), ("", "  ?"), _not_sure(shown, facts)
-    else:
-        shown = frame[frame["frequent"] | frame["certain"]]
-        sure, marks, others = shown["certain"].to_numpy(np.bool_), ("* ", "  "), "not certain:"
-    by_rank = shown["rank"].to_numpy() if "rank" in shown.columns else np.arange(len(shown))
-    n_sure = int(sure.sum())
-    lines = [_itemset_header(frame)]
-    for place, row in enumerate(shown.iloc[np.lexsort((by_rank, ~sure))[:top]].to_dict("records")):
-        if place == n_sure:
-            lines.append(others)
-        names, mark = listed(row["itemsets"]), marks[0 if place < n_sure else 1]
+    finds, sure = shown_rows(frame)
+    shown, sure = frame[finds], sure[finds]
+    marks = ("", "  ?") if certain is None else ("* ", "  ")
+    rows = rows_to_show(shown, wanted, sure, top)
+    lines, parted = [_itemset_header(frame)], wanted.sort != SURE
+    for row, is_sure in zip(shown.iloc[rows].to_dict("records"), sure[rows].tolist(), strict=True):
+        if not (is_sure or parted):
+            lines, parted = [*lines, _not_sure(shown, facts)], True
+        names, mark = listed(row["itemsets"]), marks[0 if is_sure else 1]
         lines.append(
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
-    lines += rest_line(len(shown), top)
+    lines += _rest_lines(shown, wanted, rows)
     if facts.consistent is not None:
         lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
+    lines += [_CORRECTED] if facts.corrected else []
     if certain is not None:
         false = f"support below {percent_as_given(facts.min_support)}"
-        lines += _claim_lines(frame, (certain.level, certain.hypotheses), "itemsets", false)
+        claimed = int(frame["certain"].sum()), int(sure[rows].sum())
+        lines += _claim_lines(claimed, (certain.level, certain.hypotheses), "itemsets", false)
     return lines
+
+
+def _rest_lines(shown: "pd.DataFrame", wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
+    """Say how many itemsets of which sizes are not shown for want of room, and how many a filter hides."""
+    left = wanted.matches(shown)
+    sizes = sizes_of(shown)
+    missing = np.bincount(sizes[left], minlength=1) - np.bincount(sizes[rows], minlength=sizes[left].max(initial=0) + 1)
+    parts = [f"{count:,} more {itemsets_of(k, count)}" for k, count in enumerate(missing.tolist()) if count]
+    lines = [] if left.any() else ["(none)"]
+    lines += [f"… and {', '.join(parts)}"] if parts else []
+    return lines + hidden_lines(len(shown) - int(left.sum()))
+
+
+def hidden_lines(count: int) -> list[str]:
+    """Say how many rows a filter hides."""
+    return [f"hidden by the filters: {count:,} {'row' if count == 1 else 'rows'}"] if count else []
 
 
 def _itemset_header(frame: "pd.DataFrame") -> str:
@@ -90,6 +118,8 @@ def _itemset_line(row: dict[Any, Any]) -> str:
 
 def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
     """Say what itemsets are that stand below what is sure."""
+    if facts.certain is not None:
+        return "not certain:"
     sizes = set(sizes_of(shown).tolist())
     asked = ", ".join(
         f"{level.errors:.1f} for {itemsets_of(level.size)}" for level in facts.levels if level.size in sizes
@@ -114,14 +144,18 @@ def _support_line(row: dict[Any, Any]) -> str:
     return f"{support} {error}  {low}–{high}"
 
 
-def _claim_lines(table: "pd.DataFrame", certainty: tuple[float, int], what: str, false: str) -> list[str]:
-    """Say what is claimed of what is marked, with which certainty, and how many hypotheses it rests on."""
-    (level, hypotheses), found = certainty, int(table["certain"].sum())
+def _claim_lines(marked: tuple[int, int], certainty: tuple[float, int], what: str, false: str) -> list[str]:
+    """Say what is claimed of what is certain, with which certainty, and how many hypotheses it rests on.
+
+    ``marked`` are how many are certain, and how many of those are shown: of a part nothing is claimed.
+    """
+    (level, hypotheses), (found, shown) = certainty, marked
     share = percent_as_given(1 - level)
     rests = f"{hypotheses:,} {what} tested"
     if not found:
         return [f"*: none is certain; {rests}"]
-    return [f"*: certain, {found:,} of {rests}; of the {what} marked, on average at most {share} have a {false}"]
+    of_all = f"the {what} marked" if shown == found else f"all {found:,}, of which {shown:,} are shown"
+    return [f"*: certain, {found:,} of {rests}; of {of_all}, on average at most {share} have a {false}"]
 
 
 def threshold_lines(facts: MiningFacts) -> list[str]:
@@ -154,7 +188,7 @@ def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
         chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
     return (
         f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
-        "sampled items a basket"
+        "sampled items a basket; ± error: one standard error"
     )
 
 
@@ -183,13 +217,18 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
         mark = "" if certain is None else "* " if row["certain"] else "  "
         lines.append(f"{line}  {mark}{_sides(row)}")
     lines += rest_line(len(rules), top)
+    lines += hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
     if certain is not None:
         false = f"confidence below {percent_as_given(certain['min_confidence'])}"
-        lines += _claim_lines(rules, (certain["level"], certain["hypotheses"]), "rules", false)
+        claimed = certain["found"], int(rules["certain"].head(top).sum())
+        lines += _claim_lines(claimed, (certain["level"], certain["hypotheses"]), "rules", false)
     return lines
 
 
-def _rule_line(row: dict[Any, Any]) -> str:
+def _rule_line(row: dict[Any, Any], not_told: str = "") -> str:
+    """Show a rule's figures; of one that is not told from nobody, confidence and lift would be noise over noise."""
+    if not_told:
+        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {percent(row['support'], 2, 8)}"
     return (
         f"{percent(row['confidence'], 1, 10)} {percent(row['confidence_std_error'], 1, 8)} {row['lift']:8.2f} "
         f"{row['lift_std_error']:8.2f} {percent(row['support'], 2, 8)}"
@@ -217,11 +256,13 @@ def answer_lines(answers: "Answers") -> list[str]:
         lines += [f"{_support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict("records")]
     if len(answers.rules):
         lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
+        missing = not_told(answers.rules)
         lines += [
-            f"{_rule_line(row)}  {percent(row['confidence_ci_low'], 1, 7)}–"
+            f"{_rule_line(row, lacks)}  {percent(row['confidence_ci_low'], 1, 7)}–"
             f"{percent(row['confidence_ci_high'], 1, 7)}  {_sides(row)}"
-            for row in answers.rules.to_dict("records")
+            for row, lacks in zip(answers.rules.to_dict("records"), missing, strict=True)
         ]
+        lines += [line for lacks, line in _NOT_TOLD.items() if lacks in missing]
     for k, limits in answers.facts.limits.items():
         one, asked, whole = map(discoverable, limits)
         lines.append(

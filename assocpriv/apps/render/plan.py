@@ -10,7 +10,6 @@ from assocpriv.apps.render.figures import (
     fields,
     figure_up,
     finite,
-    itemsets_of,
     percent_as_given,
     percent_within,
     written,
@@ -19,6 +18,7 @@ from assocpriv.core.errors import counted
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
 

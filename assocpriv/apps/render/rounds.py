@@ -7,7 +7,6 @@ from assocpriv.apps.render.figures import (
     fields,
     figure_up,
     finite,
-    itemsets_of,
     listed,
     percent,
     percent_or_dash,
@@ -19,6 +18,7 @@ from assocpriv.core.privacy import epsilon, format_fraction
 from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
+from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.server.rounds.combine import combined_records
 from assocpriv.server.rounds.knowledge import Itemset, ranked

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.render.figures import discoverable, finite, itemsets_of, percent
+from assocpriv.apps.render.figures import discoverable, finite, percent
 from assocpriv.apps.render.plan import LOWEST
-from assocpriv.planning.transaction_size import SamplingLoss
+from assocpriv.planning.transaction_size import SamplingLoss, describe_loss
 
 if TYPE_CHECKING:
     from assocpriv.baskets import ReadOutcome
@@ -31,20 +31,8 @@ def outcome_lines(outcome: "ReadOutcome", plan: "Plan") -> list[str]:
 
 def loss_lines(loss: SamplingLoss) -> list[str]:
     """Say how many baskets are sampled and what share of support that loses."""
-    size = loss.transaction_size
-    if not loss.sampled:
-        return [f"no basket is longer than {size} items: nothing is lost by sampling"]
-    lost = ", ".join(f"{percent(share, 1)} of {itemsets_of(k)}" for k, share in loss.shares.items())
-    lines = [
-        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
-        f"expected support lost, averaged over itemsets: {lost}"
-    ]
-    if max(loss.shares.values()) > 0.05:
-        lines.append(
-            f"warning: more than 5% is lost; estimated supports are those within at most {size} sampled items, "
-            "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"
-        )
-    return lines
+    lines, warning = describe_loss(loss)
+    return [*lines, *(f"warning: {line}" for line in warning)]
 
 
 def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:

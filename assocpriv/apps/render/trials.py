@@ -52,7 +52,8 @@ def simulation_lines(result: Simulation, top: int) -> list[str]:
     """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
-        "true: support within the sampled items, what is estimated; raw: support in the whole baskets",
+        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
+        "standard error",
         *threshold_lines(mining_facts(result.itemsets)),
         *itemset_lines(result.itemsets, top),
         *_missed_lines(result.missed, top),
@@ -77,7 +78,11 @@ def found_lines(demo: Demo, top: int) -> list[str]:
     """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
     itemsets = demo.simulation.itemsets
     facts = mining_facts(itemsets)
-    lines = ["", "Found in the reports; true: support within the sampled items, raw: in the whole baskets"]
+    lines = [
+        "",
+        "Found in the reports; true: support within the sampled items, raw: in the whole baskets; "
+        "± error: one standard error",
+    ]
     lines += threshold_lines(facts)
     for k in sorted(set(itemsets["length"])):
         lines += ["", *itemset_lines(itemsets[itemsets["length"] == k], top)]

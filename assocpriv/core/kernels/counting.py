@@ -102,18 +102,19 @@ def _intersect(left: Words, i: int, right: Words, j: int, out: Words, at: int, l
         and_lanes(left, i + start, right, j + start, out, at + start)
 
 
-@entry(const(uint64[:, :, ::1]), int64, int64[::1])
-def count_pairs(rows: Words, panel: int, counts: Ints) -> None:
+@entry(const(uint64[:, :, ::1]), int64, int64, int64, int64[::1])
+def count_pairs(rows: Words, panel: int, start: int, stop: int, counts: Ints) -> None:
     """Add the number of bits set in both rows of every pair to counts, in the order 01, 02, …, 12, …
 
-    rows (blocks, items, words), words a multiple of 8; counts (items · (items − 1) / 2,). Tiles of 4 × 4 rows share
-    their loads; panels of ``panel`` rows, a multiple of 4, stay in cache while a block is counted.
+    Only pairs whose later row is one of ``start`` … ``stop`` − 1, multiples of ``panel`` or the last. rows (blocks,
+    items, words), words a multiple of 8; counts (items · (items − 1) / 2,). Tiles of 4 × 4 rows share their loads;
+    panels of ``panel`` rows, a multiple of 4, stay in cache while a block is counted.
     """
     n_blocks, n_rows, n_words = rows.shape
     i_at, j_at, found = np.empty(4, dtype=np.int64), np.empty(4, dtype=np.int64), np.empty(16, dtype=np.int64)
     for block in range(n_blocks):
         first = block * n_rows
-        for one in range(0, n_rows, panel):
+        for one in range(start, min(stop, n_rows), panel):
             for other in range(0, one + 1, panel):
                 for i in range(one, min(one + panel, n_rows), 4):
                     for j in range(other, min(other + panel, i + 1), 4):

@@ -9,7 +9,25 @@ from assocpriv.plans.published import check_integer
 
 MAX_ITEMS = 1 << 20
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}", re.ASCII)  # numbers below MAX_ITEMS have at most 7 digits
+_NUMBER = re.compile(r"[0-9]{1,18}", re.ASCII)
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # control characters, halves of surrogate pairs
+
+
+def sort_key(name: str) -> tuple[int, int, str]:
+    """Return what names are sorted by where people read them: numbers as numbers, before all others.
+
+    >>> sorted(["11", "tea", "3", "Eggs"], key=sort_key)
+    ['3', '11', 'Eggs', 'tea']
+    """
+    return (0, int(name), name) if _NUMBER.fullmatch(name) else (1, 0, name)
+
+
+def itemsets_of(k: int, count: int = 2) -> str:
+    """Name itemsets of one size, many or one."""
+    one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
+        k, (f"itemset of {k}", f"itemsets of {k}")
+    )
+    return one if count == 1 else many
 
 
 class Catalogue(Sequence[str]):

@@ -12,7 +12,7 @@ the same files in the same order are always split alike. With sizes in clear pos
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,15 @@ from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.counting.bitmaps import ItemTables, Rows, SupersetCounter, form_of, planes_of
+from assocpriv.server.counting.bitmaps import (
+    ItemTables,
+    Rows,
+    SupersetCounter,
+    form_of,
+    items_of,
+    places_in,
+    planes_of,
+)
 
 SELECTING, OUT_OF = 3, 10
 MOST_CANDIDATES = 20_000_000
@@ -161,31 +169,34 @@ class LocalCounter:
 
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports showing all items of each itemset, as :class:`ItemsetCounter`."""
-        items = np.unique(itemsets)
+        items = items_of(itemsets)
         what = f"counting itemsets of {itemsets.shape[1]}"
         if self._rows and np.isin(items, self._row_items).all():
-            supersets = SupersetCounter(np.searchsorted(self._row_items, itemsets), len(self._row_items))
-            return add_up(lambda one, to: supersets.count(one.rows, to), self._rows, len(itemsets), self._teller(what))
+            supersets = SupersetCounter(places_in(self._row_items, itemsets), len(self._row_items))
+            count = _in_reports(lambda part, to: supersets.count_in_steps(part.rows, to), supersets.work)
+            return add_up(count, self._rows, len(itemsets), self._teller(what))
         tables = ItemTables(self._reports.plan, items)
         if itemsets.shape[1] == 1:
-            shown = self._add_up_planes(lambda one, to: tables.count(one.rows, one.n_reports, to), 0, what, len(items))
-            return shown[np.searchsorted(items, itemsets[:, 0])]
+            count = _in_reports(lambda part, to: tables.count_in_steps(part.rows, part.n_reports, to), tables.work)
+            return self._add_up_planes(count, 0, what, len(items))[places_in(items, itemsets[:, 0])]
         return self._count_itemsets(tables, items, itemsets, what)
 
     def _count_itemsets(
         self, tables: ItemTables, items: NDArray[np.int64], itemsets: NDArray[np.int64], what: str
     ) -> NDArray[np.int64]:
-        supersets = SupersetCounter(np.searchsorted(items, itemsets), len(items))
+        supersets = SupersetCounter(places_in(items, itemsets), len(items))
         keep, parts = not self._fits(form_of(self._reports.plan).n_planes) and self._fits(len(items)), []
 
-        def count(part: _Part, counts: NDArray[np.int64]) -> None:
-            rows = tables.rows(part.rows, part.n_reports)
-            supersets.count(rows, counts)
+        def count(part: _Part, counts: NDArray[np.int64]) -> Iterator[int]:
+            rows = tables.empty_rows(part.rows)
+            yield from tables.expand_in_steps(part.rows, part.n_reports, rows)
+            yield from supersets.count_in_steps(rows, counts)
             if keep:
                 parts.append(_Part(part.n_reports, rows))
 
         self._rows = []
-        counts = self._add_up_planes(count, len(items), what, len(itemsets))
+        work = _in_reports(count, tables.work + supersets.work)
+        counts = self._add_up_planes(work, len(items), what, len(itemsets))
         self._rows, self._row_items = parts, items
         return counts
 
@@ -193,37 +204,42 @@ class LocalCounter:
         """Tell whether bitmaps of so many rows over all reports take at most half of the memory."""
         return n_rows * self.n_reports // 8 <= self._memory_bytes // 2
 
-    def _add_up_planes(
-        self, count: Callable[[_Part, NDArray[np.int64]], None], n_rows: int, what: str, n_counts: int
-    ) -> NDArray[np.int64]:
+    def _add_up_planes(self, count: "_Count", n_rows: int, what: str, n_counts: int) -> NDArray[np.int64]:
         """Add up counts over all reports, given as planes; ``n_rows`` bitmaps are made of each part on the way."""
         size = part_size(self.n_reports, n_rows + form_of(self._reports.plan).n_planes, self._memory_bytes)
         if self._planes:
             return add_up(count, _cut(self._planes, size), n_counts, self._teller(what))
         keep, parts = self._fits(form_of(self._reports.plan).n_planes), []
 
-        def count_packed(read: tuple[int, NDArray[np.uint8]], counts: NDArray[np.int64]) -> None:
-            part = _Part(read[0], planes_of(read[1], self._reports.plan))
-            count(part, counts)
+        def count_packed(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[float]:
+            part = _Part(len(packed), planes_of(packed, self._reports.plan))
+            yield 0.0
+            yield from count(part, counts)
             if keep:
                 parts.append(part)
 
-        read = ((len(packed), packed) for packed in self._reports.batches(size))
-        counts = add_up(count_packed, read, n_counts, self._teller(what))
+        counts = add_up(count_packed, self._reports.batches(size), n_counts, self._teller(what))
         self._planes = parts
         return counts
 
-    def _teller(self, what: str) -> Callable[[tuple[int, Any]], None]:
-        """Return what is called with each part that is done, its number of reports first."""
-        done = 0
+    def _teller(self, what: str) -> Callable[[float], None] | None:
+        """Return what is called with the number of reports done, parts of reports as shares of theirs."""
+        progress = self._progress
+        return progress and (lambda done: progress(what, min(round(done), self.n_reports), self.n_reports))
 
-        def tell(part: tuple[int, Any]) -> None:
-            nonlocal done
-            done += part[0]
-            if self._progress:
-                self._progress(what, done, self.n_reports)
 
-        return tell
+_Count = Callable[[_Part, NDArray[np.int64]], Iterator[float]]
+
+
+def _in_reports(count: Callable[[_Part, NDArray[np.int64]], Iterator[int]], work: int) -> _Count:
+    """Count a part, and tell how much is done in reports; ``work`` is how many words are combined for each of a row."""
+
+    def run(part: _Part, counts: NDArray[np.int64]) -> Iterator[float]:
+        words = max(1, work * part.rows.shape[0] * part.rows.shape[2])
+        for done in count(part, counts):
+            yield done / words * part.n_reports
+
+    return run
 
 
 @dataclass(frozen=True, slots=True)

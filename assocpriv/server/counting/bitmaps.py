@@ -5,7 +5,7 @@ over its transactions, so that the rows counted together stand together in cache
 word t div 64, counted through the blocks; bits beyond the last transaction are 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -20,6 +20,9 @@ from assocpriv.plans.baskets.plan import Plan
 Rows = NDArray[np.uint64]
 _LINE_BITS = 64 * 8  # of a cache
 _COLUMNS_AT_ONCE = 1 << 14
+# Words that a step combines, between which a thread can be stopped: a tenth or two of a second. Items are expanded
+# faster, and every step of theirs makes tables of XORs anew: of 100,000 items, steps of 2^27 words took 15% longer.
+_STEP_WORDS, _STEP_EXPANDED, _STEP_ITEMS = 1 << 28, 1 << 29, 1 << 12
 
 
 def block_words() -> int:
@@ -106,27 +109,61 @@ class ItemTables:
             ]
             self._entries = np.concatenate(parts)
 
+    @property
+    def work(self) -> int:
+        """Words combined for each word of a plane."""
+        return self._entries.size if self._is_seeded else len(self._items)
+
     def rows(self, planes: Rows, n_reports: int) -> Rows:
         """Expand reports, given as planes: who shows each item, uint64 (blocks, items, words)."""
+        rows = self.empty_rows(planes)
+        for _ in self.expand_in_steps(planes, n_reports, rows):
+            pass
+        return rows
+
+    def empty_rows(self, planes: Rows) -> Rows:
+        """Return uninitialized bitmaps of the items over the reports of these planes."""
+        return _aligned((planes.shape[0], len(self._items), planes.shape[2]))
+
+    def expand_in_steps(self, planes: Rows, n_reports: int, rows: Rows) -> Iterator[int]:
+        """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import expand_items
 
-        assert planes.shape[1] == self._n_planes
-        rows = _aligned((planes.shape[0], len(self._items), planes.shape[2]))
-        if self._is_seeded:
-            expand_items(planes, self._entries, self._num, n_reports, self._group_bits, rows)
-        else:
-            np.take(planes, self._items, axis=1, out=rows, mode="clip")  # another mode would copy them twice
-        return rows
+        for block, here, items in self._steps(planes):
+            part = rows[block : block + 1, items]
+            if self._is_seeded:
+                left = n_reports - block * planes.shape[2] * WORD_BITS
+                expand_items(here, self._entries[items], self._num, left, self._group_bits, part)
+            else:
+                np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
+            yield part.size * (self.work // max(1, len(self._items)))
 
     def count(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> None:
         """Add to counts, int64 (items,), how many reports show each item, without making bitmaps."""
+        for _ in self.count_in_steps(planes, n_reports, counts):
+            pass
+
+    def count_in_steps(self, planes: Rows, n_reports: int, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import count_items
 
+        for block, here, items in self._steps(planes):
+            if self._is_seeded:
+                left = n_reports - block * planes.shape[2] * WORD_BITS
+                count_items(here, self._entries[items], self._num, left, self._group_bits, counts[items])
+            else:
+                counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
+            yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
+
+    def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
+        """Yield blocks, their planes, and some of the items."""
         assert planes.shape[1] == self._n_planes
-        if self._is_seeded:
-            count_items(planes, self._entries, self._num, n_reports, self._group_bits, counts)
-        else:
-            counts += np.bitwise_count(planes).sum(axis=(0, 2), dtype=np.int64)[self._items]
+        n_items = len(self._items)
+        each = max(1, self.work // max(1, n_items)) * max(1, planes.shape[2])
+        step = max(_STEP_ITEMS, _STEP_EXPANDED // each)
+        for block in range(planes.shape[0]):
+            for first in range(0, n_items, step):
+                yield block, planes[block : block + 1], slice(first, min(first + step, n_items))
 
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
@@ -171,6 +208,18 @@ def transaction_rows(
     return rows
 
 
+def items_of(itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the items that occur, increasing; of millions of itemsets without sorting them."""
+    return np.flatnonzero(np.bincount(itemsets.ravel()))
+
+
+def places_in(items: NDArray[np.int64], itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the itemsets with the place of each item among some that hold all of theirs, increasing."""
+    places = np.zeros(int(items.max(initial=-1)) + 1, dtype=np.int64)
+    places[items] = np.arange(len(items))
+    return places[itemsets]
+
+
 class SupersetCounter:
     """Counts, in bitmaps, the transactions that show all items of each itemset; made once for any number of batches.
 
@@ -181,26 +230,46 @@ class SupersetCounter:
 
     def __init__(self, itemsets: NDArray[np.int64], n_rows: int) -> None:
         assert itemsets.size == 0 or (itemsets.min() >= 0 and itemsets.max() < n_rows)
+        self._n_rows, self.work = n_rows, len(itemsets)  # words combined for each word of a row
         self._all_pairs = _are_all_pairs(itemsets, n_rows)
         if not self._all_pairs:
             self._itemsets = np.ascontiguousarray(itemsets)
             self._shared = _shared_with_previous(self._itemsets)
 
-    def count(self, rows: Rows, counts: NDArray[np.int64]) -> None:
-        """Add to counts, int64 (candidates,)."""
-        from assocpriv.core.kernels.counting import count_pairs, count_supersets
+    def count_in_steps(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        """Add to counts, int64 (candidates,), step by step, and yield how many words each of them combined."""
+        for block in range(rows.shape[0]):
+            yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
-        if self._all_pairs:
-            # two panels of rows, as they are counted against each other, take half of the second cache
-            count_pairs(rows, max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4), counts)
-        else:
-            count_supersets(rows, self._itemsets, self._shared, counts)
+    def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        from assocpriv.core.kernels.counting import count_pairs
+
+        # two panels of rows, as they are counted against each other, take half of the second cache
+        panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
+        step = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel
+        for start in range(0, self._n_rows, step):
+            stop = min(start + step, self._n_rows)
+            count_pairs(rows, panel, start, stop, counts)
+            yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
+
+    def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
+        from assocpriv.core.kernels.counting import count_supersets
+
+        step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
+        for start in range(0, len(self._itemsets), step):
+            some = slice(start, start + step)
+            shared = self._shared[some]
+            if shared[0]:  # the one before is in another step
+                shared = np.append(0, shared[1:])
+            count_supersets(rows, self._itemsets[some], shared, counts[some])
+            yield len(shared) * rows.shape[2]
 
 
 def count_row_supersets(rows: Rows, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Count, for each set of rows of bitmaps, the bits set in all of them, int64 (candidates,)."""
     counts = np.zeros(len(itemsets), dtype=np.int64)
-    SupersetCounter(itemsets, rows.shape[1]).count(rows, counts)
+    for _ in SupersetCounter(itemsets, rows.shape[1]).count_in_steps(rows, counts):
+        pass
     return counts
 
 

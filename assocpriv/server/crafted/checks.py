@@ -36,6 +36,7 @@ from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
 from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
+from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
@@ -194,9 +195,14 @@ def weight_counts(reports: Packed, memory_bytes: int) -> NDArray[np.int64]:
     n_items = reports.plan.padded_items
     tables = ItemTables(reports.plan, np.arange(n_items, dtype=np.int64))
 
-    def count(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:
-        shown = items_shown(tables.rows(planes_of(packed, reports.plan), len(packed)), len(packed))
-        counts += np.bincount(shown, minlength=n_items + 1)
+    def count(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[int]:
+        planes = planes_of(packed, reports.plan)
+        rows = tables.empty_rows(planes)
+        yield from tables.expand_in_steps(planes, len(packed), rows)
+        for block, first in enumerate(range(0, len(packed), WORD_BITS * rows.shape[2])):
+            shown = items_shown(rows[block : block + 1], min(len(packed) - first, WORD_BITS * rows.shape[2]))
+            counts += np.bincount(shown, minlength=n_items + 1)
+            yield 0
 
     return add_up(count, reports.batches(part_size(len(reports), 3 * n_items, memory_bytes)), n_items + 1)
 

@@ -33,7 +33,8 @@ from assocpriv.server.estimates.supports import (
 from assocpriv.server.itemsets.apriori import count_reports, find_itemsets, groups_of
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
-from assocpriv.server.itemsets.rules import ERRORS, METRICS, NEEDS_ITEMS, SIDES, rule_frame
+from assocpriv.server.itemsets.rules import ERRORS, LEAST_SUPPORT, NEEDS_ITEMS, SIDES, rule_frame
+from assocpriv.server.itemsets.selection import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,6 +203,18 @@ def _rule_answers(
         part.loc[a <= 0, [name for name in part.columns if name not in KNOWN_ANYWAY]] = np.nan
         parts.append(part.set_axis(places))
     return _in_order(parts, [*SIDES, *METRICS, *ERRORS, *INTERVAL])
+
+
+def not_told(rules: "pd.DataFrame") -> list[str]:
+    """Say of each rule asked what of it the reports do not tell from nobody: ``antecedent``, ``rule`` or nothing.
+
+    Fieller's interval is all of [0, 1] where the antecedent's support may be 0. A rule's own support may be 0 where it
+    is below two standard errors; its confidence is then known from above alone.
+    """
+    low, high = (rules[name].to_numpy(np.float64) for name in INTERVAL)
+    rare = rules["support"].to_numpy(np.float64) < LEAST_SUPPORT * rules["support_std_error"].to_numpy(np.float64)
+    words = np.where((low <= 0) & (high >= 1), "antecedent", np.where(rare, "rule", ""))
+    return [str(word) for word in words]
 
 
 def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":

@@ -59,6 +59,8 @@ class MiningFacts:
         others: what became of names that the plan does not know.
         auto: whether s_min is the lowest that can be believed.
         consistent: where consistent supports were asked for, which kind these are.
+        corrected: whether supports before sampling are there too (server/rounds/combine.py).
+        largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
     """
 
     plan_id: str
@@ -76,6 +78,8 @@ class MiningFacts:
     top: Ranking | None = None
     certain: Certainty | None = None
     consistent: str | None = None
+    largest_estimate: float | None = None
+    corrected: bool = False
 
     @property
     def are_entries(self) -> bool:
@@ -89,6 +93,7 @@ class MiningFacts:
         operators = [(group.n_reports, group.model.operator) for group in self.groups]
         groups = [{"reports": number, "operator": operator.to_json()} for number, operator in operators if operator]
         content |= {"groups": groups, "min_support": self.min_support}
+        content["meaning"] = f"supports are those within at most {self.transaction_size} sampled items a basket"
         levels = [asdict(level).items() for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
@@ -102,6 +107,8 @@ class MiningFacts:
             "top": self.top and asdict(self.top),
             "certain": self.certain and asdict(self.certain),
             "consistent": self.consistent,
+            "largest_estimate": self.largest_estimate,
+            "corrected": self.corrected or None,
         }
         return content | {name: value for name, value in optional.items() if value is not None}
 
@@ -119,6 +126,9 @@ class MiningFacts:
         if any(level.status not in STATUSES for level in levels):
             raise EstimateError("it decides about an itemset size in an unknown way")
         top, certain, consistent = (content.get(name) for name in ("top", "certain", "consistent"))
+        largest = content.get("largest_estimate")
+        if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
+            raise EstimateError("its largest estimate is no number")
         if consistent not in (None, REALIZABLE, LOCAL):
             raise EstimateError("it does not say in which way its supports are consistent")
         return cls(
@@ -130,6 +140,7 @@ class MiningFacts:
             top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
             consistent=consistent,
+            largest_estimate=largest,
         )
 
 
@@ -169,7 +180,29 @@ def describe_undecided(facts: MiningFacts) -> list[str]:
         f"({_reach(level)}); {consequence[level.status]}"
         for level in facts.levels
         if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
-    ]
+    ] + _nothing_found(facts)
+
+
+def _nothing_found(facts: MiningFacts) -> list[str]:
+    """Say, where nothing was found, which support shows something, or that none does; the estimate is no find."""
+    largest, first = facts.largest_estimate, facts.levels[0]
+    if largest is None:
+        return []
+    said = f"nothing was found; the largest estimate of a single item is {largest:.2%}"
+    reach = first.needed_support
+    if largest < reach:
+        return [
+            f"{said}, and estimates can be believed from {reach:.2%} on: to find more, collect more reports, or make a "
+            "plan with fewer items, a smaller transaction size or a weaker promise"
+        ]
+    if first.min_support <= largest:  # there, but not decidable at this support
+        return [f"{said}, and estimates can be believed from {reach:.2%} on: try {_above(reach)}, or auto"]
+    return [f"{said}: try at most that; estimates can be believed from {_above(reach)} on"]
+
+
+def _above(share: float) -> str:
+    """Write a support that suffices as a percentage with a decimal or two, rounded up."""
+    return f"{math.ceil(share * 1e3 - 1e-9) / 10:g}%" if share > 0.01 else f"{math.ceil(share * 1e4 - 1e-9) / 100:g}%"
 
 
 def _reach(level: Level) -> str:

@@ -33,7 +33,8 @@ COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "f
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
 CONSISTENT = "consistent_support"
-_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT), np.float64)
+CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
+_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT, *CORRECTED), np.float64)
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
 _TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
 
@@ -95,7 +96,8 @@ def _columns_of(facts: MiningFacts) -> list[str]:
     """Return the columns that a table with these facts must have."""
     certain = CERTAIN_COLUMNS if facts.certain is not None else []
     ranks = RANKS if facts.top is not None else []
-    return [*COLUMNS, *certain, *ranks, *([CONSISTENT] if facts.consistent else [])]
+    consistent = [CONSISTENT] if facts.consistent else []
+    return [*COLUMNS, *certain, *ranks, *consistent, *(CORRECTED if facts.corrected else [])]
 
 
 def _empty_frame(facts: MiningFacts) -> "pd.DataFrame":
@@ -110,6 +112,11 @@ def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
     """Return what a table of itemsets comes from; EstimateError where it does not carry that."""
+    if not (hasattr(frame, "columns") and hasattr(frame, "attrs")):
+        raise TypeError(
+            "itemsets must be a table as mine returned it (read_itemsets reads one from a file), got a "
+            f"{type(frame).__name__}"
+        )
     missing = [name for name in COLUMNS if name not in frame.columns]
     return _read_facts({} if missing else frame.attrs.get(ATTRIBUTE))
 

@@ -60,8 +60,19 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
         facts = replace(facts, top=Ranking(request.aim.top, mined.ranked))
     if request.certainty is not None:
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
+    if not any(len(level.itemsets) for level in measurement.found):
+        facts = replace(facts, largest_estimate=_largest_estimate(backend))
     frame = itemset_frame(measurement.found, plan, facts, columns)
     return _with_consistent(frame, facts) if request.consistent else frame
+
+
+def _largest_estimate(backend: CountingBackend) -> float | None:
+    """Return the largest estimate of single items, for telling what another minimum support would show."""
+    collections = backend.open(Part.WHOLE)
+    items = np.arange(backend.plan.n_items, dtype=np.int64)[:, None]
+    (singles,) = measure(collections, [items], 1.0)
+    support = singles.estimates.support
+    return float(support.max()) if np.isfinite(support).all() else None
 
 
 @dataclass(frozen=True, slots=True)

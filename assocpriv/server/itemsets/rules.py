@@ -27,40 +27,30 @@ from assocpriv.server.itemsets.sample_splitting import (
     parse_certainty,
     read_share,
 )
+from assocpriv.server.itemsets.selection import METRICS, RuleFilter
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
-METRICS = [
-    "antecedent support", "consequent support", "support", "confidence", "lift", "representativity",
-    "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski",
-]  # fmt: skip
 LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
 SIDES = ["antecedents", "consequents"]
 NEEDS_ITEMS = "rules compare an itemset with its subsets, from a plan that asks for items"
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
-def association_rules(
-    itemsets: "pd.DataFrame", min_confidence: "float | str" = 0.0, *, certain: "float | str | None" = None
+def derive_rules(
+    itemsets: "pd.DataFrame",
+    min_confidence: "float | str" = 0.0,
+    *,
+    certain: "float | str | None" = None,
+    wanted: RuleFilter | None = None,
 ) -> "pd.DataFrame":
-    """Derive the rules A → C, A ∪ C frequent, whose estimated confidence is at least ``min_confidence``.
+    """Derive the rules A → C, A ∪ C frequent, of some confidence, and give those of them that are wanted.
 
-    Args:
-        itemsets: a table as :func:`assocpriv.mine` returns it.
-        min_confidence: in [0, 1], as 0.6 or ``"60%"``.
-        certain: also test which rules have that confidence, such that among those called certain the expected share of
-            false ones is at most 1 less this. Needs a table that was mined with ``certain``.
-
-    A rule needs both its sides to be supported by at least two standard errors.
-
-    Returns:
-        mlxtend's columns ``antecedents``, ``consequents``, the supports and its metrics, computed from the
-        estimates, and ``support_std_error``, ``confidence_std_error``, ``lift_std_error``; rules whose
-        confidence is surely high (estimate less two standard errors) first. Estimates are not clipped: noise can make
-        a confidence exceed 1. With ``certain`` also ``p_value`` and ``certain``.
+    :func:`assocpriv.association_rules` says what the table holds. A rule needs both its sides to be supported by at
+    least two standard errors. ``attrs`` say how many rules a filter hides, and what is claimed before it filters.
 
     Raises:
         EstimateError: the table does not carry what standard errors or tests need, or a number is out of range.
@@ -87,8 +77,12 @@ def association_rules(
         p = rules["p_value"].to_numpy(np.float64)
         rules["certain"] = false_discoveries_controlled(p, float(1 - level), hypotheses)
         claim = {"level": float(level), "min_confidence": threshold, "hypotheses": hypotheses}
-        rules.attrs[ATTRIBUTE] = {"certain": claim}
-    return rules
+        rules.attrs[ATTRIBUTE] = {"certain": claim | {"found": int(rules["certain"].sum())}}
+    if wanted is None:
+        return rules
+    chosen = wanted.select(rules)
+    chosen.attrs[ATTRIBUTE] = rules.attrs.get(ATTRIBUTE, {}) | {"hidden": len(rules) - len(chosen)}
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

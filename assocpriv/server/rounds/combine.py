@@ -20,7 +20,7 @@ out high.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import COMBINED, itemset_records, write_plain
-from assocpriv.server.estimates.supports import sampling_variance
+from assocpriv.server.estimates.supports import normal_quantile, sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
-from assocpriv.server.itemsets.frames import ATTRIBUTE, mining_facts
+from assocpriv.server.itemsets.frames import ATTRIBUTE, CORRECTED, mining_facts, with_facts
 from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, support_bounds, undo_sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,6 +106,31 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
         supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, m, k)
     return supports, factors
+
+
+def correct_table(frame: "pd.DataFrame", sizes: SizeShares) -> "pd.DataFrame":
+    """Add to a mined table its supports before sampling, what is uncertain of them, and their bounds.
+
+    Errors are for the population; ``model_error`` is half of the correction, as in combined tables. The bounds hold for
+    all baskets of these sizes, at the ends of the table's confidence level, errors of ``sizes`` left aside.
+
+    Raises:
+        EstimateError: a table of buckets, or of entries that are itemsets.
+    """
+    facts = mining_facts(frame)
+    if facts.view != "items":
+        raise EstimateError("a histogram corrects supports of itemsets of items; this plan asks for something else")
+    held, support = sizes_held(frame, sizes), frame["support"].to_numpy(np.float64)
+    undone, factors = undo_table(frame, held)
+    errors = np.sqrt(_population_variance(frame, facts))
+    reach, lengths = normal_quantile(facts.errors.confidence_level) * errors, frame["length"].to_numpy(np.int64)
+    ends = np.full((2, len(frame)), np.nan)
+    for k in np.unique(lengths).tolist():
+        rows = lengths == k
+        ends[0, rows] = support_bounds((support - reach)[rows], held, facts.transaction_size, k)[0]
+        ends[1, rows] = support_bounds((support + reach)[rows], held, facts.transaction_size, k)[1]
+    columns = undone, errors * factors, LEFT_BIAS * np.abs(undone - support), *ends
+    return with_facts(frame.assign(**dict(zip(CORRECTED, columns, strict=True))), replace(facts, corrected=True))
 
 
 def combine_tables(frames: "Sequence[pd.DataFrame]", sizes: SizeShares | None = None) -> "pd.DataFrame":

@@ -91,6 +91,25 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
     return corrected, np.maximum(factors, 1.0)
 
 
+def support_bounds(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
+    """Return the least and the largest support that baskets of these sizes can have, whoever holds an itemset.
+
+    Of s with Σ_c P(c)·p_c·κ(c) = s' and 0 ≤ p_c ≤ 1 for the sizes c ≥ k: holders are the shortest baskets for the
+    least, the longest for the largest. No model; ``supports`` are s' for itemsets of k items, float64 (itemsets,).
+
+    >>> half = SizeShares(np.array([2, 4]), np.array([0.5, 0.5]))
+    >>> [bound.tolist() for bound in support_bounds(np.array([0.125]), half, 2, 1)]
+    [[0.125], [0.25]]
+    """
+    able = sizes.sizes >= k
+    shares, left = sizes.shares[able], (sizes.shares * sizes.surviving(m, k))[able]
+    least, largest = (
+        np.interp(supports, np.append(0.0, np.cumsum(left[order])), np.append(0.0, np.cumsum(shares[order])))
+        for order in (slice(None), slice(None, None, -1))
+    )
+    return least, largest
+
+
 def shares_from_dummies(cumulative: Floats, tail: SizeShares) -> SizeShares:
     """Return the distribution of sizes from the dummies' supports, and beyond M − 1 from what is known elsewhere.
 
