@@ -39,6 +39,11 @@ def is_one_file(output: Path) -> bool:
     return output.suffix.lower() == _ENDING and not output.is_dir()
 
 
+def holds_reports(folder: Path) -> bool:
+    """Tell whether there are report files in a folder itself."""
+    return any(folder.glob(f"[!.]*{_ENDING}"))
+
+
 class Collection:
     """The collection of one plan's reports at a path, whether or not it is there yet.
 

@@ -164,13 +164,17 @@ class Batch:
             self._lock = self.opened = -1
 
 
+def batch_folders(inbox: Path) -> list[str]:
+    """Return the names of the folders of batches in an inbox, whoever's they are."""
+    with os.scandir(inbox) as entries:
+        return [entry.name for entry in entries if _NAME.fullmatch(entry.name)]
+
+
 def left_batches(inbox: Path) -> Iterator[Batch]:
     """Yield the batches in an inbox whose gatherers are dead, each locked."""
     if not _HAS_FLOCK:
         return
-    with os.scandir(inbox) as entries:
-        names = [entry.name for entry in entries if _NAME.fullmatch(entry.name)]
-    for name in names:
+    for name in batch_folders(inbox):
         batch = Batch.resume(inbox / name)
         if batch is not None:
             yield batch

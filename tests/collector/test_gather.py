@@ -213,6 +213,34 @@ def test_what_else_a_collection_may_hold(inbox: Path, out: Path) -> None:
         ap.gather(inbox, PLAN, out)
 
 
+def test_an_output_is_for_one_plan_or_for_several(inbox: Path, out: Path) -> None:
+    """Neither way splits a collection in silence: what was there would not be mined with what comes."""
+    ap.gather(inbox, PLAN, out)
+    with pytest.raises(FileError, match="is the collection of one plan"):
+        ap.gather(inbox, [PLAN, OTHER], out)
+    ap.gather(inbox, [PLAN, OTHER], out.with_name("several"), keep=True)
+    (out.with_name("several") / PLAN.plan_id[:12]).mkdir(exist_ok=True, parents=True)
+    with pytest.raises(FileError, match=f"name .*{PLAN.plan_id[:12]}"):
+        ap.gather(inbox, PLAN, out.with_name("several"))
+
+
+def test_keeping_waits_for_what_was_taken(inbox: Path, out: Path) -> None:
+    """Files in a batch's folder are not passed over by a run that only reads."""
+    (inbox / ".taking-0123456789abcdef").mkdir()
+    with pytest.raises(FileError, match="holds files that another run has taken"):
+        ap.gather(inbox, PLAN, out, keep=True)
+
+
+@pytest.mark.parametrize("sources", [[], "", [""], b"abc"])
+def test_sources_that_are_none(tmp_path: Path, sources: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty name, as of an unset variable, is not the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r1").write_bytes(report(1))
+    with pytest.raises(TypeError, match="must be names of files and folders"):
+        ap.gather(sources, PLAN, tmp_path / "out")
+    assert (tmp_path / "r1").exists()
+
+
 def test_one_report_file(inbox: Path, out: Path) -> None:
     """A name that ends in .parquet gets one file, which is never added to or replaced."""
     file = out.with_suffix(".parquet")
