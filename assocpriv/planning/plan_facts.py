@@ -150,8 +150,14 @@ def describe_privacy(
 def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
     if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
-        amplification = Fraction(math.ceil(amplification * (1 << 128)), 1 << 128)
-    return amplification**count
+        amplification = _short_up(amplification)
+    together = amplification**count
+    return _short_up(together) if together.numerator.bit_length() > _LONGEST else together
+
+
+def _short_up(amplification: Fraction) -> Fraction:
+    """Return a number slightly above γ with 128 binary places."""
+    return Fraction(-(-(amplification.numerator << 128) // amplification.denominator), 1 << 128)
 
 
 def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
@@ -215,7 +221,7 @@ def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | 
     parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
     total = compose(gamma for _, _, gamma in parts)
     if total.numerator.bit_length() > _LONGEST:
-        total = Fraction(math.ceil(total * (1 << 128)), 1 << 128)
+        total = _short_up(total)
     return Budget(
         tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
         Together(counts.total(), total, breach_curve(total, asked)),
