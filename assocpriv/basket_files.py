@@ -127,7 +127,8 @@ def catalogue(
     if draft_made.twins:
         groups = counted(len(draft_made.twins), "group")
         warnings.warn(
-            f"{groups} of names differ in case, Unicode form or blanks only; check_catalogue(…).twins shows them",
+            f"{groups} of names differ in case, Unicode form or blanks only; "
+            "assocpriv.basket_files.check_catalogue(…).twins has them",
             stacklevel=2,
         )
     return draft_made.catalogue
