@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.baskets import ReadOutcome
+from assocpriv.baskets import ReadOutcome, warn_of_loss
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
@@ -66,11 +66,15 @@ def simulate(
     Raises:
         BasketError: an item outside the plan's catalogue that its view does not drop.
         EstimateError: no baskets, or sizes that the plan cannot answer.
+
+    Warns:
+        UserWarning: as :func:`randomize_baskets`.
     """
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
 
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    warn_of_loss(transactions, plan)
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 
