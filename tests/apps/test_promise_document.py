@@ -56,7 +56,7 @@ def test_the_pages_other_figures() -> None:
     assert "5% → 50% lets 50% grow to 95%" in PAGE
     assert ap.Epsilon("ln 19") == ap.Breach("5%", "50%")
     assert 52 * Fraction("0.05") == Fraction("2.6")
-    assert "`--epsilon 0.05` for each of 52 reports has ε = 2.6" in PAGE
+    assert "`--epsilon 2.6 --reports-per-person 52` is the second way" in PAGE
     assert WEEKS == 52
     costs = {reports: levels[1] for reports, levels in explain_promises().promises[3].levels.items()}
     assert costs[10**4] / costs[10**6] == pytest.approx(10, rel=0.01)  # four times as many halve a figure

@@ -13,7 +13,7 @@ from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 _SMALL = Fraction(1, 100)
 _OF_ONE_PLAN = (
     "             Instead: a promise for all R reports (plan --reports-per-person R), a",
-    "             smaller ε for each, or other people each time.",
+    "             smaller ε for all, or other people each time.",
 )
 _OF_SEVERAL = (
     "             To promise less: a smaller ε for each plan, or other people for each; a",
