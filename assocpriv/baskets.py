@@ -154,26 +154,16 @@ def randomize_baskets(
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
-    warn_of_loss(transactions, plan)
+    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
     return Reports(plan, packed)
-
-
-def warn_of_loss(transactions: "Baskets", plan: "Plan") -> None:
-    """Warn the caller's caller where sampling transactions to the plan's size loses more than 5% of support."""
-    import warnings
-
-    from assocpriv.planning.transaction_size import describe_loss, sampling_loss
-    from assocpriv.records.baskets import count_sizes
-
-    said, warning = describe_loss(sampling_loss(count_sizes(transactions), plan))
-    if warning:
-        warnings.warn("; ".join(said + warning), stacklevel=3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.baskets import ReadOutcome, warn_of_loss
+from assocpriv.baskets import ReadOutcome
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
@@ -72,9 +72,11 @@ def simulate(
     """
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.records.baskets import count_sizes
 
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
-    warn_of_loss(transactions, plan)
+    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 
