@@ -41,7 +41,8 @@ def gather(
         plan: the plan of the reports, or several plans whose reports differ in length. A stream takes one.
         output: a folder, made if it is missing, which gets one report file more; or a new file that ends in .parquet.
             For several plans a folder with one for each, named by the first 12 digits of the plan's id.
-        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice.
+        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice (of two
+            such runs at once, one is refused).
         progress: called with (what is done, done, total).
 
     Returns:

@@ -203,6 +203,7 @@ def _clear_added(collection: Collection, batches: list[tuple[Batch, Collection]]
     for batch in left:
         collection.sweep(batch.id)
         if collection.has(batch.id):
+            collection.sync()  # their gatherer may have died before it had
             batch.clear()
             batches.remove((batch, collection))
 
@@ -263,7 +264,7 @@ def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refu
     changed = []
     for name in batch.names():
         try:
-            found, report = forms.read(os.path.join(batch.folder, name))
+            found, report = forms.read(name, batch.opened)
             if found.plan_id != plan.plan_id:
                 raise WireError("was written to while it was taken")
         except WireError as error:
@@ -297,7 +298,7 @@ def _copy(collection: Collection, inboxes: Sequence[Inbox], forms: SingleReports
                 if found is not None and found[0] is collection.plan:
                     yield found[1]
 
-    return collection.add(_blocks(reports(), collection.plan), ())
+    return collection.add(_blocks(reports(), collection.plan), (), only=True)
 
 
 def _rows(plan: PublishedPlan) -> int:
