@@ -89,8 +89,8 @@ def gather_files(
         for inbox in inboxes:
             if waiting := batch_folders(inbox.folder):
                 raise FileError(
-                    f"{inbox.folder / waiting[0]} holds files that another run has taken; let it end, or gather without "
-                    "--keep (keep=True) first, which finishes what a run left that is no more"
+                    f"{inbox.folder / waiting[0]} holds files that another run has taken; let it end, or first gather "
+                    "without --keep (keep=True), which finishes what a dead run left"
                 )
         for collection in collections:
             collection.check_free()

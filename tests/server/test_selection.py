@@ -213,3 +213,20 @@ def test_rules_of_no_table_are_a_type_error_that_says_what_to_pass(wrong: object
     if not isinstance(wrong, str):
         with pytest.raises(TypeError, match="must be a table as mine returned it"):
             ap.refine(wrong, plan)  # type: ignore[arg-type]
+
+
+def test_no_rule_has_its_reason(reports: ap.Reports, itemsets: pd.DataFrame) -> None:
+    """Where no rule is left, the table says why: no pairs, a name that none holds, or a threshold above all."""
+    singles = itemsets[itemsets["length"] == 1]
+    table = itemsets[itemsets["itemsets"].isin([frozenset(["1"]), frozenset(["11"]), frozenset(["1", "11"])])]
+    largest = association_rules(table)["confidence"].max()
+    for rows, arguments, why in (
+        (singles, {}, "the table has no itemset of two items or more"),
+        (itemsets, {"contains": ["nosuch"]}, "no itemset of the table has 'nosuch'"),
+        (table, {"min_confidence": (1 + largest) / 2}, f"the largest confidence is {largest:.1%}"),
+    ):
+        assert association_rules(rows, **arguments).attrs["assocpriv"]["none"].startswith(why)
+    assert "none" not in association_rules(table, largest).attrs.get("assocpriv", {})
+    with pytest.raises(EstimateError, match="'nosuch' is not in the plan's catalogue"):
+        ItemsetFilter(["nosuch"]).check(reports.plan)
+    ItemsetFilter(["11", 3]).check(reports.plan)

@@ -85,6 +85,7 @@ def mine(
     request = MiningRequest(top=wanted, errors=errors, **options)
     check_table_output(output, force, [*reports, *([] if histogram is None else [histogram])])
     collection = read_reports(reports)
+    shown.check(collection.plan)
     compile_ahead("counting")
     frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)
     warn(describe_undecided(frame))

@@ -217,6 +217,8 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
         mark = "" if certain is None else "* " if row["certain"] else "  "
         lines.append(f"{line}  {mark}{_sides(row)}")
     lines += rest_line(len(rules), top)
+    if why := rules.attrs.get("assocpriv", {}).get("none"):
+        lines[-1] += f": {why}"
     lines += hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
     if certain is not None:
         false = f"confidence below {percent_as_given(certain['min_confidence'])}"

@@ -4,6 +4,7 @@ A rule is known by the table's rows of its sides until the frame is made; estima
 """
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -78,11 +79,28 @@ def derive_rules(
         rules["certain"] = false_discoveries_controlled(p, float(1 - level), hypotheses)
         claim = {"level": float(level), "min_confidence": threshold, "hypotheses": hypotheses}
         rules.attrs[ATTRIBUTE] = {"certain": claim | {"found": int(rules["certain"].sum())}}
-    if wanted is None:
-        return rules
-    chosen = wanted.select(rules)
-    chosen.attrs[ATTRIBUTE] = rules.attrs.get(ATTRIBUTE, {}) | {"hidden": len(rules) - len(chosen)}
-    return chosen
+    said, n_rules = rules.attrs.get(ATTRIBUTE, {}), len(rules)
+    if wanted is not None:
+        rules = wanted.select(rules)
+        said |= {"hidden": n_rules - len(rules)}
+    if not len(rules):
+        said |= {"none": _why_none(itemsets, wanted or RuleFilter(), 0.0 if n_rules else threshold)}
+    rules.attrs[ATTRIBUTE] = said
+    return rules
+
+
+def _why_none(itemsets: "pd.DataFrame", wanted: RuleFilter, threshold: float) -> str:
+    """Say why there is no rule: none reaches a threshold above 0, or else none is wanted; empty if nothing tells."""
+    if itemsets["length"].max() < 2:  # also of an empty table
+        return "the table has no itemset of two items or more, of which rules are made"
+    named = sorted({str(name) for name in (*wanted.contains, *wanted.antecedent, *wanted.consequent)})
+    missing = [name for name in named if not any(name in itemset for itemset in itemsets["itemsets"])]
+    if missing:
+        return f"no itemset of the table has {missing[0]!r}: it is not frequent there, or written otherwise"
+    if threshold:
+        found = derive_rules(itemsets)["confidence"].max()
+        return "no rule's sides are told from nobody" if math.isnan(found) else f"the largest confidence is {found:.1%}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

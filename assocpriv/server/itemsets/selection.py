@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_number
 from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.server.estimates.intervals import read_share
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ class ItemsetFilter:
         read_sizes(self.size, "the size")
         if self.sort not in _ORDERS:
             raise EstimateError(f"itemsets are sorted by {', '.join(_ORDERS)}, not by {self.sort!r}")
+
+    def check(self, plan: PublishedPlan) -> None:
+        """Refuse names that a plan does not have, as those that are misspelt; else they would look like no find."""
+        baskets = plan.as_a(Plan)
+        known = {*baskets.catalogue, *(name for itemset in baskets.view.itemsets for name in itemset)}
+        for name in map(str, self.contains):
+            if name not in known:
+                raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
     def matches(self, frame: "pd.DataFrame") -> Mask:
         """Tell which rows are wanted, bool (rows,)."""
