@@ -4,13 +4,13 @@ pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.core.errors import BasketError, PlanError, counted
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import asked_place, long_columns, usual_places
@@ -36,8 +36,14 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
     return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
 
 
-def long_cells(transactions: Any, items: Any) -> Cells:
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row) -> Cells:
     """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
+
+    ``place`` says where a cell stands.
 
     Raises:
         BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
@@ -51,8 +57,9 @@ def long_cells(transactions: Any, items: Any) -> Cells:
     except pa.ArrowNotImplementedError:
         raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
     if indices.null_count:
-        row = int(np.argmax(np.asarray(indices.is_null()))) + 1
-        raise BasketError(f"row {row} has no transaction id ({indices.null_count:,} such rows); correct the data")
+        where = place(int(np.argmax(np.asarray(indices.is_null()))))
+        such = counted(indices.null_count, "such row")
+        raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
     rows = np.asarray(indices)
     codes, names = _encoded(items)
     if (rows[1:] < rows[:-1]).any():

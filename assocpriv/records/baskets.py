@@ -152,7 +152,7 @@ class Baskets:
             return Baskets(catalogue, self.offsets, self.items), 0
         items = self.items[self.offsets[0] : self.offsets[-1]]
         cells = Cells(self.sizes, items, None if self.catalogue.is_numbered else self.catalogue)
-        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown)
+        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown, catalogue)
         return assemble_in_order(known, catalogue, "error"), len(items) - len(known.codes)
 
 
@@ -232,7 +232,7 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
     found, ids = resolve(cells, catalogue)
-    return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
+    return assemble_in_order(without_unknown(cells, ids, unknown, found), found, repeats)
 
 
 # ---- sets and lists

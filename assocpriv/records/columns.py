@@ -93,16 +93,16 @@ def long_columns(
     return first, second
 
 
-def describe_columns(columns: Sequence[object], chosen: tuple[int, int]) -> str:
-    """Say which columns are taken; names are shown only where they are usual ones.
+def describe_columns(columns: Sequence[object], chosen: tuple[int, int], *, names: bool = False) -> str:
+    """Say which columns are taken; names are shown only where they are usual ones, or where none can be an item's.
 
     >>> describe_columns(["day", "Item", "Transaction"], (2, 1))
     'transactions in column "Transaction", items in column "Item"'
     """
-    first, second = (shown_column(columns, place) for place in chosen)
+    shown = [f'"{columns[place]}"' if names else shown_column(columns, place) for place in chosen]
     others = [place for place in usual_places(columns, "item") if place not in chosen]
     other = f" (not {shown_column(columns, others[0])}: --item-column)" if others else ""
-    return f"transactions in column {first}, items in column {second}{other}"
+    return f"transactions in column {shown[0]}, items in column {shown[1]}{other}"
 
 
 def shown_column(columns: Sequence[object], place: int) -> str:

@@ -290,14 +290,14 @@ def test_onehot_in_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("usual", [True, False])
 def test_parquet_columns(tmp_path: Path, usual: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """Parquet takes columns with usual names, or those that are named, as CSV does."""
+    """Parquet takes columns with usual names, or those that are named, as CSV does, and says which."""
     names = ["day", "StockCode", "InvoiceNo"] if usual else ["day", "ware", NAME]
     columns = list(zip(*long_rows(names, lambda n, name: ["d", name, f"{n}"])[1:], strict=True))
     pq.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), tmp_path / "x.parquet")
     named_columns = {} if usual else {"transaction_column": NAME, "item_column": 2}
     with caplog.at_level(logging.INFO, "assocpriv"):
         assert named(ap.read_baskets(tmp_path / "x.parquet", **named_columns)) == SETS
-    shown = ('"InvoiceNo"', '"StockCode"') if usual else ("3", "2")
+    shown = ('"InvoiceNo"', '"StockCode"') if usual else (f'"{NAME}"', '"ware"')
     assert caplog.messages == [f"x.parquet: Parquet; transactions in column {shown[0]}, items in column {shown[1]}"]
     if not usual:
         with pytest.raises(BasketError, match="--transaction-column, --item-column") as caught:
