@@ -18,7 +18,7 @@ from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
 _CHOICES = {
-    "layout": ("auto", "onehot", "long", "list"),
+    "format": ("auto", "onehot", "long", "list"),
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
     "empty": ("error", "keep"),

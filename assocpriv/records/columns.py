@@ -64,7 +64,8 @@ def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
         return int(text) - 1
     raise BasketError(
-        f"the column that argument {role} names is not among the {len(names)} columns; check its name and the separator"
+        f"the column that {role}_column= (--{role}-column) names is not among the {len(names)} columns; check its name "
+        "and the separator"
     )
 
 

@@ -190,3 +190,30 @@ def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptu
     with caplog.at_level(logging.INFO, "assocpriv"), pytest.raises(BasketError, match="holds no baskets"):
         ap.read_baskets(path)
     assert caplog.messages == ["x.csv: the file is empty"]
+
+
+def test_functions_take_what_the_error_of_a_frame_says() -> None:
+    """A frame that may mean several things is read by every function, with the words of its error."""
+    frame = pd.DataFrame([("mon", row, name) for row, names in enumerate(SETS) for name in sorted(names)])
+    frame.columns = ["day", "bon", "ware"]
+    plan = ap.plan(set(GOODS), 3, ap.Breach("5%", "50%"), itemset_size=1)
+    said: dict[str, Any] = {"transaction_column": "bon", "item_column": 3}
+    with pytest.raises(BasketError, match=r"say format='onehot'.*transaction_column= and item_column="):
+        ap.randomize_baskets(frame, plan)
+    with pytest.warns(UserWarning, match="lost"):
+        assert len(ap.randomize_baskets(frame, plan, **said)) == len(SETS)
+    assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
+    assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, "long", **said)) == SETS
+    assert len(ap.randomize_baskets(pd.DataFrame({"beer": [1]}), plan, format="onehot")) == 1
+    with pytest.raises(BasketError, match="transaction_column and item_column are said of tables"):
+        ap.randomize_baskets(SETS, plan, **said)
+
+
+def test_sets_of_names_are_sorted() -> None:
+    """A set comes in another order in each process, so plans are made of its sorted names; lists keep theirs."""
+    names = {"tea", "10", "9", "milk"}
+    assert list(ap.Catalogue(names)) == ["9", "10", "milk", "tea"]
+    assert list(ap.plan(names, 2, ap.Breach("5%", "50%")).catalogue) == ["9", "10", "milk", "tea"]
+    assert list(ap.Catalogue(["tea", "9"])) == ["tea", "9"]
+    with pytest.raises(ap.AssocprivError, match="must be text"):
+        ap.Catalogue({1, 2})  # type: ignore[arg-type]
