@@ -187,7 +187,8 @@ def check(arguments):
         name = os.path.relpath(example, ROOT)
         run_step(name, [python, name])
     # last, and without a time of ours, so that the closing line is the last one
-    run_step("pytest", [python, "-m", "pytest"], tell_time=False)
+    # on all cores, a file on one: what its tests share is made once
+    run_step("pytest", [python, "-m", "pytest", "-n", "auto", "--dist", "loadfile"], tell_time=False)
     return 0
 
 

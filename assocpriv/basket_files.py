@@ -5,6 +5,7 @@ from collections.abc import Callable
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.core.errors import counted
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def catalogue(
         BasketError: as :func:`read_baskets`; no item is in so many baskets.
 
     Warns:
-        UserWarning: names that are equal but for case, Unicode form or blanks, with the first of them.
+        UserWarning: names that are equal but for case, Unicode form or blanks: how many groups, ``check_catalogue`` has
+            the names.
     """
     from assocpriv.lab.sample_catalogues import draft_catalogue as draft
 
@@ -123,9 +125,10 @@ def catalogue(
         sources, min_count, {"format": format, "separator": separator, "header": header, **columns}, progress
     )
     if draft_made.twins:
-        first = " and ".join(map(repr, draft_made.twins[0]))
+        groups = counted(len(draft_made.twins), "group")
         warnings.warn(
-            f"{len(draft_made.twins):,} groups of names differ in case, Unicode form or blanks only, as {first}",
+            f"{groups} of names differ in case, Unicode form or blanks only; "
+            "assocpriv.basket_files.check_catalogue(…).twins has them",
             stacklevel=2,
         )
     return draft_made.catalogue

@@ -41,7 +41,8 @@ def gather(
         plan: the plan of the reports, or several plans whose reports differ in length. A stream takes one.
         output: a folder, made if it is missing, which gets one report file more; or a new file that ends in .parquet.
             For several plans a folder with one for each, named by the first 12 digits of the plan's id.
-        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice.
+        keep: leave the files where they are; the output must hold no reports yet, or it would have them twice (of two
+            such runs at once, one is refused).
         progress: called with (what is done, done, total).
 
     Returns:
@@ -58,11 +59,13 @@ def gather(
     from assocpriv.core.errors import FileError, PlanError
     from assocpriv.plans.published import PublishedPlan
 
-    plans = [plan] if isinstance(plan, PublishedPlan) else list(plan)
+    plans = [plan] if isinstance(plan, PublishedPlan) else list(plan or ())
     if not plans or not all(isinstance(each, PublishedPlan) for each in plans):
         raise TypeError("plan must be a Plan, or a list of plans (read_plan reads one from a file)")
     if not hasattr(sources, "read"):
-        listed = [sources] if isinstance(sources, str | PathLike) else sources
+        listed = [sources] if isinstance(sources, str | PathLike) else list(sources)
+        if not listed or not all(isinstance(source, str | PathLike) and str(source) for source in [*listed, output]):
+            raise TypeError("sources and output must be names of files and folders, none of them empty")
         return gather_files(map(Path, listed), plans, Path(output), keep=keep, progress=progress)
     if keep:
         raise FileError("keep leaves files where they are, and a stream has none")

@@ -194,9 +194,11 @@ class LedgerFile:
 
     def remove_new(self, path: Path) -> None:
         """Remove the file if it was made by opening it here and holds no record; who waits for it makes another."""
-        if self._new and os.fstat(self._file).st_size <= len(HEADER):
+        status, real = os.fstat(self._file), os.path.realpath(path)
+        if self._new and status.st_size <= len(HEADER):
             with contextlib.suppress(OSError):  # Windows keeps open files: an empty ledger is harmless
-                os.unlink(os.path.realpath(path))
+                if os.path.samestat(status, os.stat(real)):  # else another was put in its place
+                    os.unlink(real)
 
     def release(self) -> None:
         """Unlock and close the file, once; only the process that opened it may."""

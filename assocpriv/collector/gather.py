@@ -15,15 +15,16 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.collector.output import Collection, is_one_file, shuffled
+from assocpriv.collector.output import Collection, holds_reports, is_one_file, shuffled
 from assocpriv.collector.single_reports import Refusal, Refusals, SingleReports
-from assocpriv.collector.taking import Batch, left_batches
+from assocpriv.collector.taking import Batch, batch_folders, left_batches
 from assocpriv.core.errors import AssocprivError, FileError, WireError
 from assocpriv.plans.published import PublishedPlan, well_formed
 
 _BLOCK = 1 << 26  # bytes of reports that are held, and brought into random order, at a time
 _MOST_ROWS = 1 << 22  # of them
 _STREAM = "-"
+_ID_DIGITS = 12  # of a plan's id, that name its folder
 
 Progress = Callable[[str, int, int], None]
 
@@ -85,6 +86,12 @@ def gather_files(
     for collection in collections:
         collection.check(new=keep)
     if keep:
+        for inbox in inboxes:
+            if waiting := batch_folders(inbox.folder):
+                raise FileError(
+                    f"{inbox.folder / waiting[0]} holds files that another run has taken; let it end, or gather without "
+                    "--keep (keep=True) first, which finishes what a run left that is no more"
+                )
         for collection in collections:
             collection.check_free()
         counts = [_copy(collection, inboxes, forms, refusals) for collection in collections]
@@ -107,17 +114,22 @@ def _outcome(collections: Sequence[Collection], counts: Sequence[int], refusals:
         GatheredPlan(collection.plan, collection.path, gathered, collection.count())
         for collection, gathered in zip(collections, counts, strict=True)
     )
-    return Gathered(tuple(done), refusals.count, tuple(refusals.named))
+    return Gathered(tuple(done), refusals.count, tuple(sorted(refusals.named, key=lambda refusal: refusal.file)))
 
 
 def _collections(plans: Sequence[PublishedPlan], output: Path) -> list[Collection]:
     if not output.absolute().parent.is_dir():
         raise FileError(f"the folder {output.parent} does not exist; make it first")
+    folders = [output / plan.plan_id[:_ID_DIGITS] for plan in plans]
     if len(plans) == 1:
+        if folders[0].is_dir():
+            raise FileError(f"{output} has a folder for each of several plans; name {folders[0]}, which is this plan's")
         return [Collection(output, plans[0])]
     if is_one_file(output):
         raise FileError(f"{output} can hold reports of one plan only; name a folder for those of several")
-    return [Collection(output / plan.plan_id[:12], plan) for plan in plans]
+    if holds_reports(output):
+        raise FileError(f"{output} is the collection of one plan; name another folder for those of several")
+    return [Collection(folder, plan) for folder, plan in zip(folders, plans, strict=True)]
 
 
 def _inboxes(sources: Iterable[Path]) -> list[Inbox]:
@@ -203,6 +215,7 @@ def _clear_added(collection: Collection, batches: list[tuple[Batch, Collection]]
     for batch in left:
         collection.sweep(batch.id)
         if collection.has(batch.id):
+            collection.sync()  # their gatherer may have died before it had
             batch.clear()
             batches.remove((batch, collection))
 
@@ -263,7 +276,7 @@ def _reports_taken(batch: Batch, plan: PublishedPlan, forms: SingleReports, refu
     changed = []
     for name in batch.names():
         try:
-            found, report = forms.read(os.path.join(batch.folder, name))
+            found, report = forms.read(name, batch.opened)
             if found.plan_id != plan.plan_id:
                 raise WireError("was written to while it was taken")
         except WireError as error:
@@ -297,7 +310,7 @@ def _copy(collection: Collection, inboxes: Sequence[Inbox], forms: SingleReports
                 if found is not None and found[0] is collection.plan:
                     yield found[1]
 
-    return collection.add(_blocks(reports(), collection.plan), ())
+    return collection.add(_blocks(reports(), collection.plan), (), only=True)
 
 
 def _rows(plan: PublishedPlan) -> int:

@@ -1,7 +1,8 @@
 """What is gathered into: a folder to which a run adds one report file, or one new report file.
 
-What comes in is written in random order, by the operating system's entropy, and a file's date is not that of its
-writing: neither tells who sent what, or when.
+What comes in is written in random order, by the operating system's entropy, and a file's time of modification is a
+fixed one: neither tells who sent what, or when. No program can set a file's times of change and birth, which ``stat``
+shows where it was written, and which a copy does not have.
 """
 
 import os
@@ -36,6 +37,11 @@ def shuffled(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
 def is_one_file(output: Path) -> bool:
     """Tell whether an output is a report file of its own, and no folder of them."""
     return output.suffix.lower() == _ENDING and not output.is_dir()
+
+
+def holds_reports(folder: Path) -> bool:
+    """Tell whether there are report files in a folder itself."""
+    return any(folder.glob(f"[!.]*{_ENDING}"))
 
 
 class Collection:
@@ -124,8 +130,10 @@ class Collection:
                 "output: a collection is of one plan"
             )
 
-    def add(self, blocks: Iterator[NDArray[np.uint8]], batches: Sequence[str]) -> int:
+    def add(self, blocks: Iterator[NDArray[np.uint8]], batches: Sequence[str], *, only: bool = False) -> int:
         """Write blocks of reports as one file, and return their number when it is on disk; no file for none.
+
+        Of several runs that each add the ``only`` file, one does: it has the same name in all, and is not replaced.
 
         Raises:
             FileError: the disk refuses, or somebody has made the file meanwhile.
@@ -138,14 +146,26 @@ class Collection:
         try:
             if not is_one_file(path):
                 self._make_folder()
-                path = self._file_of(batches[0] if batches else secrets.token_hex(8))
+                name = batches[0] if batches else secrets.token_hex(8)
+                path = self._file_of(self.plan.plan_id[:16] if only else name)
             written = write_reports(chain([first], blocks), self.plan, path, metadata=metadata)
             with suppress(OSError):
                 os.utime(path, (_NO_DATE, _NO_DATE))
-            sync_folder(path.parent)
         except OSError as error:
             raise FileError(f"cannot write {path}: {error.strerror or error}") from error
+        self.sync()
         return written
+
+    def sync(self) -> None:
+        """Wait until it is on disk which files there are.
+
+        Raises:
+            FileError: the disk refuses.
+        """
+        try:
+            sync_folder(self.path.parent if is_one_file(self.path) else self.path)
+        except OSError as error:
+            raise FileError(f"cannot write {self.path}: {error.strerror or error}") from error
 
     def sweep(self, batch_id: str) -> None:
         """Remove what a dead gatherer had written of the file that was to hold a batch."""

@@ -58,22 +58,20 @@ class SingleReports:
         """The plans, as given; one that was given twice stands once."""
         return list(self._by_length.values())
 
-    def read(self, path: str) -> tuple[PublishedPlan, bytes]:
-        """Return the plan of the report that a file is, and its bytes.
+    def read(self, path: str, folder: int | None = None) -> tuple[PublishedPlan, bytes]:
+        """Return the plan of the report that a file is, and its bytes; its path may be from an open folder on.
 
         Raises:
             WireError: why the file is no report.
             FileNotFoundError: it is gone.
         """
         try:
-            file = os.open(path, _FLAGS)
+            file = os.open(path, _FLAGS, dir_fd=folder)
         except FileNotFoundError:
             raise
         except OSError as error:
             link = error.errno == errno.ELOOP
-            raise WireError(
-                "is a link; name the file itself" if link else f"cannot be read: {error.strerror}"
-            ) from None
+            raise WireError("is a link; name the file itself" if link else _unreadable(error)) from None
         try:
             status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode):

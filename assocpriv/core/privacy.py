@@ -150,8 +150,10 @@ def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" =
     low, limit = parse_probability(prior, "prior"), _limit_of(epsilon)
     for decimals in range(_LIMIT_DECIMALS, -1, -1):
         rounded = Fraction(math.floor(limit * 10**decimals), 10**decimals)
+        if not (rounded > 1 and 0 < low < 1):
+            break
         high = highest_posterior(low, rounded)
-        if rounded > 1 and 0 < low < 1 and high.denominator <= _LARGEST_DENOMINATOR:
+        if high.denominator <= _LARGEST_DENOMINATOR:
             return Breach(low, high)
     raise PlanError(
         f"no promise of epsilon {str(epsilon)[:40]} at a prior of {float(low):g} can be written: epsilon must be above "

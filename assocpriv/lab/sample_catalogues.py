@@ -1,17 +1,17 @@
 """A catalogue made of baskets that may be looked at, or held against them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from assocpriv.core.errors import BasketError
+from assocpriv.core.numbers import check_range
 from assocpriv.files.catalogues import check_catalogue, normalized
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.published import check_integer
 from assocpriv.records.basket_files import Progress, ReadOptions, stream_baskets
 from assocpriv.records.baskets import Baskets, to_baskets
 
@@ -28,7 +28,7 @@ class CatalogueDraft:
     baskets: int
     rare: int
     rewritten: int
-    twins: tuple[tuple[str, ...], ...]
+    twins: tuple[tuple[str, ...], ...] = field(repr=False)  # names of baskets
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +50,16 @@ def draft_catalogue(
 
     Args:
         sources: files, or what ``to_baskets`` takes.
-        min_count: baskets that a name must be in; the baskets of forms that become one name are added up.
+        min_count: baskets that a name must be in, in any of the forms that become one name.
         layout: what is said of the layout of the files, as for ``read_baskets``.
         progress: called with (bytes read, bytes of the file), file by file.
 
     Raises:
         BasketError: as ``read_baskets``; no item is in so many baskets.
     """
-    check_integer(min_count, "min_count", 1, 1 << 62)
-    total, raw = _counted(sources, layout, progress)
-    counts = Counter[str]()
-    for name, count in raw.items():
-        counts[normalized(name)] += count
+    min_count = check_range("min_count", min_count, 1, 1 << 62)
+    forms = dict[str, str]()
+    total, counts = _counted(sources, layout, progress, lambda name: forms.setdefault(name, normalized(name)))
     names = [name for name, count in counts.items() if count >= min_count]
     if not names:
         raise BasketError(f"no item is in {min_count:,} baskets or more; lower min_count (--min-count)")
@@ -71,7 +69,7 @@ def draft_catalogue(
         )
     numbers = all(name.isascii() and name.isdigit() for name in names)
     catalogue = Catalogue(sorted(names, key=(lambda name: (int(name), name)) if numbers else None))
-    rewritten = sum(name != normalized(name) for name in raw)
+    rewritten = sum(name != form for name, form in forms.items())
     return CatalogueDraft(catalogue, total, len(counts) - len(names), rewritten, check_catalogue(catalogue).twins)
 
 
@@ -89,18 +87,29 @@ def try_catalogue(
 
 
 def _counted(
-    sources: Iterable[Any], layout: Mapping[str, Any] | None, progress: Progress | None
+    sources: Iterable[Any],
+    layout: Mapping[str, Any] | None,
+    progress: Progress | None,
+    form: Callable[[str], str] = str,
 ) -> tuple[int, Counter[str]]:
-    """Return how many baskets there are, and how many hold each name."""
+    """Return how many baskets there are, and how many hold each name in a form; several of one basket count once."""
     total, counts = 0, Counter[str]()
     for source in sources:
         for baskets in _batches(source, layout or {}, progress):
             total += len(baskets)
-            items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-            held = np.bincount(items)
-            for item in np.flatnonzero(held).tolist():
-                counts[baskets.catalogue[item]] += int(held[item])
+            counts.update(_held(baskets, form))
     return total, counts
+
+
+def _held(baskets: Baskets, form: Callable[[str], str]) -> dict[str, int]:
+    items, place = np.unique(baskets.items[baskets.offsets[0] : baskets.offsets[-1]], return_inverse=True)
+    names = [form(baskets.catalogue[item]) for item in items.tolist()]
+    number = {name: count for count, name in enumerate(dict.fromkeys(names))}
+    if len(number) < len(names):
+        basket = np.repeat(np.arange(len(baskets)), np.diff(baskets.offsets))
+        once = np.unique(basket * len(number) + np.array([number[name] for name in names])[place])
+        place = once % len(number)
+    return dict(zip(number, np.bincount(place, minlength=len(number)).tolist(), strict=True))
 
 
 def _batches(source: Any, layout: Mapping[str, Any], progress: Progress | None) -> Iterator[Baskets]:

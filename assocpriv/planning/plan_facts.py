@@ -6,6 +6,7 @@ plan was made from what earlier ones showed.
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -149,8 +150,14 @@ def describe_privacy(
 def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
     if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
-        amplification = Fraction(math.ceil(amplification * (1 << 128)), 1 << 128)
-    return amplification**count
+        amplification = _short_up(amplification)
+    together = amplification**count
+    return _short_up(together) if together.numerator.bit_length() > _LONGEST else together
+
+
+def _short_up(amplification: Fraction) -> Fraction:
+    """Return a number slightly above γ with 128 binary places."""
+    return Fraction(-(-(amplification.numerator << 128) // amplification.denominator), 1 << 128)
 
 
 def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
@@ -197,24 +204,27 @@ def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | 
 
     Args:
         answers: plans, each alone (then as many reports as it allows a person) or with a number of reports: a weekly
-            collection over a year is ``(plan, 52)``.
+            collection over a year is ``(plan, 52)``. Reports of a plan that stands there twice are added up.
         priors: probabilities of a property before all of them; by default usual ones and the promises'.
 
     Raises:
         PlanError: no plan, a number out of range, or a plan that states no γ.
         TypeError: something that is no plan.
     """
-    counted = [_counted(each) for each in answers]
-    if not counted:
+    plans, counts = dict[str, PublishedPlan](), Counter[str]()  # by id: a promise is for all reports of its plan
+    for plan, count in map(_counted, answers):
+        plans[plan.plan_id] = plan
+        counts[plan.plan_id] += count
+    if not plans:
         raise PlanError("a budget needs at least one plan")
-    asked = _table_priors(priors, [plan for plan, _ in counted])
-    parts = [(plan, count, _power_up(_amplification(plan), count)) for plan, count in counted]
+    asked = _table_priors(priors, plans.values())
+    parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
     total = compose(gamma for _, _, gamma in parts)
     if total.numerator.bit_length() > _LONGEST:
-        total = Fraction(math.ceil(total * (1 << 128)), 1 << 128)
+        total = _short_up(total)
     return Budget(
         tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
-        Together(sum(count for _, count in counted), total, breach_curve(total, asked)),
+        Together(counts.total(), total, breach_curve(total, asked)),
     )
 
 

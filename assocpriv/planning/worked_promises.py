@@ -7,7 +7,8 @@ test makes every plan again. The verdicts are a judgement, not a result: what pe
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -94,18 +95,18 @@ def _promise_of(plan: Plan) -> WorkedPromise:
 
 def _worked_promises() -> WorkedPromises:
     content = json.loads(files("assocpriv.planning").joinpath(COSTS).read_text(encoding="utf-8"))
-    costs = {_Case(**row.pop("case")): {int(k): level for k, level in row["level"].items()} for row in content}
+    costs = {Case(**row.pop("case")): {int(k): level for k, level in row["level"].items()} for row in content}
     promises = tuple(
-        WorkedPromise(Breach(*levels), verdict, {n: costs[_Case(*levels, 1, n)] for n in PEOPLE})
+        WorkedPromise(Breach(*levels), verdict, {n: costs[Case(*levels, 1, n)] for n in PEOPLE})
         for levels, verdict in VERDICTS.items()
     )
     ways = [(1, WEEKS, WEEKLY_PEOPLE), (WEEKS, WEEKS, WEEKLY_PEOPLE), (1, 1, WEEKLY_PEOPLE // WEEKS)]
-    weekly = (WeeklyWay(r, each, n, costs[_Case(*WEEKLY, r, n)]) for r, each, n in ways)
+    weekly = (WeeklyWay(r, each, n, costs[Case(*WEEKLY, r, n)]) for r, each, n in ways)
     return WorkedPromises(promises, tuple(weekly))
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class Case:
     """A plan to make, and for how many reports."""
 
     prior: str
@@ -114,29 +115,26 @@ class _Case:
     reports: int
 
 
-def _cases() -> Iterator[_Case]:
+def cases() -> Iterator[Case]:
+    """Yield all cases of the file of costs, in its order."""
     for prior, posterior in VERDICTS:
         for reports in PEOPLE:
-            yield _Case(prior, posterior, 1, reports)
-    yield _Case(*WEEKLY, WEEKS, WEEKLY_PEOPLE)
-    yield _Case(*WEEKLY, 1, WEEKLY_PEOPLE // WEEKS)
+            yield Case(prior, posterior, 1, reports)
+    yield Case(*WEEKLY, WEEKS, WEEKLY_PEOPLE)
+    yield Case(*WEEKLY, 1, WEEKLY_PEOPLE // WEEKS)
 
 
-def compute_costs() -> list[dict[str, Any]]:
-    """Return what the file of costs must hold, six digits of each, by making every plan."""
-    from dataclasses import asdict
-
+def compute_cost(case: Case) -> dict[str, Any]:
+    """Return a row of the file of costs, six digits of each rounded up, by making the plan."""
     from assocpriv.planning.planner import make_plan
 
-    rows = []
-    for case in _cases():
-        promise = Breach(case.prior, case.posterior)
-        plan = make_plan(
-            ITEMS, TRANSACTION_SIZE, promise, reports=case.reports, reports_per_person=case.reports_per_person
-        )
-        level = {str(k): float(f"{cost:.6g}") for k, cost in levels_of(plan, case.reports).items()}
-        rows.append({"case": asdict(case), "level": level})
-    return rows
+    promise = Breach(case.prior, case.posterior)
+    plan = make_plan(ITEMS, TRANSACTION_SIZE, promise, reports=case.reports, reports_per_person=case.reports_per_person)
+    levels, six_up = levels_of(plan, case.reports), Context(prec=6, rounding=ROUND_CEILING)
+    return {
+        "case": asdict(case),
+        "level": {str(k): float(six_up.create_decimal(repr(float(cost)))) for k, cost in levels.items()},
+    }
 
 
 def levels_of(plan: Plan, reports: int) -> Levels:

@@ -18,7 +18,7 @@ def test_the_command_solves_for_reports(tmp_path: Path) -> None:
     question = [*SHAPE, "--prior", "5%", "--posterior", "50%", "--discover", "2%", "--target", "pairs"]
     found = ap.reports_needed("2%", 40, 3, USUAL, target="pairs")
     text = run(*question).stdout.splitlines()
-    assert text[0] == f"discover    2% needs {found.reports:,} reports under this promise (one fewer: too few),"
+    assert text[0] == f"discover    2% with {found.reports:,} reports (the plan for one fewer: not)"
     assert text[1] == "            for pairs, all of a size together"
     record = run_json(*question, "-o", tmp_path / "p.json")
     assert record["discover"] == {"support": "1/50", "itemset_sizes": [2], "solved_for": "reports"}
@@ -28,15 +28,15 @@ def test_the_command_solves_for_reports(tmp_path: Path) -> None:
 
 
 def test_the_command_solves_for_the_promise() -> None:
-    """``plan --discover --reports`` says the strictest promise, at the prior that is asked for."""
+    """``plan --discover --reports`` says a promise, at the prior that is asked for."""
     found = ap.promise_needed("5%", 40, 3, 50_000, prior="1%")
     record = run_json(*SHAPE, "--discover", "5%", "--reports", 50_000, "--prior", "1%")
     assert record["promise"] == {"prior": "1/100", "posterior": str(found.promise.posterior)}
     assert record["discover"]["solved_for"] == "promise"
     said = run(*SHAPE, "--discover", "5%", "--reports", 50_000).stdout.splitlines()[0]
     limit = found.promise.amplification_limit
-    assert f"needs ε = {epsilon(limit):.2f}, 5% → " in said
-    assert f"({epsilon(limit) - 0.01:.2f}: too strict)," in said
+    assert f"reports, ε {epsilon(limit):.2f}, 5% → " in said
+    assert f"(plan for {epsilon(limit) - 0.01:.2f}: not)" in said
 
 
 @pytest.mark.parametrize(

@@ -1127,6 +1127,15 @@ def test_who_waits_for_a_new_ledger_keeps_it(path: Path) -> None:
     begun.close()
 
 
+def test_a_ledger_put_in_place_of_a_new_one_stays(path: Path) -> None:
+    """What has the name of a new ledger, but is another file by now, is not removed with it."""
+    made = tell(path.with_name("copy.bin"), "w1")
+    new = Ledger.open(path)
+    path.with_name("copy.bin").replace(path)
+    new.abandon()
+    assert tell(path, "w1") == made
+
+
 def tell_beside(path: Path) -> list[bytes]:
     """Write a report of the occasion w1 into a ledger that somebody else has open, as if it had not been locked."""
     other = path.with_name("other.bin")

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -24,6 +25,7 @@ from naive import fixed_plan, small_plan
 
 import assocpriv as ap
 from assocpriv.collector import gather as gathering
+from assocpriv.collector import output as output_module
 from assocpriv.collector.output import BATCHES_KEY, shuffled
 from assocpriv.collector.taking import Batch
 from assocpriv.core.errors import AssocprivError, FileError, PlanError, WireError
@@ -196,7 +198,7 @@ def test_what_else_a_collection_may_hold(inbox: Path, out: Path) -> None:
     table = pq.read_table(out / "r.parquet")
     layout = json.dumps(json.loads(table.schema.metadata[PLAN_KEY]), indent=1)
     pq.write_table(table.replace_schema_metadata({PLAN_KEY: layout}), out / "r.parquet")
-    with pytest.warns(UserWarning, match="undecidable|cannot"):
+    with warnings.catch_warnings(action="ignore", category=UserWarning):  # one report shows nothing
         ap.write_itemsets(ap.mine(reports, 0.5), out / "mined.parquet")
     (out / ".hidden.parquet").write_bytes(b"unfinished")
     assert ap.gather(inbox, PLAN, out).collections[0].reports == 6
@@ -209,6 +211,34 @@ def test_what_else_a_collection_may_hold(inbox: Path, out: Path) -> None:
     pq.write_table(pa.table({"x": [1]}), out / "cut.parquet")
     with pytest.raises(WireError, match=r"cut.parquet is no report file: .*; move it out of the collection"):
         ap.gather(inbox, PLAN, out)
+
+
+def test_an_output_is_for_one_plan_or_for_several(inbox: Path, out: Path) -> None:
+    """Neither way splits a collection in silence: what was there would not be mined with what comes."""
+    ap.gather(inbox, PLAN, out)
+    with pytest.raises(FileError, match="is the collection of one plan"):
+        ap.gather(inbox, [PLAN, OTHER], out)
+    ap.gather(inbox, [PLAN, OTHER], out.with_name("several"), keep=True)
+    (out.with_name("several") / PLAN.plan_id[:12]).mkdir(exist_ok=True, parents=True)
+    with pytest.raises(FileError, match=f"name .*{PLAN.plan_id[:12]}"):
+        ap.gather(inbox, PLAN, out.with_name("several"))
+
+
+def test_keeping_waits_for_what_was_taken(inbox: Path, out: Path) -> None:
+    """Files in a batch's folder are not passed over by a run that only reads."""
+    (inbox / ".taking-0123456789abcdef").mkdir()
+    with pytest.raises(FileError, match="holds files that another run has taken"):
+        ap.gather(inbox, PLAN, out, keep=True)
+
+
+@pytest.mark.parametrize("sources", [[], "", [""], b"abc"])
+def test_sources_that_are_none(tmp_path: Path, sources: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty name, as of an unset variable, is not the current folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "r1").write_bytes(report(1))
+    with pytest.raises(TypeError, match="must be names of files and folders"):
+        ap.gather(sources, PLAN, tmp_path / "out")
+    assert (tmp_path / "r1").exists()
 
 
 def test_one_report_file(inbox: Path, out: Path) -> None:
@@ -238,6 +268,27 @@ def test_keep_leaves_the_files(inbox: Path, out: Path) -> None:
     done = ap.gather(inbox, PLAN, out.with_name("one.parquet"), keep=True)
     assert (done.gathered, done.refused_count) == (5, 1)
     assert all_files(inbox) == before
+
+
+@pytest.mark.parametrize("output", ["collection", "one.parquet"])
+def test_of_two_that_keep_one_adds(inbox: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    """Two runs with keep at once, which both begin to write where no reports are yet: one of them is refused."""
+    write = output_module.write_reports
+
+    def meanwhile(blocks: Iterator[Any], *arguments: Any, **options: Any) -> int:
+        monkeypatch.setattr(output_module, "write_reports", write)
+
+        def late() -> Iterator[Any]:
+            yield from blocks
+            ap.gather(inbox, PLAN, tmp_path / output, keep=True)
+
+        return write(late(), *arguments, **options)
+
+    monkeypatch.setattr(output_module, "write_reports", meanwhile)
+    with pytest.raises(FileError, match="appeared while it was being written; nothing was replaced"):
+        ap.gather(inbox, PLAN, tmp_path / output, keep=True)
+    assert len(read_reports(tmp_path / output)) == 5
+    assert len(all_files(inbox)) == 5
 
 
 def refusals(inbox: Path, out: Path) -> Iterator[tuple[Callable[[], Any], type[Exception], str]]:
@@ -621,7 +672,7 @@ def test_a_living_gatherer_is_left_alone(inbox: Path, out: Path) -> None:
     assert held(out) == Counter(range(5))
 
 
-@pytest.mark.parametrize("mark", ["", "[", "7", '["x"]', "\xff"])
+@pytest.mark.parametrize("mark", ["", "[", "7", '["x"]', "\xff", "[" * 60_000], ids=lambda mark: mark[:5])
 def test_a_torn_mark_gives_the_files_back(inbox: Path, out: Path, mark: str) -> None:
     """A batch whose mark a power cut took was in no collection: its files go back, and are gathered."""
     batch = Batch.begin(inbox, (PLAN.plan_id, str(out)))
@@ -629,6 +680,123 @@ def test_a_torn_mark_gives_the_files_back(inbox: Path, out: Path, mark: str) -> 
     batch.release()
     (batch.folder / ".batch").write_text(mark, encoding="latin-1")
     assert ap.gather(inbox, PLAN, out).gathered == 5
+    assert (held(out), all_files(inbox)) == (Counter(range(5)), [])
+
+
+@pytest.mark.parametrize(
+    "batch_id", ["", ".x", "é", "a b", "*", "0123456789ABCDEF", "0" * 15, "0" * 17, "0" * 16 + "\n"]
+)
+def test_only_ids_of_ours_are_batches(inbox: Path, out: Path, batch_id: str) -> None:
+    """A folder whose name has no id as gatherers draw it is hidden from them like any other, whatever is in it."""
+    folder = make(inbox / f".taking-{batch_id}")
+    (folder / ".batch").write_text(json.dumps([PLAN.plan_id, os.path.realpath(out)]))
+    (folder / "r9.bin").write_bytes(report(9))
+    assert ap.gather(inbox, PLAN, out).gathered == 5
+    assert held(out) == Counter(range(5))
+    assert all_files(inbox) == sorted(path.relative_to(inbox).as_posix() for path in (folder, *folder.iterdir()))
+    assert (folder / "r9.bin").read_bytes() == report(9)
+
+
+def test_a_folder_swapped_for_a_link_at_every_step(tmp_path: Path) -> None:
+    """Whenever a batch's folder becomes a link to another one, dead gatherers' or new, nothing there is touched."""
+    at, swaps = 0, 0
+    names = [".batch", *(f"r{number}.bin" for number in range(5))]
+    while True:
+        at += 1
+        inbox, out = prepared(tmp_path, at)
+        victim = make(inbox.with_name("victim"))
+        for name in names:
+            (victim / name).write_bytes(report(9))
+        gather_dying(inbox, out, 8)
+        assert hidden(inbox)
+        fill(inbox, range(2, 5))
+        torn = Batch.begin(inbox, (PLAN.plan_id, str(out)))
+        torn.take("r4.bin")
+        (torn.folder / ".batch").write_text("")
+        torn.release()
+
+        def swap(inbox: Path = inbox, victim: Path = victim) -> None:
+            nonlocal swaps
+            for folder in [path for path in inbox.glob(".taking-*") if not path.is_symlink()]:
+                REAL["rename"](folder, inbox / f".away{folder.name}")
+                folder.symlink_to(victim)
+                swaps += 1
+
+        with pytest.MonkeyPatch.context() as patch:
+            steps = Steps(patch, at, swap)
+            for name in ("open", "lstat", "stat", "scandir"):
+                patch.setattr(os, name, steps._counted(name, getattr(os, name), at, swap))
+            with suppress(AssocprivError):
+                ap.gather(inbox, PLAN, out)
+        assert {path.name: path.read_bytes() for path in victim.iterdir()} == dict.fromkeys(names, report(9))
+        assert set(held(out)) <= set(range(5))
+        if steps.done < at:
+            break
+    assert swaps > 30
+
+
+def test_what_is_another_users_is_nobodys_batch(inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder of another user is passed over until that one comes; where all folders become so, it is said."""
+    gather_dying(inbox, out, 12)
+    waiting = all_files(inbox)
+    assert hidden(inbox)
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert ap.gather(inbox, PLAN, out).gathered == 0
+    assert all_files(inbox) == waiting
+    fill(inbox, [5])
+    with pytest.raises(FileError, match=r"or its file system makes it another user's; .* pass --keep"):
+        ap.gather(inbox, PLAN, out)
+    assert all_files(inbox) == sorted([*waiting, "r5.bin"])
+    monkeypatch.undo()
+    assert ap.gather(inbox, PLAN, out).gathered == 6
+    assert held(out) == Counter(range(6))
+
+
+def test_only_the_owner_enters_a_batch(inbox: Path, out: Path) -> None:
+    """Who may write to the inbox cannot write to what is taken."""
+    batch = Batch.begin(inbox, (PLAN.plan_id, str(out)))
+    assert batch.folder.stat().st_mode & 0o777 == 0o700
+    batch.release()
+
+
+def test_a_listing_that_broke_off_hides_nothing(inbox: Path, out: Path) -> None:
+    """Names are listed from the first on, also where an earlier listing was left in its midst."""
+    batch = Batch.begin(inbox, (PLAN.plan_id, str(out)))
+    for number in range(5):
+        batch.take(f"r{number}.bin")
+    first = batch.names()
+    next(first)
+    assert len(list(batch.names())) == 5
+    assert len(list(first)) == 4
+    batch.put_back_all()
+
+
+def test_what_was_added_is_on_disk_before_its_files_go(inbox: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a run could not sync its collection, the next one does before it removes the files, or keeps them."""
+    steps, failing = [], True
+
+    def sync(file: int) -> None:
+        where = os.readlink(f"/proc/self/fd/{file}")
+        if failing and where == str(out):
+            raise OSError(errno.EIO, "I/O error")
+        steps.append(f"fsync {os.path.basename(where)}")
+        REAL["fsync"](file)
+
+    def unlink(path: Any, **options: Any) -> None:
+        steps.append("unlink")
+        REAL["unlink"](path, **options)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "unlink", unlink)
+    for _ in range(2):
+        with pytest.raises(FileError, match=f"cannot write {out}.*: I/O error"):
+            ap.gather(inbox, PLAN, out)
+        assert (held(out), len(hidden(inbox))) == (Counter(range(5)), 5)
+    failing = False
+    steps.clear()
+    ap.gather(inbox, PLAN, out)
+    assert steps[:2] == ["fsync collection", "unlink"]
     assert (held(out), all_files(inbox)) == (Counter(range(5)), [])
 
 

@@ -60,6 +60,7 @@ def test_public_functions_take_numpys_numbers(whole: type) -> None:
     assert ap.privacy([(plan, whole(2))]).together == ap.privacy(plan).together
     assert type(AuditRequest(trials=np.int64(2000)).to_json()["trials"]) is int
     assert type(foresee(plan, whole(100)).reports) is int
+    assert list(ap.catalogue([["tea", "salt"], ["tea"]], min_count=whole(2))) == ["tea"]
 
 
 @pytest.mark.parametrize("given", ["95%", "0.95", "19/20", 0.95, np.float64(0.95), Fraction(19, 20)])

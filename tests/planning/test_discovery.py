@@ -60,11 +60,12 @@ def test_what_is_no_epsilon(asked: Any) -> None:
         ap.Epsilon(asked)
 
 
-@pytest.mark.parametrize("prior", ["0", "1", "0%"])
-def test_what_is_no_prior(prior: str) -> None:
-    """A prior of 0 or 1 is moved by nothing."""
+@pytest.mark.parametrize("prior", ["0", "1", "0%", "100%"])
+@pytest.mark.parametrize("asked", [1, "ln 0"])
+def test_what_is_no_prior(prior: str, asked: Any) -> None:
+    """A prior of 0 or 1 is moved by nothing, whatever the ε."""
     with pytest.raises(PlanError, match="prior between 0 and 1"):
-        ap.Epsilon(1, prior)
+        ap.Epsilon(asked, prior)
 
 
 def discovers(plan: ap.Plan, reports: int, support: float, sizes: tuple[int, ...]) -> bool:
@@ -95,6 +96,22 @@ def test_one_report_fewer_does_not_discover(
     fewer = ap.plan(items, m, promise, reports=found.reports - 1, **choices)
     assert not discovers(fewer, found.reports - 1, share, sizes)
     assert not discovers(found.plan, found.reports * 9 // 10, share, sizes)
+
+
+@pytest.mark.parametrize(
+    ("support", "items", "m", "enough"),
+    [("6.864822793%", 100, 3, 12_720), ("11.546486122%", 40, 2, 1_290), ("1.317258845%", 100, 3, 257_269)],
+)
+def test_an_edge_behind_a_change_of_designs_is_found(support: str, items: int, m: int, enough: int) -> None:
+    """Just above ``enough`` the planner takes shorter reports that do not discover the support before 2% more."""
+    found = ap.reports_needed(support, items, m, USUAL)
+    share, sizes = float(found.support), found.targets
+    assert discovers(ap.plan(items, m, USUAL, reports=enough), enough, share, sizes)
+    assert not discovers(ap.plan(items, m, USUAL, reports=enough + 1), enough + 1, share, sizes)
+    assert found.reports <= enough
+    assert discovers(ap.plan(items, m, USUAL, reports=found.reports), found.reports, share, sizes)
+    fewer = found.reports - 1
+    assert not discovers(ap.plan(items, m, USUAL, reports=fewer), fewer, share, sizes)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from naive import distance_to_transactions
 from quiet import ask, mine
 from scipy.special import ndtr
 
+from assocpriv.baskets import association_rules
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
@@ -32,7 +33,6 @@ from assocpriv.server.estimates.tails import score_intervals
 from assocpriv.server.itemsets import mining as itemsets_module
 from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
-from assocpriv.server.itemsets.rules import association_rules
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, all_rules, false_discoveries_controlled
 
 BLOCK = 3  # items that go together
@@ -439,8 +439,10 @@ def test_hardly_any_information_claims_nothing() -> None:
         assert len(table) == 0
         facts = mining_facts(table)
         assert {level.status for level in facts.levels} == {"undecidable"}
-        assert len(describe_undecided(facts)) == 3
-        assert all("none are reported" in line for line in describe_undecided(facts))
+        *levels, nothing = describe_undecided(facts)
+        assert len(levels) == 3
+        assert all("none are reported" in line for line in levels)
+        assert "nothing was found" in nothing
         assert len(association_rules(table, 0.5, certain="95%")) == 0
     answer = ask(reports, [["0"]]).itemsets.iloc[0]
     assert answer["ci_low"] == 0

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import assocpriv
-from assocpriv.planning.worked_promises import COSTS, compute_costs
+from assocpriv.planning.worked_promises import COSTS, cases, compute_cost
 
 if __name__ == "__main__":
-    rows = ",\n".join(json.dumps(row) for row in compute_costs())
+    rows = ",\n".join(json.dumps(compute_cost(case)) for case in cases())
     Path(assocpriv.__file__).parent.joinpath("planning", COSTS).write_text(f"[\n{rows}\n]\n", encoding="utf-8")

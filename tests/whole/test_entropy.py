@@ -423,6 +423,7 @@ def test_single_reports_are_made_of_the_systems_bytes(system, tmp_path, path, ki
     assert (made, len(words)) == expected(PATH_PLANS[kind], words)
 
 
+@pytest.mark.filterwarnings("ignore:.* are sampled to 3")
 @pytest.mark.parametrize("kind", PATH_PLANS)
 @pytest.mark.parametrize("path", [in_memory, from_file, by_command, under_audit_in_bulk])
 def test_bulk_reports_are_made_of_the_systems_bytes(system, tmp_path, path, kind):
@@ -461,6 +462,7 @@ def test_every_chunk_is_made_of_the_systems_bytes(system, kind):
     assert made == wanted
 
 
+@pytest.mark.filterwarnings("ignore:.* are sampled to 3")
 @pytest.mark.parametrize("kind", ["none", "bch", "reed-solomon", "fixed-size"])
 def test_further_words_are_the_systems_too(system, monkeypatch, kind):
     """Where a chunk's words do not suffice, further ones are the system's next."""

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from quiet import mine
 
 from assocpriv.apps.cli import main
-from assocpriv.baskets import randomize_baskets
+from assocpriv.baskets import association_rules, randomize_baskets
 from assocpriv.client.baskets.bulk import GroupedRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError
@@ -39,7 +39,6 @@ from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.estimates.supports import Group, covariance, estimate_supports, lowest_discoverable_support
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
-from assocpriv.server.itemsets.rules import association_rules
 
 IN_CLEAR = "in clear"
 PROMISE = Breach("5%", "50%")

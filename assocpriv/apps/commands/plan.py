@@ -72,8 +72,8 @@ _design_options = joined(
 @click.option(
     "--discover",
     metavar="SUPPORT",
-    help="Solve for what discovers this support, as 1%: the reports that a promise needs, or with --reports instead of "
-    "a promise the strictest promise.",
+    help="Solve for what discovers this support, as 1%: about the fewest reports for a promise, or with --reports "
+    "instead of a promise about the strictest promise.",
 )
 @click.option("-o", "--output", type=PATH, help="Plan file to write (JSON); required without --discover.")
 @result_options

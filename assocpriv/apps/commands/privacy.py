@@ -87,5 +87,5 @@ def _several(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int,
     plans = [read_plan(path) for path in paths]
     counts = times * len(plans) if len(times) == 1 else times
     budget = describe_budget(list(zip(plans, counts, strict=True)) if counts else plans, priors)
-    names = [path.name for path in paths]
+    names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}
     show_result(lambda: budget_record(budget), lambda: budget_lines(budget, names))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from assocpriv.core.errors import counted
+
 if TYPE_CHECKING:
     from assocpriv.files.catalogues import CatalogueCheck
     from assocpriv.lab.sample_catalogues import CatalogueDraft, CatalogueUse
@@ -49,7 +51,12 @@ def twin_lines(twins: Sequence[tuple[str, ...]]) -> list[str]:
     shown = [f"  {' | '.join(group)}" for group in twins[:_SHOWN]]
     more = [f"  … and {counted(len(twins) - _SHOWN, 'group')} more"] if len(twins) > _SHOWN else []
     groups = counted(len(twins), "group")
-    return [f"warning: {groups} of names differ in case, Unicode form or blanks only:", *shown, *more]
+    return [
+        f"warning: {groups} of names differ in case, Unicode form or blanks only (shown, as a",
+        "catalogue gets published):",
+        *shown,
+        *more,
+    ]
 
 
 def draft_record(draft: "CatalogueDraft", output: Any) -> dict[str, Any]:
@@ -75,12 +82,3 @@ def check_record(check: "CatalogueCheck", use: "CatalogueUse | None") -> dict[st
         "unknown": None if use is None else use.unknown,
         "unused": None if use is None else use.unused,
     }
-
-
-def counted(number: int, noun: str) -> str:
-    """Write how many there are of something.
-
-    >>> counted(1, "name"), counted(2, "name")
-    ('1 name', '2 names')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

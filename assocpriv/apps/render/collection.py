@@ -32,6 +32,7 @@ def gathered_lines(done: Gathered, *, removed: bool) -> list[str]:
         f"{counted(each.gathered, 'report')} gathered into {each.path}, which holds {each.reports:,} now; "
         f"plan {each.plan.plan_id[:16]}…"
         for each in done.collections
+        if each.reports
     ]
     if not done.gathered and not done.refused_count:
         return [*lines, "nothing to do: there was no file to gather" * removed or "there was no report"]

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.apps.render.figures import chance_up, discoverable, figure, finite, percent_up, percent_within, written
+from assocpriv.apps.render.figures import chance_up, figure, finite, percent_up, percent_within, written
 from assocpriv.apps.render.plan import LEVEL, promise_record
 from assocpriv.core.privacy import Breach, epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.worked_promises import (
@@ -116,9 +116,13 @@ def _cost_lines(worked: WorkedPromise) -> list[str]:
     sizes = sorted({k for levels in worked.levels.values() for k in levels})
     return [
         f"{_name(worked.promise) if k == sizes[0] else '':<14}{itemsets_of(k):<14}"
-        + "".join(f"{discoverable(levels[k]):>12}" for levels in worked.levels.values())
+        + "".join(f"{_least(levels[k]):>12}" for levels in worked.levels.values())
         for k in sizes
     ]
+
+
+def _least(level: float) -> str:
+    return percent_up(level, 3) if level < 1 else "none"
 
 
 def _weekly_lines(ways: tuple[WeeklyWay, ...]) -> list[str]:
@@ -143,7 +147,7 @@ def _after(way: WeeklyWay) -> str:
 
 def _shows(levels: Levels) -> str:
     """Say which supports can be believed."""
-    told = [f"{itemsets_of(k)} from {percent_up(level)}" for k, level in levels.items() if level < 1]
+    told = [f"{itemsets_of(k)} from {percent_up(level, 3)}" for k, level in levels.items() if level < 1]
     return ", ".join(told) or "nothing"
 
 

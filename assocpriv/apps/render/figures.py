@@ -25,9 +25,16 @@ def percent_as_given(value: float, digits: int = 6) -> str:
     return f"{100 * value:.{digits}g}%"
 
 
-def percent_up(value: float) -> str:
-    """Write a support that suffices, rounded up to two decimals."""
-    return percent(math.ceil(value * 1e4) / 1e4, 2) if value <= 1 else "more than 100%"
+def percent_up(value: float, decimals: int = 2) -> str:
+    """Write a support that suffices, rounded up.
+
+    >>> percent_up(0.07), percent_up(0.011851, 3)
+    ('7.00%', '1.186%')
+    """
+    if value > 1:
+        return "more than 100%"
+    exact = Decimal(str(value)).scaleb(2)  # as a float is written: its own last bits would lift 7% to 7.01%
+    return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING)}%"
 
 
 def percent_within(value: Fraction, *, up: bool) -> str:

@@ -89,12 +89,12 @@ def discovery_lines(found: Discovery) -> list[str]:
     """Say which reports or which promise a support needs."""
     support, promise = percent_as_given(float(found.support)), found.promise
     if found.solved == REPORTS:
-        needs = f"{support} needs {found.reports:,} reports under this promise (one fewer: too few),"
+        needs = f"{support} with {found.reports:,} reports (the plan for one fewer: not)"
     else:
         least = epsilon(promise.amplification_limit)
         beliefs = f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
-        stricter = f"({least - 1 / EPSILON_STEPS:.2f}: too strict)"
-        needs = f"{support} from {found.reports:,} reports needs ε = {least:.2f}, {beliefs} {stricter},"
+        stricter = f"(plan for {least - 1 / EPSILON_STEPS:.2f}: not)"
+        needs = f"{support} with {found.reports:,} reports, ε {least:.2f}, {beliefs} {stricter}"
     sizes = _and([itemsets_of(k) for k in found.targets])
     return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
 

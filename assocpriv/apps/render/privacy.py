@@ -1,6 +1,6 @@
 """All that a plan's γ proves about privacy, as text for a person and as JSON content. Every figure errs against us."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -9,11 +9,12 @@ from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.privacy import float_up, format_fraction, highest_posterior
 from assocpriv.planning.plan_facts import Budget, Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.published import PublishedPlan
 
 _SMALL = Fraction(1, 100)
 _OF_ONE_PLAN = (
     "             Instead: a promise for all R reports (plan --reports-per-person R), a",
-    "             smaller ε for each, or other people each time.",
+    "             smaller ε for all, or other people each time.",
 )
 _OF_SEVERAL = (
     "             To promise less: a smaller ε for each plan, or other people for each; a",
@@ -123,9 +124,9 @@ def _composition_lines(privacy: Privacy) -> list[str]:
     ]
 
 
-def _below(plan: Plan, part: Together) -> str:
+def _below(plan: PublishedPlan, part: Together) -> str:
     """Write γ of some reports of a person, below the promise's limit if it covers so many."""
-    if part.reports > plan.reports_per_person:
+    if not isinstance(plan, Plan) or part.reports > plan.reports_per_person:
         return f"≤ {figure(part.amplification)}"
     return figure_below(part.amplification, plan.promise.amplification_limit)
 
@@ -153,15 +154,15 @@ def budget_record(budget: Budget) -> dict[str, Any]:
     }
 
 
-def budget_lines(budget: Budget, names: Sequence[str]) -> list[str]:
-    """Say what one person's answers to several plans tell, each plan under a name."""
-    width = max(len("plan"), *map(len, names))
-    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ at most':>16}  {'ε at most':>9}  its own promise"]
-    for name, answers in zip(names, budget.answers, strict=True):
-        part, allowed = answers.together, answers.plan.reports_per_person
-        covers = f"covers {'these' if answers.covered else f'{allowed:,} of these'}"
+def budget_lines(budget: Budget, names: Mapping[str, str]) -> list[str]:
+    """Say what one person's answers to several plans tell, each plan under a name, given by its id."""
+    width = max(len("plan"), *map(len, names.values()))
+    lines = [f"             {'plan':<{width}}  {'reports':>7}  {'γ':>16}  {'ε at most':>9}  its own promise"]
+    for answers in budget.answers:
+        part, name = answers.together, names[answers.plan.plan_id]
+        covers = "covers these" if answers.covered else f"not covered, only {answers.plan.reports_per_person:,}"
         lines.append(
-            f"             {name:<{width}}  {part.reports:>7,}  {figure(part.amplification):>16}  "
+            f"             {name:<{width}}  {part.reports:>7,}  {_below(answers.plan, part):>16}  "
             f"{figure(part.epsilon):>9}  {covers}"
         )
         if answers.plan.uncovered:

@@ -16,6 +16,7 @@ Both are cut to what a support can be: from 0 to the share of transactions large
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,14 @@ from assocpriv.server.estimates.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
 LONGER_BY = 0.25  # standard errors
+
+
+def read_share(value: "float | str", what: str) -> Fraction:
+    """Read a share in [0, 1], as 0.6 or ``"60%"``; anything else raises EstimateError."""
+    try:
+        return parse_share(value, what)
+    except PlanError as error:
+        raise EstimateError(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +52,7 @@ class ErrorOptions:
     population: bool
 
     def __init__(self, confidence_level: float | str = 0.95, population: bool = False) -> None:
-        try:
-            level = float(parse_share(confidence_level, "confidence_level"))
-        except PlanError as error:
-            raise EstimateError(str(error)) from None
+        level = float(read_share(confidence_level, "confidence_level"))
         if not (level > 0 and (1 + level) / 2 < 1):
             raise EstimateError(f"confidence_level must lie between 0 and 1, got {level:.17g}")
         object.__setattr__(self, "confidence_level", level)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import write_plain
 from assocpriv.server.estimates.confidences import RuleEstimates
+from assocpriv.server.estimates.intervals import read_share
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import find_itemsets
 from assocpriv.server.itemsets.facts import MiningFacts
@@ -25,7 +26,6 @@ from assocpriv.server.itemsets.sample_splitting import (
     all_rules,
     false_discoveries_controlled,
     parse_certainty,
-    read_share,
 )
 from assocpriv.server.itemsets.selection import METRICS, RuleFilter
 

@@ -30,22 +30,13 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError
-from assocpriv.core.privacy import parse_probability
-from assocpriv.server.estimates.intervals import strata_of
+from assocpriv.core.errors import EstimateError
+from assocpriv.server.estimates.intervals import read_share, strata_of
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.estimates.tails import Observed, upper_tail
 from assocpriv.server.itemsets.apriori import ItemsetEstimates
 
 SPLIT, ALL = "split", "all"
-
-
-def read_share(value: "float | str", what: str) -> Fraction:
-    """Read a share in [0, 1], as 0.6 or ``"60%"``; anything else raises EstimateError."""
-    try:
-        return parse_probability(value, what)
-    except PlanError as error:
-        raise EstimateError(str(error)) from None
 
 
 def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction | None:

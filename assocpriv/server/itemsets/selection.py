@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.catalogue import sort_key
+from assocpriv.server.estimates.intervals import read_share
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
-from assocpriv.server.itemsets.sample_splitting import read_share
 
 if TYPE_CHECKING:
     import pandas as pd
