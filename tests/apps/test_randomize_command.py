@@ -17,6 +17,7 @@ from command_line import (
     PROMISE,
     bad_plans,
     python,
+    refused,
     refused_without_output,
     run,
     run_json,
