@@ -58,8 +58,8 @@ def _parquet_cells(file: BinaryIO, budget: Budget, said: LayoutOptions, tell: Te
     # pages are read one after the other
     opened = partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False)
     source = _arrow_step(opened)
-    if flags := _flag_columns(source, said, tell):
-        yield from _onehot_batches(file, source, flags, budget)
+    if flags := _flag_columns(file, source, said, budget, tell):
+        yield from _onehot_batches(source, flags, budget)
         return
     columns = _parquet_columns(source.schema_arrow, said, tell)
     chunks = _arrow_step(partial(column_chunks, file, columns))
@@ -153,7 +153,7 @@ def _by_types(schema: Any) -> tuple[int, int] | None:
 # ---- one-hot
 
 
-def _flag_columns(source: Any, said: LayoutOptions, tell: Tell) -> list[str]:
+def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: Budget, tell: Tell) -> list[str]:
     """Return the columns that are items of a one-hot table; none if the file holds something else.
 
     As in text, columns of true and false, or of 0 and 1, but for one of ids; the index that pandas writes is left out.
@@ -168,6 +168,8 @@ def _flag_columns(source: Any, said: LayoutOptions, tell: Tell) -> list[str]:
     others = sum(not _may_be_flags(kinds, kind) for kind in known.values())
     if said.format != "onehot" and (others > 1 or len(names) - others < 2):
         return []
+    for _, group in groupby(_arrow_step(partial(column_chunks, file, names)), lambda chunk: chunk.group):
+        _check_claims(file, [replace(chunk, values=0) for chunk in group], budget)  # a run of zeros takes few bytes
     rows = _first_rows(source, names)
     apart = columns_apart(rows, said)
     if said.format != "onehot" and not (rows.body and holds_flags(rows, apart)):
@@ -186,7 +188,7 @@ def _first_rows(source: Any, names: list[str]) -> FirstLines:
     return FirstLines.of_table(names, [[]] * len(names) if batch is None else [c.to_pylist() for c in batch.columns])
 
 
-def _onehot_batches(file: BinaryIO, source: Any, columns: list[str], budget: Budget) -> Iterator[Callable[[], Cells]]:
+def _onehot_batches(source: Any, columns: list[str], budget: Budget) -> Iterator[Callable[[], Cells]]:
     try:
         catalogue = Catalogue(name.strip() for name in columns)
     except PlanError as error:
@@ -195,8 +197,6 @@ def _onehot_batches(file: BinaryIO, source: Any, columns: list[str], budget: Bud
         problem = ""
     if problem:
         raise BasketError(f"the columns cannot be items: {problem}")
-    for _, group in groupby(_arrow_step(partial(column_chunks, file, columns)), lambda chunk: chunk.group):
-        _check_claims(file, [replace(chunk, values=0) for chunk in group], budget)  # a run of zeros takes few bytes
     before = 0
     rows = max(1, budget.chunk_bytes // (_CELL_BYTES * len(columns)))
     batches = source.iter_batches(batch_size=rows, columns=columns)
