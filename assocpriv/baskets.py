@@ -152,23 +152,19 @@ def randomize_baskets(
     Warns:
         UserWarning: where sampling baskets to the plan's transaction size loses more than 5% of support.
     """
-    import warnings
-
     import numpy as np
 
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
-    from assocpriv.planning.transaction_size import describe_loss, sampling_loss
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
     table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
-    said, warning = describe_loss(sampling_loss(count_sizes(transactions), plan))
-    if warning:
-        warnings.warn("; ".join(said + warning), stacklevel=2)
+    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
     packed = np.concatenate(parts) if parts else np.empty((0, plan.report_bytes), dtype=np.uint8)
@@ -292,7 +288,8 @@ def mine(
         consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
             known bounds; ``attrs`` say which. The estimates stay.
         histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
-            baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold.
+            baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold, at the
+            confidence level.
         confidence_level: of the intervals ``ci_low`` … ``ci_high``, as 0.95 or ``"95%"``: score intervals, which hold
             where few reports show an itemset, or normal ones where these are the same.
         population: standard errors, intervals and tests for the population that the transactions were drawn from,
@@ -307,8 +304,8 @@ def mine(
         ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
         lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
         ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
-        which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors
-        included). ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
+        which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors of
+        both tables included). ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -342,13 +339,14 @@ def mine_reports(
     from assocpriv.server.counting.backend import LocalBackend
     from assocpriv.server.itemsets.frames import read_itemsets
     from assocpriv.server.itemsets.mining import mine as run
-    from assocpriv.server.rounds.combine import correct_table, sizes_of_table
+    from assocpriv.server.rounds.combine import check_correctable, correct_table, histogram_of_table
 
+    backend = LocalBackend.of(reports, memory_bytes, progress)
     if histogram is None:
-        return run(LocalBackend.of(reports, memory_bytes, progress), request)
-    table = read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram
-    sizes = sizes_of_table(table)
-    return correct_table(run(LocalBackend.of(reports, memory_bytes, progress), request), sizes)
+        return run(backend, request)
+    check_correctable(backend.plan.view.kind)
+    sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
+    return correct_table(run(backend, request), sizes)
 
 
 def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
@@ -382,8 +380,8 @@ def association_rules(
         metric, min_threshold: as for mlxtend: only rules of which this column, any of its metrics, is at least so much.
         size, antecedent_size: items of the rule and of its antecedent, as 2, ``"2..3"``, ``"2.."`` or ``"..3"``.
         contains, antecedent, consequent: names that the rule and its sides must hold, a list each.
-        prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent has at least
-            their confidence, by estimate (Bayardo, Agrawal, Gunopulos 1999).
+        prune: leave out redundant rules: another of the same consequent and fewer items in the antecedent, or the
+            consequent's own support, has at least their confidence, by estimate (Bayardo, Agrawal, Gunopulos 1999).
         sort: ``sure`` (confidence less two standard errors, the largest first), a metric, ``size`` or ``name``.
         certain: also test which rules have ``min_confidence``, such that among those called certain the expected share
             of false ones is at most 1 less this. Needs a table that was mined with ``certain``. That share is one of

@@ -69,12 +69,18 @@ def simulate(
     Raises:
         BasketError: an item outside the plan's catalogue that its view does not drop.
         EstimateError: no baskets, or sizes that the plan cannot answer.
+
+    Warns:
+        UserWarning: as :func:`randomize_baskets`.
     """
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.records.baskets import count_sizes
 
     table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
+    warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 
 

@@ -60,12 +60,22 @@ def parse_share(value: "str | float | Fraction", name: str) -> Fraction:
     text = str(value).strip() if not isinstance(value, int) or 0 <= value <= 1 else "a whole number above 1"
     if isinstance(value, int) and 1 < value <= 100:
         raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {value}; is '{value}%' meant?")
-    digits = text.removesuffix("%")
-    number = _parse(digits, f"{name} must be a probability such as 5% or 0.05, got {text[:40]!r}")
-    number /= 100 if digits != text else 1
+    number = parse_number(text, name, "a probability such as 5% or 0.05")
     if not 0 <= number <= 1:
         raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
     return number
+
+
+def parse_number(value: "str | float | Fraction", name: str, kind: str = "a number such as 1.2 or 5%") -> Fraction:
+    """Read a number of any size and sign, in the forms of :func:`parse_probability`; anything else raises PlanError.
+
+    >>> parse_number("120%", "lift"), parse_number(-0.5, "leverage")
+    (Fraction(6, 5), Fraction(-1, 2))
+    """
+    text = str(value).strip() if not isinstance(value, int) or abs(value) < _LARGEST_DENOMINATOR else "far more"
+    digits = text.removesuffix("%")
+    number = _parse(digits, f"{name} must be {kind}, got {text[:40]!r}")
+    return number / 100 if digits != text else number
 
 
 def _parse(digits: str, refusal: str) -> Fraction:

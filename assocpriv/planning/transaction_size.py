@@ -7,6 +7,7 @@ hold such itemsets. The M with the least of these, the worst k counting, tells m
 """
 
 import math
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -66,6 +67,13 @@ def describe_loss(loss: SamplingLoss) -> tuple[list[str], list[str]]:
         f"more than {MUCH_LOST:.0%} is lost; estimated supports are those within at most {size} sampled items, "
         "lower than in the whole baskets (a larger --transaction-size loses less but needs more reports)"
     ]
+
+
+def warn_of_loss(loss: SamplingLoss) -> None:
+    """Warn the caller's caller where much is lost, in the words of :func:`describe_loss`."""
+    said, warning = describe_loss(loss)
+    if warning:
+        warnings.warn("; ".join(said + warning), stacklevel=3)
 
 
 def all_holders(sizes: Counter[int], largest: int) -> dict[int, Counter[int]]:

@@ -383,7 +383,9 @@ def test_losses_are_those_of_transactions(tmp_path: Path) -> None:
     assert json.loads(told.stdout)["sampled_baskets"] == 1
     told = run("simulate", tmp_path / "b.csv", *question, "--min-support", "50%", "--seed", 1)
     assert json.loads(told.stdout)["sampled_baskets"] == 1
-    assert ap.simulate([products, ["a", "b", "c"]], plan, 0.5, seed=1).sampled_baskets == 1
+    with pytest.warns(UserWarning, match="1 of 2 baskets are longer than 2 items.*more than 5% is lost") as warned:
+        assert ap.simulate([products, ["a", "b", "c"]], plan, 0.5, seed=1).sampled_baskets == 1
+    assert warned[0].filename == __file__
 
 
 def test_unknown_names_are_dropped_when_asked(tmp_path: Path) -> None:

@@ -190,6 +190,9 @@ def test_paths_that_loop_and_empty_files(tmp_path: Path, caplog: pytest.LogCaptu
     with caplog.at_level(logging.INFO, "assocpriv"), pytest.raises(BasketError, match="holds no baskets"):
         ap.read_baskets(path)
     assert caplog.messages == ["x.csv: the file is empty"]
+    path.write_text("\n \n")
+    with pytest.raises(BasketError, match="no basket holds an item"):
+        ap.catalogue(path)
 
 
 def test_functions_take_what_the_error_of_a_frame_says() -> None:
@@ -202,7 +205,8 @@ def test_functions_take_what_the_error_of_a_frame_says() -> None:
         ap.randomize_baskets(frame, plan)
     with pytest.warns(UserWarning, match="lost"):
         assert len(ap.randomize_baskets(frame, plan, **said)) == len(SETS)
-    assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
+    with pytest.warns(UserWarning, match="lost"):
+        assert ap.simulate(frame, plan, "50%", **said, seed=1).reports
     assert named(ap.to_baskets(frame, **said)) == named(Baskets.from_frame(frame, "long", **said)) == SETS
     assert len(ap.randomize_baskets(pd.DataFrame({"beer": [1]}), plan, format="onehot")) == 1
     with pytest.raises(BasketError, match="transaction_column and item_column are said of tables"):

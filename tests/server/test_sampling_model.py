@@ -92,3 +92,6 @@ def test_a_noisy_histogram_is_smoothed(rng: np.random.Generator) -> None:
     sharp = fit_sizes(odd, np.full(len(bounds), 1e-4), bounds)
     assert sharp.shares[1] == pytest.approx(0.5, abs=0.01)
     assert sharp.shares[8:11].sum() == pytest.approx(0.5, abs=0.01)
+    humps = np.array([0.05, 0.13, 0.2, 0.2, 0.25, 0.06, 0.01, 0, 0, 0.1, 0])  # the law has nothing where the second is
+    kept = fit_sizes(humps, np.full(len(bounds), 1e-3), bounds)
+    assert kept.shares[24:40].sum() == pytest.approx(0.1, abs=0.002)

@@ -1,5 +1,7 @@
 """Filters and orders of itemsets and rules: what is shown changes, what is claimed does not."""
 
+import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -16,7 +18,9 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.itemsets.selection import METRICS, ItemsetFilter, read_sizes, redundant
+from assocpriv.server.itemsets.facts import describe_undecided
+from assocpriv.server.itemsets.frames import mining_facts
+from assocpriv.server.itemsets.selection import METRICS, ItemsetFilter, RuleFilter, read_sizes, redundant
 
 NAMES = [str(number) for number in range(30)]
 
@@ -77,13 +81,16 @@ def test_filters_are_those_of_pandas(itemsets: pd.DataFrame) -> None:
 
 
 def test_redundant_rules_are_those_that_a_smaller_antecedent_predicts(itemsets: pd.DataFrame) -> None:
-    """A rule goes iff another of the same consequent, with part of its antecedent, has at least its confidence."""
+    """A rule goes iff part of its antecedent, or nothing, tells its consequent with at least its confidence."""
     rules = association_rules(itemsets, 0.2)
     naive = [
         any(c == d and b < a and y >= x for (b, d), y in zip(sides(rules), rules["confidence"], strict=True))
         for (a, c), x in zip(sides(rules), rules["confidence"], strict=True)
     ]
     assert 0 < sum(naive) < len(rules)
+    for support, pruned in ((0.5, True), (0.3, True), (0.29, False)):
+        alone = pd.DataFrame({"antecedents": [frozenset("a")], "consequents": [frozenset("c")], "confidence": [0.3]})
+        assert redundant(alone.assign(**{"consequent support": support})).tolist() == [pruned]
     assert redundant(rules).tolist() == naive
     assert sides(association_rules(itemsets, 0.2, prune=True)) == sides(rules[~np.array(naive)])
 
@@ -124,6 +131,35 @@ def test_every_size_has_its_share_of_few_rows(reports: ap.Reports) -> None:
     assert all("11" in row["itemset"] and len(row["itemset"]) >= 2 for row in record["itemsets"])
 
 
+def test_advised_supports_are_rounded_so_that_they_show_what_is_said(itemsets: pd.DataFrame) -> None:
+    """The largest estimate is rounded down and what can be believed up; where nothing can be, that is what is said."""
+    facts = mining_facts(itemsets)
+
+    def said(largest: float, needed: float) -> str:
+        least = max(0.5, 2 * largest)
+        level = replace(facts.levels[0], std_error=0.0, min_support=least, level_discoverable_support=needed)
+        return describe_undecided(replace(facts, levels=(level,), largest_estimate=largest))[0]
+
+    assert "is 19.2%: try at most that; estimates can be believed from 10.5% on" in said(0.19279, 0.10401)
+    assert "is 0.0123%: try at most that; estimates can be believed from 0.00457% on" in said(0.00012399, 0.0000456001)
+    assert "is 9.99%, and estimates can be believed from 10.1% on: to find more, collect" in said(0.09999, 0.10001)
+    for needed in (1.2749, np.inf):
+        assert "is -0.124%, and these reports show no support below 100%: collect more" in said(-0.001234, needed)
+
+
+@pytest.mark.parametrize("given", ["٣", "1_0", True, "nan", "inf", "two", "", pytest.param(10**5000, id="long")])
+def test_a_threshold_is_a_plain_number(given: object) -> None:
+    """What Python would read as a number but people do not write as one is refused; percentages have no limit."""
+    with pytest.raises(EstimateError, match="the least value of the metric must be a number such as"):
+        RuleFilter("lift", given)  # type: ignore[arg-type]
+    rules = pd.DataFrame({
+        "antecedents": [frozenset("a"), frozenset("b")], "consequents": [frozenset("c")] * 2, "lift": [1.1, 1.3]
+    })  # fmt: skip
+    for same in ("120%", 1.2, "1.2", "6/5", np.float64(1.2)):
+        assert len(RuleFilter("lift", same).select(rules)) == 1
+    assert len(RuleFilter("lift", -1).select(rules)) == 2
+
+
 @pytest.mark.filterwarnings("ignore:itemsets of")
 def test_finding_nothing_says_which_support_to_try(reports: ap.Reports) -> None:
     """The largest estimate and the support that can be believed are said, and that support finds something."""
@@ -132,8 +168,10 @@ def test_finding_nothing_says_which_support_to_try(reports: ap.Reports) -> None:
     said = str(next(each.message for each in warned if "nothing was found" in str(each.message)))
     support = said.rsplit("try ", 1)[1].split(",", maxsplit=1)[0]
     assert len(ap.mine(reports, support))
-    with pytest.warns(UserWarning, match="try at most that"):
+    with pytest.warns(UserWarning, match="try at most that") as warned:
         assert not len(ap.mine(reports, "90%"))
+    said = str(next(each.message for each in warned if "nothing was found" in str(each.message)))
+    assert len(ap.mine(reports, re.findall(r"[0-9.]+%", said)[0]))
     few = ap.Reports(reports.plan, reports.packed[:20])
     with pytest.warns(UserWarning, match="collect more reports"):
         assert not len(ap.mine(few, "1%", max_itemset=1))

@@ -29,7 +29,7 @@ from assocpriv.apps.progress import Progress
 @reports_argument
 @click.option("--min-support", metavar="S", help=f"{LEAST_SUPPORT} auto: the lowest at which finds can be believed.")
 @click.option("--max-itemset", type=WHOLE, help="Largest itemsets.  [default: the plan's]")
-@click.option("--certain", metavar="C", help="Mark itemsets that are frequent for sure, as 95%: at most 5% false ones.")
+@click.option("--certain", metavar="C", help="Mark what is frequent for sure, as 95%: on average at most 5% false.")
 @choice(
     "--certain-by",
     ["split", "all"],

@@ -18,9 +18,11 @@ from assocpriv.apps.options import PATH, check_table_output, row_options, table_
 @click.option("--antecedent-size", metavar="K", help="Rules with so many items in the antecedent, as 1 or 1..2.")
 @click.option("--antecedent", multiple=True, metavar="ITEM", help="Rules with this item in the antecedent; repeatable.")
 @click.option("--consequent", multiple=True, metavar="ITEM", help="Rules with this item in the consequent; repeatable.")
-@click.option("--prune", is_flag=True, help="Leave out rules that fewer items predict with as much confidence.")
+@click.option("--prune", is_flag=True, help="Leave out rules that fewer items, or none, predict as well.")
 @usual("--sort", default="sure", help="Order: sure (confidence less two standard errors), a metric, size or name.")
-@click.option("--certain", metavar="C", help="Mark rules that have it for sure, as 95%: at most 5% false ones.")
+@click.option(
+    "--certain", metavar="C", help="Mark rules that have it for sure, as 95%: on average at most 5% false ones."
+)
 @table_options
 def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: Any) -> None:
     """Derive association rules from mined ITEMSETS.

@@ -5,6 +5,7 @@ files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how t
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
@@ -188,21 +189,22 @@ def _nothing_found(facts: MiningFacts) -> list[str]:
     largest, first = facts.largest_estimate, facts.levels[0]
     if largest is None:
         return []
-    said = f"nothing was found; the largest estimate of a single item is {largest:.2%}"
-    reach = first.needed_support
-    if largest < reach:
-        return [
-            f"{said}, and estimates can be believed from {reach:.2%} on: to find more, collect more reports, or make a "
-            "plan with fewer items, a smaller transaction size or a weaker promise"
-        ]
+    said = f"nothing was found; the largest estimate of a single item is {_percent(largest, math.floor)}"
+    more = "collect more reports, or make a plan with fewer items, a smaller transaction size or a weaker promise"
+    if first.needed_support >= 1:
+        return [f"{said}, and these reports show no support below 100%: {more}"]
+    reach = _percent(first.needed_support, math.ceil)
+    if largest < first.needed_support:
+        return [f"{said}, and estimates can be believed from {reach} on: to find more, {more}"]
     if first.min_support <= largest:  # there, but not decidable at this support
-        return [f"{said}, and estimates can be believed from {reach:.2%} on: try {_above(reach)}, or auto"]
-    return [f"{said}: try at most that; estimates can be believed from {_above(reach)} on"]
+        return [f"{said}, and estimates can be believed from {reach} on: try {reach}, or auto"]
+    return [f"{said}: try at most that; estimates can be believed from {reach} on"]
 
 
-def _above(share: float) -> str:
-    """Write a support that suffices as a percentage with a decimal or two, rounded up."""
-    return f"{math.ceil(share * 1e3 - 1e-9) / 10:g}%" if share > 0.01 else f"{math.ceil(share * 1e4 - 1e-9) / 100:g}%"
+def _percent(share: float, rounded: Callable[[float], int]) -> str:
+    """Write a support as a percentage of three digits, rounded down or up, so that it can be asked for as it stands."""
+    scale = 10 ** (2 - math.floor(math.log10(max(abs(share), 1e-9) * 100)))
+    return f"{rounded(share * 100 * scale) / scale:g}%"
 
 
 def _reach(level: Level) -> str:

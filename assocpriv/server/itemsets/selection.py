@@ -5,8 +5,8 @@ so among all hypotheses, and its share of false ones is one among *all* that are
 leaves it can be larger.
 
 A rule A → C is redundant where a rule A' → C of fewer of its antecedent's items has at least its confidence: its
-improvement, the least of conf(A → C) − conf(A' → C), is not above 0. Both are estimates, so of rules that differ by
-less than their errors which one is pruned is partly chance.
+improvement, the least of conf(A → C) − conf(A' → C), is not above 0. A' may be empty: conf(∅ → C) is the support of C.
+All are estimates, so of rules that differ by less than their errors which one is pruned is partly chance.
 
 Source: Bayardo, Agrawal, Gunopulos, Constraint-based rule mining in large, dense databases, ICDE 1999, section 2.
 """
@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.privacy import parse_number
 from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.server.estimates.intervals import read_share
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
 
 if TYPE_CHECKING:
@@ -128,14 +128,15 @@ class RuleFilter:
 
 
 def redundant(rules: "pd.DataFrame") -> Mask:
-    """Tell which rules have no more confidence than one of fewer items in the antecedent and the same consequent."""
+    """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent."""
     sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
     values = rules["confidence"].tolist()
-    confidence = dict(zip(sides, values, strict=True))
+    nothing: list[tuple[frozenset[str], frozenset[str]]] = [(frozenset(), right) for _, right in sides]
+    confidence = dict(zip(sides + nothing, values + rules["consequent support"].tolist(), strict=True))
     return np.array([
         any(
             confidence.get((frozenset(part), right), -np.inf) >= value
-            for size in range(1, len(left))
+            for size in range(len(left))
             for part in combinations(left, size)
         )
         for (left, right), value in zip(sides, values, strict=True)
@@ -193,12 +194,9 @@ def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
 def _threshold(given: "float | str") -> float:
     """Read the least value of a metric, any number or a percentage."""
     try:
-        value = float(given)
-    except (TypeError, ValueError):
-        value = float(read_share(given, "the least value of the metric"))
-    if not np.isfinite(value):
-        raise EstimateError(f"the least value of the metric must be a number, got {given!r}")
-    return value
+        return float(parse_number(given, "the least value of the metric"))
+    except PlanError as error:
+        raise EstimateError(str(error)) from None
 
 
 def _within(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:

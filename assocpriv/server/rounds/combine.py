@@ -22,6 +22,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,11 +30,11 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import COMBINED, itemset_records, write_plain
-from assocpriv.server.estimates.supports import normal_quantile, sampling_variance
+from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CORRECTED, mining_facts, with_facts
 from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, support_bounds, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Histogram, SizeShares, support_bounds, undo_sampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,11 +44,11 @@ _LEAST_VARIANCE = 1e-18  # where reports are not noisy at all
 _ALIKE = 3  # itemsets with equal counts from equally many reports: the same reports
 
 
-def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
-    """Return the distribution of baskets' sizes that a mined table of a sizes plan shows.
+def histogram_of_table(frame: "pd.DataFrame") -> Histogram:
+    """Return the histogram of baskets' sizes that a mined table of a sizes plan shows, its errors for the population.
 
     Buckets that are not in the table were below its minimum support: they share what the others leave of 1, each with
-    an error as large as that minimum.
+    an error of half that minimum and the largest of the others' together.
 
     Raises:
         EstimateError: not the table of a sizes plan, or an empty one.
@@ -58,7 +59,7 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         raise EstimateError(
             "the histogram must be a mined table of a sizes plan (plan --histogram); this one is of another plan"
         )
-    rows = frame[["support", "std_error"]].to_numpy().tolist()
+    rows = zip(frame["support"].tolist(), np.sqrt(_population_variance(frame, facts)).tolist(), strict=True)
     support = {name: row for (name,), row in zip(frame["itemsets"], rows, strict=True)}
     if not support or not support.keys() <= buckets.keys():
         raise EstimateError(
@@ -67,13 +68,24 @@ def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
         )
     missing = len(buckets) - len(support)
     rest = max(0.0, 1 - sum(share for share, _ in support.values()))
-    unseen = (min(rest / missing, least) if missing else 0.0, least)
+    unseen = (min(rest / missing, least) if missing else 0.0, least / 2 + max(error for _, error in support.values()))
     shares, errors = np.array([support.get(name, unseen) for name in buckets], dtype=np.float64).T
-    return fit_sizes(shares, errors, np.array(list(buckets.values()), dtype=np.int64))
+    return Histogram(np.array(list(buckets.values()), dtype=np.int64), shares, errors)
+
+
+def sizes_of_table(frame: "pd.DataFrame") -> SizeShares:
+    """Return the smooth distribution of sizes nearest to a mined histogram (:func:`histogram_of_table`)."""
+    return histogram_of_table(frame).fitted()
 
 
 def _are_bounds(bounds: list[Any]) -> bool:
     return all(type(bound) is int for bound in bounds) and bounds[:1] == [0] and bounds == sorted(set(bounds))
+
+
+def check_correctable(view: str) -> None:
+    """Refuse a plan whose supports no histogram corrects, as EstimateError; ``view`` is what it asks for."""
+    if view != "items":
+        raise EstimateError("a histogram corrects supports of itemsets of items; this plan asks for something else")
 
 
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
@@ -108,27 +120,30 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
     return supports, factors
 
 
-def correct_table(frame: "pd.DataFrame", sizes: SizeShares) -> "pd.DataFrame":
+def correct_table(frame: "pd.DataFrame", histogram: Histogram) -> "pd.DataFrame":
     """Add to a mined table its supports before sampling, what is uncertain of them, and their bounds.
 
-    Errors are for the population; ``model_error`` is half of the correction, as in combined tables. The bounds hold for
-    all baskets of these sizes, at the ends of the table's confidence level, errors of ``sizes`` left aside.
-
-    Raises:
-        EstimateError: a table of buckets, or of entries that are itemsets.
+    Errors are for the population; ``model_error`` is half of the correction, as in combined tables. Each itemset's
+    bounds hold with the table's confidence level, whatever baskets hold: half of what may fail is the support's error,
+    half the histogram's, of all sums of buckets together (Bonferroni). Where the plan drops other names, baskets may
+    hold as few of its names as they like, so the low bound is the support as mined.
     """
     facts = mining_facts(frame)
-    if facts.view != "items":
-        raise EstimateError("a histogram corrects supports of itemsets of items; this plan asks for something else")
-    held, support = sizes_held(frame, sizes), frame["support"].to_numpy(np.float64)
-    undone, factors = undo_table(frame, held)
-    errors = np.sqrt(_population_variance(frame, facts))
-    reach, lengths = normal_quantile(facts.errors.confidence_level) * errors, frame["length"].to_numpy(np.int64)
-    ends = np.full((2, len(frame)), np.nan)
+    undone, factors = undo_table(frame, sizes_held(frame, histogram.fitted()))
+    support, errors = frame["support"].to_numpy(np.float64), np.sqrt(_population_variance(frame, facts))
+    miss = (1 - facts.errors.confidence_level) / 4  # of the bounds' two sides, by supports and by sizes
+    reach, widened = (-NormalDist().inv_cdf(tail) for tail in (miss, miss / len(histogram.bounds)))
+    between, lengths = (
+        np.array([support - reach * errors, support + reach * errors]),
+        frame["length"].to_numpy(np.int64),
+    )
+    ends = np.clip(between, 0.0, 1.0)
     for k in np.unique(lengths).tolist():
         rows = lengths == k
-        ends[0, rows] = support_bounds((support - reach)[rows], held, facts.transaction_size, k)[0]
-        ends[1, rows] = support_bounds((support + reach)[rows], held, facts.transaction_size, k)[1]
+        low, high = between[:, rows]
+        ends[:, rows] = support_bounds((low, high), histogram, facts.transaction_size, k, errors=widened)
+    if facts.others == "drop":
+        ends[0] = np.clip(between[0], 0.0, 1.0)
     columns = undone, errors * factors, LEFT_BIAS * np.abs(undone - support), *ends
     return with_facts(frame.assign(**dict(zip(CORRECTED, columns, strict=True))), replace(facts, corrected=True))
 

@@ -61,7 +61,28 @@ class SizeShares:
 
     def surviving(self, m: int, k: int) -> Floats:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
-        return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in self.sizes.tolist()])
+        return kept_shares(self.sizes, m, k)
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """What reports say of transactions' sizes: ``shares`` of the buckets, not clipped, and their standard ``errors``.
+
+    ``bounds`` are the buckets' least sizes, int64 (buckets,) from 0; the others are float64 (buckets,).
+    """
+
+    bounds: NDArray[np.int64]
+    shares: Floats
+    errors: Floats
+
+    def fitted(self) -> SizeShares:
+        """Return the smooth distribution of sizes nearest to it (:func:`fit_sizes`)."""
+        return fit_sizes(self.shares, self.errors, self.bounds)
+
+
+def kept_shares(sizes: NDArray[np.int64], m: int, k: int) -> Floats:
+    """Return κ(c) for sizes c: the share of its k-itemsets that a transaction sampled to m items keeps."""
+    return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes.tolist()])
 
 
 def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
@@ -91,23 +112,38 @@ def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[
     return corrected, np.maximum(factors, 1.0)
 
 
-def support_bounds(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
-    """Return the least and the largest support that baskets of these sizes can have, whoever holds an itemset.
+def support_bounds(
+    supports: tuple[Floats, Floats], histogram: Histogram, m: int, k: int, *, errors: float
+) -> tuple[Floats, Floats]:
+    """Return the least and the largest support of baskets with such a histogram of sizes, whoever holds an itemset.
 
-    Of s with Σ_c P(c)·p_c·κ(c) = s' and 0 ≤ p_c ≤ 1 for the sizes c ≥ k: holders are the shortest baskets for the
-    least, the longest for the largest. No model; ``supports`` are s' for itemsets of k items, float64 (itemsets,).
+    Of s = Σ_c P(c)·p_c with Σ_c P(c)·p_c·κ(c) = s', 0 ≤ p_c ≤ 1, sizes c ≥ k: where the shortest baskets hold the
+    itemset s is least, where the longest do it is largest. Buckets have their least sizes for the one and their
+    greatest for the other. The last bucket has none: what it holds may vanish by sampling (κ = 0). Both bounds move
+    outward as more baskets are short (long), so the shares added up from that end are taken at their upper limits,
+    ``errors`` standard errors up. Buckets' errors count as independent: of reports that show one bucket each, as plans
+    of a histogram have them, they are correlated negatively, and sums are surer.
 
-    >>> half = SizeShares(np.array([2, 4]), np.array([0.5, 0.5]))
-    >>> [bound.tolist() for bound in support_bounds(np.array([0.125]), half, 2, 1)]
+    ``supports`` are the least and the largest s' that are possible, for itemsets of k items, float64 (itemsets,) each.
+
+    >>> half = Histogram(np.array([0, 2, 3, 4, 5]), np.array([0.0, 0.5, 0.0, 0.5, 0.0]), np.zeros(5))
+    >>> [bound.tolist() for bound in support_bounds((np.array([0.125]),) * 2, half, 2, 1, errors=0.0)]
     [[0.125], [0.25]]
     """
-    able = sizes.sizes >= k
-    shares, left = sizes.shares[able], (sizes.shares * sizes.surviving(m, k))[able]
-    least, largest = (
-        np.interp(supports, np.append(0.0, np.cumsum(left[order])), np.append(0.0, np.cumsum(shares[order])))
-        for order in (slice(None), slice(None, None, -1))
-    )
-    return least, largest
+    greatest = histogram.bounds[1:] - 1
+    kept = kept_shares(np.maximum(histogram.bounds, k), m, k), np.append(kept_shares(greatest, m, k), 0.0)
+    able = np.flatnonzero(np.append(greatest >= k, True))
+
+    def reached(wanted: Floats, order: NDArray[np.int64], kept: Floats) -> Floats:
+        sums = np.cumsum(histogram.shares[order]) + errors * np.sqrt(np.cumsum(histogram.errors[order] ** 2))
+        sums = np.clip(np.maximum.accumulate(sums), 0.0, 1.0)
+        left = np.cumsum(np.diff(sums, prepend=0.0) * kept[order])
+        result: Floats = np.interp(wanted, np.append(0.0, left), np.append(0.0, sums))
+        return result
+
+    # just above 0 the last bucket, of which nothing need be left, is held whole
+    largest = np.maximum(supports[1], np.finfo(np.float64).tiny)
+    return reached(supports[0], able, kept[0]), reached(largest, able[::-1], kept[1])
 
 
 def shares_from_dummies(cumulative: Floats, tail: SizeShares) -> SizeShares:
@@ -145,7 +181,7 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> Size
         mean, spread = np.exp(np.clip(parameters, -7.0, 7.0))
         logs = gammaln(sizes + spread) - gammaln(spread) - gammaln(sizes + 1.0)
         logs = logs + xlogy(sizes, mean / (mean + spread)) + spread * np.log(spread / (mean + spread))
-        weights = np.exp(logs)
+        weights = np.maximum(np.exp(logs), 1e-300)  # so that each bucket can be given what was measured
         result: Floats = weights / weights.sum()
         return result
 
@@ -159,7 +195,7 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> Size
     smooth = law(best.x)
     # what the histogram shows beyond its noise replaces the model, bucket by bucket
     modelled = np.bincount(bucket, smooth, minlength=len(shares))
-    trust = np.clip(modelled, 0.0, None) / (modelled + np.maximum(errors, 1e-12) ** 2 / np.maximum(modelled, 1e-12))
-    mixed = np.clip(trust * shares + (1 - trust) * modelled, 0.0, None)
-    smooth *= np.where(modelled > 0, mixed / np.where(modelled > 0, modelled, 1.0), 1.0)[bucket]
+    noise = np.maximum(errors, 1e-12) ** 2
+    trust = 1 - noise / np.maximum((shares - modelled) ** 2, noise)
+    smooth *= (np.clip(modelled + trust * (shares - modelled), 0.0, None) / modelled)[bucket]
     return SizeShares(sizes, smooth / smooth.sum())
