@@ -129,6 +129,9 @@ def randomize_baskets(
     baskets: Any,
     plan: "Plan",
     *,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
     unknown: str = "error",
     repeats: str = "error",
     progress: Callable[[int, int], None] | None = None,
@@ -138,6 +141,7 @@ def randomize_baskets(
     Args:
         baskets: :class:`Baskets`, a list of sets, or a data frame (see :func:`to_baskets`).
         plan: the published plan.
+        format, transaction_column, item_column: of a data frame, as for :meth:`Baskets.from_frame`.
         unknown: as for :func:`read_baskets`; a plan whose view says so drops other names in any case.
         repeats: as for :func:`read_baskets`.
         progress: called with (baskets done, baskets).
@@ -158,7 +162,8 @@ def randomize_baskets(
     from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
+    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
     warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     chunks = randomize_chunks(transactions, plan, entropy=SystemEntropy(), progress=progress)
     parts = [chunk.packed for chunk in chunks]
@@ -201,7 +206,7 @@ def randomize_file(
     Args:
         baskets: the file, read batch by batch.
         plan: the published plan.
-        output: Parquet file to write; it appears whole or not at all.
+        output: Parquet file to write, .parquet or .pq; it appears whole or not at all.
         format, separator, header, transaction_column, item_column, repeats, empty: as for :func:`read_baskets`.
         unknown: as for :func:`randomize_baskets`.
         memory_bytes: what reading may hold at a time; a quarter of the free memory by default.
@@ -210,18 +215,19 @@ def randomize_file(
 
     Raises:
         BasketError: as :func:`read_baskets`, or a line or a file of the long layout that does not fit the memory.
-        FileError: the output exists and ``force`` is not set, or cannot be written.
+        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
     from assocpriv.client.baskets.bulk import randomize_chunks
     from assocpriv.client.baskets.transactions import stream_transactions
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.machine import default_memory, workers_within
-    from assocpriv.files.reports import write_reports
+    from assocpriv.files.reports import check_report_output, write_reports
     from assocpriv.planning.transaction_size import sampling_loss
     from assocpriv.records.basket_files import ReadOptions
     from assocpriv.records.baskets import count_sizes
 
     check_plan(plan)
+    check_report_output(output)
     memory = default_memory() if memory_bytes is None else memory_bytes
     options = ReadOptions(
         format,

@@ -43,6 +43,9 @@ def simulate(
     *,
     max_itemset: int | None = None,
     seed: int | None = None,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
     unknown: str = "error",
     repeats: str = "error",
     progress: Callable[[str, int, int], None] | None = None,
@@ -55,7 +58,7 @@ def simulate(
         min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, as for :func:`mine`.
         max_itemset: largest itemsets; the plan's ``itemset_size`` by default.
         seed: makes the run repeatable; the operating system's entropy by default.
-        unknown, repeats: as for :func:`randomize_baskets`.
+        format, transaction_column, item_column, unknown, repeats: as for :func:`randomize_baskets`.
         progress: called with (stage, done, total).
 
     Returns:
@@ -75,7 +78,8 @@ def simulate(
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.records.baskets import count_sizes
 
-    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats)
+    table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
+    transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
     warn_of_loss(sampling_loss(count_sizes(transactions), plan))
     return run(transactions, plan, min_support, max_itemset=max_itemset, seed=seed, progress=progress)
 

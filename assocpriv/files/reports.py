@@ -1,5 +1,6 @@
 """Reports at rest: Parquet files that carry their plan (docs/formats/reports.md), read and written batch by batch."""
 
+import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError, WireError
+from assocpriv.core.errors import FileError, PlanError, WireError, counted
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 from assocpriv.plans.published import PublishedPlan, pack_reports
@@ -20,6 +21,8 @@ PLAN_KEY = b"assocpriv.plan"
 ITEMSETS_KEY = b"assocpriv-itemsets"
 COLUMN = "report"
 _ENDINGS = (".parquet", ".pq")
+_BASKETS = (".csv", ".tsv", ".dat", ".txt", ".json")
+_LOG = logging.getLogger("assocpriv")  # told what of a folder is left out; the command line shows it
 _ROW_GROUP = 1 << 20
 _BUFFER = 1 << 20  # bytes
 _ALLOWED = 1 << 28  # bytes of memory that any file may claim; reports are random, so more takes bytes
@@ -166,14 +169,39 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
 
 
 def _expand(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(p for p in path.glob("*.parquet") if not p.name.startswith(".") and not _is_mined(p))
-    return [path]
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.glob("[!.]*") if file.is_file() or file.suffix == ".parquet")
+    others = [file for file in files if file.suffix != ".parquet"]
+    if others and len(others) < len(files):
+        left = counted(len(others), "file")
+        _LOG.info("%s: %s left out, not named *.parquet, as %s", path, left, others[0].name)
+    return [file for file in files if file.suffix == ".parquet" and not _is_mined(file)]
+
+
+def check_report_output(path: str | Path) -> None:
+    """Refuse a name for a file of reports that says it is something else.
+
+    Raises:
+        FileError: the name does not end in .parquet or .pq.
+    """
+    if Path(path).suffix.lower() not in _ENDINGS:
+        raise FileError(f"{path} must end in .parquet or .pq: a file of reports is Parquet")
 
 
 def gather_hint(path: Path) -> str:
-    """Say how single reports at a path become a collection."""
+    """Say how single reports at a path, or baskets, become a collection."""
+    if _no_reports(path):
+        return (
+            "it looks like baskets or a table; randomize baskets first: assocpriv randomize "
+            f"{quote(str(path))} --plan plan.json -o reports.parquet"
+        )
     return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"
+
+
+def _no_reports(path: Path) -> bool:
+    """Tell whether a file's ending is that of baskets or tables."""
+    return path.name.lower().removesuffix(".gz").endswith(_BASKETS)
 
 
 def _is_mined(path: Path) -> bool:
@@ -199,6 +227,8 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
+        if _no_reports(path):
+            raise WireError(f"{path} is no report file: {gather_hint(path)}") from None
         why = _first_line(error) if path.suffix.lower() in _ENDINGS else gather_hint(path)
         raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {why}") from None
     if is_inflated(chunks, path.stat().st_size, _ALLOWED):

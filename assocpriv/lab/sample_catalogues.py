@@ -60,6 +60,8 @@ def draft_catalogue(
     min_count = check_range("min_count", min_count, 1, 1 << 62)
     forms = dict[str, str]()
     total, counts = _counted(sources, layout, progress, lambda name: forms.setdefault(name, normalized(name)))
+    if not counts:
+        raise BasketError("no basket holds an item; check that the files are the right ones")
     names = [name for name, count in counts.items() if count >= min_count]
     if not names:
         raise BasketError(f"no item is in {min_count:,} baskets or more; lower min_count (--min-count)")

@@ -1,7 +1,7 @@
 """Requests for a plan: what is wished, checked once, and what follows from it for the search."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb
@@ -194,4 +194,6 @@ def catalogue_of(items: int | Iterable[str]) -> Catalogue:
     if isinstance(items, str) or not isinstance(items, Iterable):
         raise TypeError(f"items must be a number of items or a list of their names, got a {type(items).__name__}")
     # names from numpy or pandas are subclasses of str; numbers are names too
-    return Catalogue(str(item) if isinstance(item, str | int | np.integer) else item for item in items)
+    names = [str(item) if isinstance(item, str | int | np.integer) else item for item in items]
+    # a set of text comes in another order in each process, and equal questions give equal plans
+    return Catalogue(frozenset(names) if isinstance(items, Set) else names)

@@ -1,5 +1,6 @@
 """Basket files -> transactions of item ids, whole or batch by batch: formats, what reading may take, and errors."""
 
+import errno
 import gzip
 import io
 import logging
@@ -18,7 +19,7 @@ from assocpriv.core.parallel import map_ahead
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import long_cells
 from assocpriv.records.basket_parquet import read_parquet
-from assocpriv.records.basket_text import dat_parser, onehot_parser, parse_long, parse_names
+from assocpriv.records.basket_text import dat_parser, line_of_row, onehot_parser, parse_long, parse_names
 from assocpriv.records.baskets import Baskets, assemble_in_order
 from assocpriv.records.budget import CHUNK_BYTES, NO_BASKETS, WORKING_BYTES, Budget, Result, Work
 from assocpriv.records.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
@@ -35,6 +36,12 @@ _ENDINGS = {
     "dat": (".dat", ".dat.gz", ".txt"),
     "text": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),  # to be understood from its first lines
     "parquet": (".parquet", ".pq"),
+}
+_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
+_SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
+_STARTS = {  # of what is no text
+    b"PAR1": "the file is Parquet; leave format= (--format) out, or pass format='parquet' (--format parquet)",
+    b"PK\x03\x04": f"the file is packed, as spreadsheets are; {_SPREADSHEET}",
 }
 _PROBLEMS = (
     (FileNotFoundError, "no such file; check the path"),
@@ -150,6 +157,8 @@ def _named_after(path: Path, step: Callable[[], Result]) -> Result:
         problem = str(error)
     except (EOFError, OSError, zlib.error) as error:
         problem = next(text for kind, text in _PROBLEMS if isinstance(error, kind))
+        if isinstance(error, OSError) and error.errno == errno.ELOOP:
+            problem = "the path is a loop of links; name the file itself"
     # outside the handlers, so that no parser's exception is even the hidden context of this one
     raise BasketError(f"{path.name}: {problem}")
 
@@ -164,7 +173,7 @@ def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -
             "a basket needs items; keep them with empty='keep' (--empty keep)"
         )
     catalogue, ids = resolve(cells, catalogue, numbered=False)
-    known = without_unknown(cells, ids, options.unknown)
+    known = without_unknown(cells, ids, options.unknown, catalogue)
     baskets = assemble_in_order(known, catalogue, options.repeats)
     dropped, merged = len(ids) - len(known.codes), len(known.codes) - len(baskets.items)
     return baskets, ReadCounts(len(baskets), dropped, merged, len(bare))
@@ -186,7 +195,7 @@ def map_batches(work: Work[Result], path: Path, options: ReadOptions, budget: Bu
     if form in ("dat", "parquet") and (options.separator, options.header) != (None, None):
         raise BasketError(f"a {form} file has neither separator nor header; leave both out, or pass another format=")
     opened = partial(_opened, path, options.progress)
-    if form == "parquet":
+    if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
         yield from read_parquet(opened, budget, work, options, tell)
         return
     if path.name.lower().endswith((".tsv", ".tsv.gz")) and options.separator is None:
@@ -199,6 +208,8 @@ def _form_of(path: Path, options: ReadOptions) -> str:
     """Return a format by a file's ending, "text" for one that its first lines must show."""
     name = path.name.lower()
     form = next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), None)
+    if name.endswith(_SPREADSHEETS):
+        raise BasketError(_SPREADSHEET)
     if form is None:
         known = ", ".join(FORMATS)
         raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
@@ -255,19 +266,27 @@ def _text_batches(
     file: BinaryIO, form: str, options: ReadOptions, budget: Budget, work: Work[Result], tell: Callable[[str], None]
 ) -> Iterator[Result]:
     first = file.read(len(_BOM)).removeprefix(_BOM) + file.read(SAMPLE_BYTES)
+    if not first:
+        tell("the file is empty")
+        return
     _refuse_utf16(first)
+    for start, problem in _STARTS.items():
+        if first.startswith(start):
+            raise BasketError(problem)
     rest = _Resumed(first, file)
     sample = first[:SAMPLE_BYTES]
     if form == "dat":
         yield from _line_batches(dat_parser(advise(sample)), rest, budget, work)
         return
     layout = understand(sample, options)
-    if _is_found_out(layout, options):
-        tell(layout.note)
+    if layout.doubt or _is_found_out(layout, options):
+        tell(layout.note + layout.doubt)
     if layout.kind == "long":
         yield _read_long(rest, layout, budget, work)
         return
-    parse = onehot_parser(layout) if layout.kind == "onehot" else partial(parse_names, separator=layout.separator)
+    apart = next(iter(layout.columns), None)
+    names = partial(parse_names, separator=layout.separator, apart=apart)
+    parse = onehot_parser(layout) if layout.kind == "onehot" else names
     yield from _line_batches(parse, rest, budget, work, layout.skip)
 
 
@@ -320,4 +339,5 @@ def _read_long(file: _Resumed, layout: TextLayout, budget: Budget, work: Work[Re
     text = file.read(fitting + 1 if fitting >= 0 else -1)
     if len(text) > fitting >= 0:
         budget.refuse(f"the long layout is read as a whole, which takes about {_LONG_BYTES} times the size of the text")
-    return work(long_cells(*parse_long(text, layout)))
+    transactions, items = parse_long(text, layout)
+    return work(long_cells(transactions, items, lambda row: f"line {line_of_row(text, layout.skip, row)}"))

@@ -4,13 +4,13 @@ pyarrow and narwhals cost a tenth of a second to load, hence the imports inside.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.core.errors import BasketError, PlanError, counted
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import asked_place, long_columns, usual_places
@@ -31,13 +31,19 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
     if pa.types.is_null(lists.type):
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
-        raise BasketError("the list layout needs a column of lists; choose it with item=, or another layout")
+        raise BasketError("the list layout needs a column of lists; choose it with item_column=, or another format=")
     sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
     return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
 
 
-def long_cells(transactions: Any, items: Any) -> Cells:
+def _row(row: int) -> str:
+    return f"row {row + 1}"
+
+
+def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row) -> Cells:
     """Read the transaction and the item of each cell, Arrow arrays, chunked or not; baskets by first appearance.
+
+    ``place`` says where a cell stands.
 
     Raises:
         BasketError: there are null transactions, items that are neither text nor integers, or more of the one column.
@@ -51,8 +57,9 @@ def long_cells(transactions: Any, items: Any) -> Cells:
     except pa.ArrowNotImplementedError:
         raise BasketError("transaction ids must be text, numbers or dates, not nested; choose another column") from None
     if indices.null_count:
-        row = int(np.argmax(np.asarray(indices.is_null()))) + 1
-        raise BasketError(f"row {row} has no transaction id ({indices.null_count:,} such rows); correct the data")
+        where = place(int(np.argmax(np.asarray(indices.is_null()))))
+        such = counted(indices.null_count, "such row")
+        raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
     rows = np.asarray(indices)
     codes, names = _encoded(items)
     if (rows[1:] < rows[:-1]).any():
@@ -103,7 +110,7 @@ def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
     raise BasketError("the item column holds text that is not UTF-8; convert it")
 
 
-def cells_of_frame(frame: Any, layout: str, transaction: str | None, item: str | None) -> Cells:
+def cells_of_frame(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
     """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
     if not columns:
@@ -140,17 +147,17 @@ def _layout_of(columns: list[Any]) -> str:
     if len(columns) == 2 or all(usual_places(names, role) for role in ("transaction", "item")):
         return "long"
     raise BasketError(
-        f"the table's {len(columns)} columns may mean several things; say layout='onehot' (leave out columns that are "
-        "no items, make cells true or false), or name the columns with transaction= and item="
+        f"the table's {len(columns)} columns may mean several things; say format='onehot' (leave out columns that are "
+        "no items, make cells true or false), or name the columns with transaction_column= and item_column="
     )
 
 
-def _list_column(columns: list[Any], asked: str | None) -> int:
+def _list_column(columns: list[Any], asked: str | int | None) -> int:
     if asked is not None:
         return asked_place([column.name for column in columns], "item", asked)
     lists = [position for position, column in enumerate(columns) if _holds_lists(column)]
     if len(lists) != 1:
-        raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item=")
+        raise BasketError(f"the list layout needs one column of lists, got {len(lists)}; name it with item_column=")
     return lists[0]
 
 

@@ -7,6 +7,7 @@ import codecs
 import contextlib
 import csv
 import io
+import itertools
 import re
 from array import array
 from collections.abc import Callable, Iterable
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import onehot_cells
+from assocpriv.records.basket_signs import no_flag
 from assocpriv.records.cells import Cells, Origin, kept_sizes
 from assocpriv.records.first_lines import TO_UTF8, cut_line
 from assocpriv.records.text_layout import FALSE_WORDS, FLAGS, TRUE_WORDS, TextLayout
@@ -85,8 +87,11 @@ def _refuse_byte(byte: bytes, where: str, advice: str) -> None:
 # ---- basket: a line of names a basket
 
 
-def parse_names(data: bytes, origin: Origin, separator: str = ",") -> Cells:
-    """Read whole lines of names, each as Python's CSV reader reads it; BasketError where one is no text or no CSV."""
+def parse_names(data: bytes, origin: Origin, separator: str = ",", apart: int | None = None) -> Cells:
+    """Read whole lines of names, each as Python's CSV reader reads it, but for the cells of a column apart, if any.
+
+    BasketError where a line is no text or no CSV.
+    """
     if separator == " ":
         data = data.replace(b"\t", b" ")
     dialect = _dialect(separator)
@@ -96,12 +101,12 @@ def parse_names(data: bytes, origin: Origin, separator: str = ",") -> Cells:
     newlines = np.flatnonzero(text == ord("\n"))
     odd = _odd_lines(data, text, newlines)
     if b'"' not in data:
-        return _names_of(data, origin, odd, dialect)
+        return _names_of(data, origin, odd, dialect, apart)
     starts = np.concatenate([[0], newlines[:-1] + 1])
     quotes = np.add.reduceat(text == ord('"'), starts, dtype=np.int64)
     with contextlib.suppress(csv.Error):  # quotes inside a cell
-        return _names_of(data, origin, odd | (quotes % 2 == 1), dialect)
-    return _names_of(data, origin, odd | (quotes > 0), dialect)
+        return _names_of(data, origin, odd | (quotes % 2 == 1), dialect, apart)
+    return _names_of(data, origin, odd | (quotes > 0), dialect, apart)
 
 
 def _dialect(separator: str) -> dict[str, Any]:
@@ -118,24 +123,26 @@ def _odd_lines(data: bytes, text: NDArray[np.uint8], newlines: NDArray[np.int64]
     return odd
 
 
-def _names_of(data: bytes, origin: Origin, odd: NDArray[np.bool_], dialect: dict[str, Any]) -> Cells:
+def _names_of(data: bytes, origin: Origin, odd: NDArray[np.bool_], dialect: dict[str, Any], apart: int | None) -> Cells:
     """Cut lines at separators; the odd ones go through Python's CSV reader as they are."""
     if not odd.any():
-        sizes, codes, index = _cut_cells(data, dialect)
+        sizes, codes, index = _cut_cells(data, dialect, apart)
         return Cells(sizes, codes, list(index), origin)
     text = np.frombuffer(data, dtype=np.uint8)
     in_odd = np.repeat(odd, np.diff(np.flatnonzero(text == ord("\n")), prepend=-1))
     sizes = np.empty(len(odd), dtype=np.int64)
-    sizes[~odd], even_codes, index = _cut_cells(text[~in_odd].tobytes(), dialect)
+    sizes[~odd], even_codes, index = _cut_cells(text[~in_odd].tobytes(), dialect, apart)
     numbers = origin.before + 1 + np.flatnonzero(odd)
-    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), numbers, index, dialect)
+    sizes[odd], odd_codes = _csv_cells(text[in_odd].tobytes(), numbers, index, dialect, apart)
     of_odd = np.repeat(odd, sizes)
     codes = np.empty(len(of_odd), dtype=np.int32)
     codes[~of_odd], codes[of_odd] = even_codes, odd_codes
     return Cells(sizes, codes, list(index), origin)
 
 
-def _cut_cells(data: bytes, dialect: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[str, int]]:
+def _cut_cells(
+    data: bytes, dialect: dict[str, Any], apart: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.int32], dict[str, int]]:
     """Return the sizes of lines cut at separators, the codes of their cells and the numbers of the names.
 
     Separators between a pair of quotes do not count; csv.Error where quotes are used in another way than in such pairs.
@@ -149,7 +156,13 @@ def _cut_cells(data: bytes, dialect: dict[str, Any]) -> tuple[NDArray[np.int64],
     ends = np.flatnonzero(marks | (text == ord("\n"))) + 1
     offsets = pa.py_buffer(np.concatenate([[0], ends]))
     # every cell ends with its separator or newline, so that the text as it stands is an array of strings
-    cells = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(data)).dictionary_encode()
+    cells = pa.LargeStringArray.from_buffers(len(ends), offsets, pa.py_buffer(data))
+    sizes = np.diff(np.flatnonzero(text[ends - 1] == ord("\n")) + 1, prepend=0)
+    if apart is not None:
+        kept = np.ones(len(ends), dtype=np.bool_)
+        kept[(np.cumsum(sizes) - sizes + apart)[sizes > apart]] = False
+        cells, sizes = cells.filter(pa.array(kept)), kept_sizes(sizes, kept)
+    cells = cells.dictionary_encode()
     names = [cell[:-1] for cell in cells.dictionary.to_pylist()]
     if b'"' in data:
         names = _unquoted(names, dialect)
@@ -157,7 +170,6 @@ def _cut_cells(data: bytes, dialect: dict[str, Any]) -> tuple[NDArray[np.int64],
     stripped = (name.strip() for name in names)
     renumbered = np.array([index.setdefault(name, len(index)) if name else -1 for name in stripped], dtype=np.int32)
     codes = renumbered[np.asarray(cells.indices)]
-    sizes = np.diff(np.flatnonzero(text[ends - 1] == ord("\n")) + 1, prepend=0)
     if codes.min(initial=0) < 0:
         kept = codes >= 0
         sizes, codes = kept_sizes(sizes, kept), codes[kept]
@@ -173,13 +185,13 @@ def _unquoted(cells: list[str], dialect: dict[str, Any]) -> list[str]:
 
 
 def _csv_cells(
-    data: bytes, numbers: NDArray[np.int64], index: dict[str, int], dialect: dict[str, Any]
+    data: bytes, numbers: NDArray[np.int64], index: dict[str, int], dialect: dict[str, Any], apart: int | None
 ) -> tuple["array[int]", "array[int]"]:
     """Return the sizes and codes of lines of plain text, given with their numbers; the index of names grows."""
     sizes, codes = array("q"), array("i")
     with contextlib.suppress(csv.Error):  # its text may quote the line
         for row in csv.reader(io.StringIO(data.decode()), **dialect):
-            names = [name for cell in row if (name := cell.strip())]
+            names = [name for place, cell in enumerate(row) if place != apart and (name := cell.strip())]
             sizes.append(len(names))
             codes.extend([index.setdefault(name, len(index)) for name in names])
     if len(sizes) != len(numbers):  # quotes that close on another line join lines
@@ -224,6 +236,17 @@ def parse_long(text: bytes, layout: TextLayout) -> list[Any]:
         names = pc.utf8_trim_whitespace(column)
         columns.append(pc.if_else(pc.equal(names, pa.scalar("")), None, names))
     return columns
+
+
+def line_of_row(text: bytes, skip: int, row: int) -> int:
+    """Return the line, from 1, in which a row of a long file stands, from 0; blank lines are no rows.
+
+    >>> line_of_row(b"order,item\\n\\n1,tea\\n", 1, 0)
+    3
+    """
+    lines = enumerate(io.BytesIO(text), 1)
+    rows = (number for number, line in lines if number > skip and line.strip(b"\r\n"))
+    return next(itertools.islice(rows, row, None))
 
 
 def _table(text: bytes, layout: TextLayout) -> Any:
@@ -331,9 +354,6 @@ def _flags_by_line(data: bytes, origin: Origin, layout: TextLayout, items: list[
         flags = [cells[place].strip().lower() for place in items]
         odd = next((place for place, flag in zip(items, flags, strict=True) if flag not in FLAGS), None)
         if odd is not None:
-            raise BasketError(
-                f"line {number}, column {odd + 1} is neither true nor false, as 1 and 0 or t and f; correct it, or "
-                "leave the column out with transaction_column= (--transaction-column)"
-            )
+            raise BasketError(f"line {number}, column {odd + 1} {no_flag(cells[odd])}")
         rows.append([flag in TRUE_WORDS for flag in flags])
     return list(np.array(rows, dtype=np.bool_).T)

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -108,10 +108,10 @@ class Baskets:
     def from_frame(
         cls,
         frame: Any,
-        layout: str = "auto",
+        format: str = "auto",  # noqa: A002 -- as read_baskets
         *,
-        transaction: str | None = None,
-        item: str | None = None,
+        transaction_column: str | int | None = None,
+        item_column: str | int | None = None,
         catalogue: Catalogue | None = None,
         unknown: str = "error",
         repeats: str = "error",
@@ -120,14 +120,14 @@ class Baskets:
 
         Args:
             frame: the table, in memory.
-            layout: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
+            format: "onehot" (a column an item, cells true/false or 0/1), "long" (a row for each item of each
                 transaction; baskets by first appearance), "list" (a row a basket, one column of lists, a null being
                 an empty basket), or "auto": onehot if all cells are true/false or 0/1, list if a column holds lists,
-                long with two columns, columns with usual names, or ``transaction`` given.
-            transaction: column of the long layout; by default one with a usual name (transaction_id, InvoiceNo …),
-                otherwise the first.
-            item: column of the long or list layout; by default one with a usual name (item, product_id, StockCode …),
-                otherwise the next one.
+                long with two columns, columns with usual names, or ``transaction_column`` given.
+            transaction_column: of the long layout, by name or number from 1; by default one with a usual name
+                (transaction_id, InvoiceNo …), otherwise the first.
+            item_column: of the long or list layout, by name or number from 1; by default one with a usual name (item,
+                product_id, StockCode …), otherwise the next one.
             catalogue: as for :meth:`from_sets`, but by default the columns, in order, for onehot.
             unknown, repeats: as for :meth:`from_sets`.
 
@@ -135,8 +135,9 @@ class Baskets:
             TypeError: not a table in memory.
             BasketError: columns or cells that do not fit the layout; unknown, repeated or unusable names.
         """
-        check_choices(layout=layout, unknown=unknown, repeats=repeats)
-        return _baskets_of(cells_of_frame(frame, layout, transaction, item), catalogue, unknown, repeats)
+        check_choices(format=format, unknown=unknown, repeats=repeats)
+        cells = cells_of_frame(frame, format, transaction_column, item_column)
+        return _baskets_of(cells, catalogue, unknown, repeats)
 
     def aligned(self, catalogue: Catalogue, *, unknown: str = "error") -> tuple["Baskets", int]:
         """Return the same baskets over another catalogue, and how many items were left out.
@@ -152,7 +153,7 @@ class Baskets:
             return Baskets(catalogue, self.offsets, self.items), 0
         items = self.items[self.offsets[0] : self.offsets[-1]]
         cells = Cells(self.sizes, items, None if self.catalogue.is_numbered else self.catalogue)
-        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown)
+        known = without_unknown(cells, resolve(cells, catalogue)[1], unknown, catalogue)
         return assemble_in_order(known, catalogue, "error"), len(items) - len(known.codes)
 
 
@@ -173,16 +174,27 @@ def to_baskets(data: Any, **options: Any) -> Baskets:
     return Baskets.from_frame(data, **options) if _is_frame(data) else Baskets.from_sets(data, **options)
 
 
-def named_baskets(data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str) -> Baskets:
+def named_baskets(
+    data: Any, catalogue: Catalogue | None, *, unknown: str, repeats: str, table: Mapping[str, Any] | None = None
+) -> Baskets:
     """Make baskets as :func:`to_baskets` does, of a catalogue's names; None for any, also where no basket has an item.
+
+    ``table`` is what is said of a table: ``format``, ``transaction_column`` and ``item_column``.
 
     >>> named_baskets([[], []], None, unknown="error", repeats="error")
     Baskets(2 baskets over 1 items)
     """
-    check_choices(unknown=unknown, repeats=repeats)
+    said = {name: value for name, value in (table or {}).items() if value is not None}
+    check_choices(format=said.get("format", "auto"), unknown=unknown, repeats=repeats)
+    if said and (isinstance(data, Baskets) or not _is_frame(data)):
+        raise BasketError(f"{' and '.join(said)} are said of tables; leave them out for baskets and lists of items")
     if isinstance(data, Baskets):
         return data
-    cells = cells_of_frame(data, "auto", None, None) if _is_frame(data) else _cells_of_sets(data)
+    if _is_frame(data):
+        asked = (said.get(name) for name in ("transaction_column", "item_column"))
+        cells = cells_of_frame(data, said.get("format", "auto"), *asked)
+    else:
+        cells = _cells_of_sets(data)
     if catalogue is None and not len(cells.codes):
         catalogue = Catalogue.numbered(1)  # no names to make one of; nothing looks at it
     return _baskets_of(cells, catalogue, unknown, repeats)
@@ -232,7 +244,7 @@ def assemble_in_order(cells: Cells, catalogue: Catalogue, repeats: str) -> Baske
 
 def _baskets_of(cells: Cells, catalogue: Catalogue | None, unknown: str, repeats: str) -> Baskets:
     found, ids = resolve(cells, catalogue)
-    return assemble_in_order(without_unknown(cells, ids, unknown), found, repeats)
+    return assemble_in_order(without_unknown(cells, ids, unknown, found), found, repeats)
 
 
 # ---- sets and lists

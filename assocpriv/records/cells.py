@@ -18,7 +18,7 @@ from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")  # halves of surrogate pairs too: no text has them
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,6}")  # numbers below MAX_ITEMS have at most 7 digits
 _CHOICES = {
-    "layout": ("auto", "onehot", "long", "list"),
+    "format": ("auto", "onehot", "long", "list"),
     "unknown": ("error", "drop"),
     "repeats": ("error", "merge"),
     "empty": ("error", "keep"),
@@ -153,8 +153,11 @@ def resolve(cells: Cells, catalogue: Catalogue | None, *, numbered: bool = True)
     return catalogue, _identify(names, catalogue)[cells.codes]
 
 
-def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
-    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them if unknown is "error"."""
+def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str, catalogue: Catalogue | None = None) -> Cells:
+    """Return the ids of cells as cells, and leave out those whose id is −1, or refuse them if unknown is "error".
+
+    The catalogue that does not have them says what to do.
+    """
     if ids.min(initial=0) >= 0:
         return Cells(cells.sizes, ids, None, cells.origin)
     known = ids >= 0
@@ -164,8 +167,19 @@ def without_unknown(cells: Cells, ids: NDArray[Any], unknown: str) -> Cells:
             "every item must be; check the format, separator and header, or leave such items out with unknown='drop' "
             "(--unknown drop)"
         )
+        if catalogue is not None and catalogue.is_numbered and not _has_number(cells, strangers):
+            remedy = (
+                f"its items are the numbers 0 … {len(catalogue) - 1:,}; for names make a plan with --catalogue FILE "
+                "(assocpriv catalogue writes one)"
+            )
         _refuse(cells, strangers, "is not in the catalogue", remedy, len(np.unique(cells.rows[strangers])))
     return Cells(kept_sizes(cells.sizes, known), ids[known], None, cells.origin)
+
+
+def _has_number(cells: Cells, places: NDArray[np.intp]) -> bool:
+    """Tell whether some of the cells hold a number."""
+    names = cells.names
+    return names is None or any(names[code].strip().isdecimal() for code in np.unique(cells.codes[places]).tolist())
 
 
 def _refuse(cells: Cells, places: NDArray[np.intp], problem: str, remedy: str, n_baskets: int = 0) -> None:

@@ -64,7 +64,8 @@ def asked_place(columns: Sequence[object], role: str, asked: str | int) -> int:
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(names):
         return int(text) - 1
     raise BasketError(
-        f"the column that argument {role} names is not among the {len(names)} columns; check its name and the separator"
+        f"the column that {role}_column= (--{role}-column) names is not among the {len(names)} columns; check its name "
+        "and the separator"
     )
 
 
@@ -93,16 +94,16 @@ def long_columns(
     return first, second
 
 
-def describe_columns(columns: Sequence[object], chosen: tuple[int, int]) -> str:
-    """Say which columns are taken; names are shown only where they are usual ones.
+def describe_columns(columns: Sequence[object], chosen: tuple[int, int], *, names: bool = False) -> str:
+    """Say which columns are taken; names are shown only where they are usual ones, or where none can be an item's.
 
     >>> describe_columns(["day", "Item", "Transaction"], (2, 1))
     'transactions in column "Transaction", items in column "Item"'
     """
-    first, second = (shown_column(columns, place) for place in chosen)
+    shown = [f'"{columns[place]}"' if names else shown_column(columns, place) for place in chosen]
     others = [place for place in usual_places(columns, "item") if place not in chosen]
     other = f" (not {shown_column(columns, others[0])}: --item-column)" if others else ""
-    return f"transactions in column {first}, items in column {second}{other}"
+    return f"transactions in column {shown[0]}, items in column {shown[1]}{other}"
 
 
 def shown_column(columns: Sequence[object], place: int) -> str:

@@ -25,6 +25,17 @@ class FirstLines:
                 self.cells.append([cell.strip() for cell in row or []])
                 self.numbers.append(number)
 
+    @classmethod
+    def of_table(cls, names: Sequence[str], columns: Sequence[Sequence[object]]) -> "FirstLines":
+        """Return what the lines of a table are, from the values of its columns; None is an empty cell."""
+        made = cls((), ",")
+        made.cells = [
+            list(names),
+            *(["" if cell is None else str(cell) for cell in row] for row in zip(*columns, strict=True)),
+        ]
+        made.numbers = list(range(1, len(made.cells) + 1))
+        return made
+
     @property
     def first(self) -> list[str]:
         """The cells of the first line, which may be a header."""
@@ -99,6 +110,7 @@ def _check_blanks(lines: Sequence[str], chosen: str | None) -> None:
         and 2 * sum(len(words) > 1 for words in filled) > len(filled)
     ):
         raise BasketError(
-            "no line has a comma, semicolon, tab or bar; if blanks part the names pass separator=' ' "
-            "(--separator ' '), if each line is one name format='basket' (--format basket)"
+            "no line has a comma, semicolon, tab or bar; if blanks part the names, and no name has one in it, pass "
+            "separator=' ' (--separator ' '), else write the names with commas between; if each line is one name pass "
+            "format='basket' (--format basket)"
         )

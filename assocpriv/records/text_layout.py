@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from assocpriv.core.errors import BasketError
+from assocpriv.records.basket_signs import doubt_separator, is_above_ids, names_columns, refuse_ids, refuse_nothings
 from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
 from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
 
@@ -20,7 +21,6 @@ FLAGS = TRUE_WORDS | FALSE_WORDS
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,:/ \-]*([eE][-+]?[0-9]+)?([ T][0-9:.]+Z?)?")  # dates and times, too
 _DIGIT = re.compile(r"[0-9]")
 _LETTER = re.compile(r"[^0-9\s-]")  # what a file of numbers does not have
-_NUMBERED = re.compile(r"(\D*?)[ _-]*([0-9]+)")
 _SAYS_SEPARATOR = re.compile(r'"?sep=.?"?')
 _INDEX_NAMES = {"", "id", "index", "row", "unnamed: 0"}
 _LEAST_IDS = 10  # lines from which values that all differ show a column of ids
@@ -74,8 +74,9 @@ class TextLayout:
         separator: one character.
         skip: lines before the first one of data.
         header: the names of the columns, empty where there are none; they may be items.
-        columns: of the long layout the places of transactions and items, of onehot those of no item.
+        columns: of the long layout the places of transactions and items, of the others those of no item.
         note: what was understood, for people; it shows no item.
+        doubt: what speaks against what was said, for people.
     """
 
     kind: str
@@ -84,6 +85,7 @@ class TextLayout:
     header: tuple[str, ...] = field(default=(), repr=False)
     columns: tuple[int, ...] = ()
     note: str = ""
+    doubt: str = ""
 
 
 def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
@@ -99,8 +101,7 @@ def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
     rows = FirstLines(lines, separator)
     kind, has_header = _kind(rows, said)
     if kind == "basket":
-        note = f"CSV with {SEPARATORS[separator]} and {'a' if has_header else 'no'} header; a basket a line"
-        return TextLayout(kind, separator, rows.first_line + 1 if has_header else 0, note=note)
+        return _basket_layout(rows, said, has_header, doubt_separator(lines, rows) if said.delimiter else "")
     if kind == "long":
         return _long_layout(rows, said, has_header)
     return _onehot_layout(rows, said)
@@ -114,8 +115,12 @@ def advise(sample: bytes) -> str:
             "for names pass format='basket' (--format basket), with separator=' ' (--separator ' ') if blanks part them"
         )
     if 2 * sum(any(mark in line for mark in ",;\t|") for line in lines) <= len(lines):
-        option = " --separator ' '" if any(len(line.split()) > 1 for line in lines) else ""
-        return f"for names{' with blanks between' if option else ''} pass --format basket{option}"
+        if any(len(line.split()) > 1 for line in lines):
+            return (
+                "if names have blanks in them write commas between and pass --format basket; if no name has one "
+                "pass --format basket --separator ' '"
+            )
+        return "for names pass --format basket"
     try:
         layout = understand(sample, LayoutOptions())
     except BasketError:
@@ -130,7 +135,8 @@ def advise(sample: bytes) -> str:
 def _kind(rows: FirstLines, said: LayoutOptions) -> tuple[str, bool]:
     """Return the layout, and whether the first line is a header."""
     if said.format is not None:
-        return said.format, said.header if said.header is not None else said.format != "basket"
+        tells = {"long": _has_header, "basket": _heads_baskets}.get(said.format)
+        return said.format, tells is None or tells(rows, said)
     if said.transaction_column is not None and said.item_column is None and _is_onehot(rows, said):
         return "onehot", True
     if said.transaction_column is not None or said.item_column is not None:
@@ -142,6 +148,15 @@ def _kind(rows: FirstLines, said: LayoutOptions) -> tuple[str, bool]:
             return "onehot", True
     _refuse_tables(rows, said)
     return "basket", bool(said.header)
+
+
+def _heads_baskets(rows: FirstLines, said: LayoutOptions) -> bool:
+    """Tell whether lines that are baskets, as was said, stand below a header."""
+    if said.header is not None or said.transaction_column is None or not rows.first:
+        return bool(said.header)
+    if not str(said.transaction_column).strip().isdigit():
+        return True
+    return is_above_ids(rows, asked_place(rows.first, "transaction", said.transaction_column))
 
 
 def _check_long(rows: FirstLines) -> bool:
@@ -156,13 +171,15 @@ def _check_long(rows: FirstLines) -> bool:
 
 
 def _has_header(rows: FirstLines, said: LayoutOptions) -> bool:
-    """Tell whether a long file whose columns were named has a header."""
+    """Tell whether a long file has a header."""
     asked = [each for each in (said.transaction_column, said.item_column) if each is not None]
     if said.header is not None:
         return said.header
     if any(not str(each).strip().isdigit() for each in asked) or any(map(is_usual, rows.first)):
         return True
-    shown = _shows_header(rows)
+    if len(rows.first) < 2 or not rows.body:
+        return True  # to be refused as what it is
+    shown = False if _recurs(rows) else _shows_header(rows)
     if shown is None:
         raise BasketError("line 1 may be a header or data; say which with header= (--header yes or no)")
     return shown
@@ -170,14 +187,20 @@ def _has_header(rows: FirstLines, said: LayoutOptions) -> bool:
 
 def _shows_header(rows: FirstLines) -> bool | None:
     """Tell from digits whether the first line is a header: True, False, or None where they do not tell."""
-    if not rows.is_table or len(rows.body) < 2:
-        return None
+    body = [row for row in rows.body if len(row) == len(rows.first)]
     votes = set()
     for place, head in enumerate(rows.first):
-        cells = rows.column(place)
-        if all(map(_DIGIT.search, cells)):
+        cells = [row[place] for row in body]
+        if cells and all(map(_DIGIT.search, cells)):
             votes.add(not _DIGIT.search(head))
     return votes.pop() if len(votes) == 1 else None
+
+
+def _recurs(rows: FirstLines) -> bool:
+    """Tell whether a cell of the first line stands below itself again, as the name of no column does."""
+    return any(
+        head and head in [row[place] for row in rows.body if len(row) > place] for place, head in enumerate(rows.first)
+    )
 
 
 def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
@@ -186,7 +209,8 @@ def _refuse_tables(rows: FirstLines, said: LayoutOptions) -> None:
         width = len(rows.first)
         remedy = _REMEDY.format(header=" --header no" if _shows_header(rows) is False else "")
         raise BasketError(f"all lines have {width} cells and {sign}, as in a table, not in baskets; {remedy}")
-    if said.header is None and rows.body and rows.first and _names_columns(rows):
+    refuse_ids(rows, None if said.delimiter is None and rows.separator == "," else rows.separator)
+    if said.header is None and rows.body and rows.first and names_columns(rows):
         raise BasketError("line 1 may be a header or a basket; say which with header= (--header yes or no)")
 
 
@@ -215,15 +239,23 @@ def _kind_of_column(cells: Sequence[str]) -> str:
     return "numbers" if numbers == len(cells) else "mixed" if numbers else "names"
 
 
-def _names_columns(rows: FirstLines) -> bool:
-    """Tell whether the first line is only usual names of columns, or item1, item2 … above other names."""
-    if all(map(is_usual, rows.first)):
-        return True
-    parts = [_NUMBERED.fullmatch(cell) for cell in rows.first if cell]
-    stems = {part[1].lower() for part in parts if part}
-    if len(parts) < 2 or not all(parts) or len(stems) != 1 or not is_usual(next(iter(stems))):
-        return False
-    return not any(part[1].lower() in stems for row in rows.body for cell in row if (part := _NUMBERED.fullmatch(cell)))
+# ---- a basket a line
+
+
+def _basket_layout(rows: FirstLines, said: LayoutOptions, has_header: bool, doubt: str) -> TextLayout:
+    if said.item_column is not None:
+        raise BasketError("a file of a basket a line has no item column; leave item_column= (--item-column) out")
+    refuse_nothings(rows)
+    columns, without = [], ""
+    if said.transaction_column is not None:
+        names = rows.first if has_header else [""] * len(rows.first)
+        columns = [asked_place(names, "transaction", said.transaction_column)]
+        without = f", column {columns[0] + 1} left out"
+    note = f"CSV with {SEPARATORS[rows.separator]} and {'a' if has_header else 'no'} header; a basket a line{without}"
+    if not rows.cells:
+        note = "nothing but blank lines at the beginning"
+    skip = rows.first_line + 1 if has_header else 0
+    return TextLayout("basket", rows.separator, skip, columns=tuple(columns), note=note, doubt=doubt)
 
 
 # ---- the long layout
@@ -281,14 +313,18 @@ def _onehot_layout(rows: FirstLines, said: LayoutOptions) -> TextLayout:
         raise BasketError(f"a onehot file needs a column for each item, got {len(rows.first)}; check the separator")
     if UNREADABLE in "".join(rows.first):
         raise BasketError(f"line {rows.numbers[0]} is not UTF-8 text; {TO_UTF8}")
-    apart = _columns_apart(rows, said)
-    items = len(rows.first) - len(apart)
-    without = "".join(f", column {place + 1} left out" for place in apart)
-    note = f"CSV with {SEPARATORS[rows.separator]} and a header; one-hot, a column for each of {items:,} items{without}"
+    apart = columns_apart(rows, said)
+    note = f"CSV with {SEPARATORS[rows.separator]} and a header; {describe_onehot(rows, apart)}"
     return TextLayout("onehot", rows.separator, rows.first_line + 1, tuple(rows.first), tuple(apart), note)
 
 
-def _columns_apart(rows: FirstLines, said: LayoutOptions) -> list[int]:
+def describe_onehot(rows: FirstLines, apart: Sequence[int]) -> str:
+    """Say how many columns are items, and which are none."""
+    without = "".join(f", column {place + 1} left out" for place in apart)
+    return f"one-hot, a column for each of {len(rows.first) - len(apart):,} items{without}"
+
+
+def columns_apart(rows: FirstLines, said: LayoutOptions) -> list[int]:
     """Return the places of columns that are no items: the one asked for, or the one of ids."""
     if said.transaction_column is not None:
         return [asked_place(rows.first, "transaction", said.transaction_column)]
@@ -306,15 +342,21 @@ def _is_index(name: str) -> bool:
     return name.lower() in _INDEX_NAMES or bool(usual_places([name], "transaction"))
 
 
+def holds_flags(rows: FirstLines, apart: Sequence[int]) -> bool:
+    """Tell whether all columns but those apart, two or more, hold true and false."""
+    items = [place for place in range(len(rows.first)) if place not in apart]
+    return len(items) > 1 and all(row[place].lower() in FLAGS for row in rows.body for place in items)
+
+
 def _is_onehot(rows: FirstLines, said: LayoutOptions) -> bool:
     """Tell whether the file is a one-hot table; refuses what only looks like one."""
     if not rows.is_table or len(rows.body) < 2:
         return False
-    apart = _columns_apart(rows, said)
+    apart = columns_apart(rows, said)
     items = [place for place in range(len(rows.first)) if place not in apart]
     names = [rows.first[place] for place in items]
     flags = [[row[place].lower() for place in items] for row in rows.body]
-    if len(items) < 2 or not all(flag in FLAGS for row in flags for flag in row):
+    if not holds_flags(rows, apart):
         return False
     if not all(names) or len(set(names)) < len(names) or {name.lower() for name in names} <= FLAGS:
         return False

@@ -128,6 +128,9 @@ def test_a_sample_is_held_against_the_catalogue(home: Path, tmp_path: Path) -> N
     said = run(*question, "--unknown", "drop").stderr
     assert "sample of 3 baskets, plan for 1,000,000 reports (--reports)" in said
     assert "1 items outside the catalogue dropped" in said
+    assert "warning: 1,000,000 reports are the default; for as many as the sample has give --reports 3" in said
+    assert "from 3 reports the lowest discoverable support would be: single items" in said
+    assert "are the default" not in run(*question, "--unknown", "drop", "--force", "--reports", 1000).stderr
     assert run(*question, "--others", "drop", "--force").exit_code == 0
     assert refused("plan", "--items", 3, "--baskets", home / "b.dat", *question[5:], "--force").count("catalogue")
 

@@ -17,6 +17,7 @@ from command_line import (
     PROMISE,
     bad_plans,
     python,
+    refused,
     refused_without_output,
     run,
     run_json,
@@ -194,3 +195,20 @@ def test_out_of_memory(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(BulkRandomizer, "randomize", greedy)
     question = ["randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.parquet"]
     assert "out of memory" in refused_without_output(tmp_path, *question)
+
+
+def test_reports_are_parquet_by_name(home: Path, tmp_path: Path) -> None:
+    """Reports are written to .parquet or .pq only."""
+    message = refused("randomize", home / "b.dat", "--plan", home / "plan.json", "-o", tmp_path / "r.csv")
+    assert "must end in .parquet or .pq" in message
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_mining_what_is_no_report_file(home: Path, tmp_path: Path) -> None:
+    """Baskets are sent to be randomized; a folder's other files are told, but not its mined tables."""
+    message = refused("mine", home / "b.dat", "--min-support", "15%")
+    assert "randomize baskets first: assocpriv randomize" in message
+    for name in ("r.parquet", "i.parquet", "b.csv", "b.dat"):
+        (tmp_path / name).write_bytes((home / name).read_bytes())
+    said = run("mine", tmp_path, "--min-support", "15%").stderr
+    assert f"{tmp_path}: 2 files left out, not named *.parquet, as b.csv" in said

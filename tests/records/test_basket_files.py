@@ -258,7 +258,7 @@ def test_long_parquet_in_groups(tmp_path: Path, coded: bool, shuffled: bool) -> 
         np.random.default_rng(2).shuffle(rows)
     columns = [[f"t{row}" for row in rows.tolist()], [f"i{place % 37}" for place in range(1000)]]
     arrays = [pa.array(column) for column in columns]
-    table = pa.table([array.dictionary_encode() if coded else array for array in arrays], names=["t", "i"])
+    table = pa.table([array.dictionary_encode() if coded else array for array in arrays], names=["order", "i"])
     path = tmp_path / "x.parquet"
     pq.write_table(table, path, row_group_size=90)
     expected: dict[str, set[str]] = {}
@@ -319,7 +319,14 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.csv", b"t,i\n1,b\n2,Zx9secret,c\n", {"format": "long"}, "row 3 .* 2 cells"),
     ("x.csv", b"t,i\n1,b\nZx9secret\n", {"format": "long"}, "row 3 .* 2 cells"),
     ("x.csv", b"t,i\n1,b\n2,\n2,Zx9secret\n", {"format": "long"}, "the 1st item of basket 2 is missing"),
-    ("x.csv", b"t,i\n1,b\n ,Zx9secret\n", {"format": "long"}, "row 2 has no transaction"),
+    (
+        "x.csv",
+        b"t,i\n1,b\n\n ,Zx9secret\n",
+        {"format": "long", "header": True},
+        "line 4 has no transaction id .1 such row in",
+    ),
+    ("x.csv", b"Zx9secret,b\nx,b\n", {"format": "long", "header": False, "transaction_column": "y"}, "not among"),
+    ("x.csv", b"bill,Zx9secret\n1,b\n,b\n,c\n", {"format": "long"}, "line 3 has no transaction id .2 such rows"),
     ("x.csv", b"t,i\n1,b\n2,Zx9secret\xff\n", {"format": "long"}, "line 3 is not UTF-8"),
     ("x.csv", b"t,i\n1,b\n2,Zx9secret\0\n", {"format": "long"}, "line 3 has a NUL"),
     ("x.csv", b"t,i\n1,b\n1,Zx9secret\x07!\n", {"format": "long"}, "the 2nd item of basket 1 is empty or has control"),
@@ -327,10 +334,15 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.parquet", b"", {}, "holds no baskets"),
     ("x.parquet", b"Zx9secret" * 9, {}, "not Parquet"),
     ("x.parquet", b"PAR1" + b"Zx9secret" * 9 + b"PAR1", {}, "not Parquet"),
+    ("x.parquet", {SECRET: ["a"], "b": ["c"]}, {}, "neither names nor types tell"),
+    ("x.parquet", {SECRET: [3], "b": [4]}, {}, "neither names nor types tell"),
+    ("x.parquet", {SECRET: [1, 3], "b": [1, 0]}, {"format": "onehot"}, "row 2, column 1 of .* quantities are not read"),
+    ("x.parquet", {SECRET: ["1"], "b": [1]}, {"format": "onehot"}, "column 1 of items holds no numbers"),
+    ("x.parquet", {"a\x07": [True], "b": [True]}, {}, "columns cannot be items"),
     ("x.parquet", {SECRET: ["a"]}, {}, "column of lists, or columns named"),
     ("x.parquet", {SECRET: [["a"]], "b": [["a"]]}, {}, "2 columns, 2 of them lists"),
-    ("x.parquet", {"t": [1], "i": [987654.5]}, {}, "text or integers"),
-    ("x.parquet", {"t": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
+    ("x.parquet", {"order": [1], "i": [987654.5]}, {}, "text or integers"),
+    ("x.parquet", {"order": [1], "i": [{SECRET: 987654}]}, {}, "nested"),
     ("x.parquet", {"t": [{SECRET: 1}], "i": ["a"]}, {}, "not nested"),
     ("x.parquet", NULL_ITEM, {}, "the 2nd item of basket 1 is missing"),
     ("x.parquet", {"t": [2, 1, 2], "i": ["a", SECRET, None]}, {}, "the 2nd item of basket 1 is missing"),
@@ -338,8 +350,11 @@ BAD: list[tuple[str, bytes | dict[str, Any], dict[str, Any], str]] = [
     ("x.parquet", {"b": [["a"], [SECRET, None]]}, {}, "the 2nd item of basket 2 is missing"),
     ("x.parquet", {"b": [["a"], ["b", SECRET]]}, {"catalogue": ABC}, "the 2nd item of basket 2 is not in"),
     ("x.parquet", {"b": pa.array([], pa.list_(pa.string()))}, {}, "holds no baskets"),
-    ("x.parquet", {"b": [SECRET.encode()], "a": [SECRET.encode()]}, {}, "got binary"),
-    ("x.xls", b"Zx9secret\n", {}, "--format"),
+    ("x.parquet", {"b": [SECRET.encode()], "item": [SECRET.encode()]}, {}, "got binary"),
+    ("x.foo", b"Zx9secret\n", {}, "--format"),
+    ("x.xls", b"Zx9secret\n", {}, "save it there as “CSV UTF-8”"),
+    ("x.csv", b"PK\x03\x04Zx9secret", {}, "is packed, as spreadsheets are"),
+    ("x.csv", b"PAR1Zx9secret", {}, "the file is Parquet"),
     ("x.dat", b"987654\n", {"format": "xml"}, "format must be one of"),
     ("x.dat", b"987654\n", {"empty": "maybe"}, "empty must be one of"),
 ]
@@ -436,7 +451,7 @@ def many(folder: Path, kind: str) -> tuple[Path, dict[str, Any]]:
     lists = [sorted({str(row % 7), str(row % 11), str(row % 13)}) for row in range(3000)]
     long = [(str(row), name) for row, names in enumerate(lists) for name in names]
     if kind.endswith("parquet"):
-        columns = dict(zip("ti", map(list, zip(*long, strict=True)), strict=True))
+        columns = dict(zip(("order", "i"), map(list, zip(*long, strict=True)), strict=True))
         return written(folder, f"x{kind}", columns if "long" in kind else {"items": lists}), {}
     if "long" in kind:
         text = "t,i\n" + "".join(f"{row},{name}\n" for row, name in long)

@@ -199,7 +199,7 @@ def test_commands_show_and_leave_no_item(tmp_path: Path, name: str, command: str
     plan = ["--plan", str(tmp_path / "plan.json")]
     promise = ["--transaction-size", "2", "--prior", "5%", "--posterior", "50%"]
     arguments = {
-        "randomize": ["randomize", str(path), *plan, "-o", out],
+        "randomize": ["randomize", str(path), *plan, "-o", f"{out}.parquet"],
         "simulate": ["simulate", str(path), *plan, "--min-support", "50%"],
         "plan": ["plan", "--items", "5", *promise, "--baskets", str(path), "-o", out],
         "demo": ["demo", "--baskets", str(path), *promise, "-o", out],
@@ -285,7 +285,7 @@ def repeated_columns() -> Any:
 @pytest.mark.parametrize("layout", ["auto", "long", "list", "onehot"])
 def test_frames_show_no_item(position: int, layout: str) -> None:
     """No refusal of a data frame shows a cell, in whatever layout it is read."""
-    assert not marks_in(refusal(lambda: to_baskets(BAD_FRAMES[position](), layout=layout, catalogue=SMALL)))
+    assert not marks_in(refusal(lambda: to_baskets(BAD_FRAMES[position](), format=layout, catalogue=SMALL)))
 
 
 def test_repeated_columns_show_no_item() -> None:

@@ -60,6 +60,7 @@ ORDER = [
     "records.cells",
     "records.columns",
     "records.first_lines",
+    "records.basket_signs",
     "records.text_layout",
     "records.basket_frames",
     "records.text_kernel",

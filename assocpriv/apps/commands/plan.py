@@ -158,7 +158,7 @@ def _collection(names: Any, options: dict[str, Any]) -> _Found:
         reports=options["reports"],
         **_choices(options),
     )
-    say(sample_lines(done, options["reports"]))
+    say(sample_lines(done, options["reports"], by_default=not given("reports")))
     sizes = {"transaction_sizes": size_records(done.size_rows)} if done.size_rows else {}
     return _Found(done.plan, options["reports"], sizes, [])
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.apps.render.figures import discoverable, finite, percent
 from assocpriv.apps.render.plan import LOWEST
 from assocpriv.planning.transaction_size import SamplingLoss, describe_loss
+from assocpriv.plans.baskets.catalogue import itemsets_of
 
 if TYPE_CHECKING:
     from assocpriv.baskets import ReadOutcome
@@ -15,13 +16,34 @@ if TYPE_CHECKING:
     from assocpriv.records.basket_files import ReadCounts
 
 
-def sample_lines(done: "SamplePlan", reports: int) -> list[str]:
-    """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses."""
+_FAR = 10  # times more reports than a sample has baskets, from which the number is likely no choice
+
+
+def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) -> list[str]:
+    """Say what was left out of a sample, what each transaction size would mean for it, and what sampling loses.
+
+    Also what so few reports could show, where the sample is far below a number of reports that is a default.
+    """
     if done.sample is None or done.loss is None:
         return []
     counts = _count_lines(done.sample.counts, done.sample.empty, done.plan)
     read = f"sample of {done.sample.counts.baskets:,} baskets, plan for {reports:,} reports (--reports)"
-    return [read, *counts, *(size_lines(done.size_rows, reports) if done.size_rows else []), *loss_lines(done.loss)]
+    few = _few_lines(done.plan, done.sample.counts.baskets, reports) if by_default else []
+    sizes = size_lines(done.size_rows, reports) if done.size_rows else []
+    return [read, *few, *counts, *sizes, *loss_lines(done.loss)]
+
+
+def _few_lines(plan: "Plan", baskets: int, reports: int) -> list[str]:
+    from assocpriv.baskets import foresee
+
+    if not 0 < baskets * _FAR <= reports:
+        return []
+    limits = foresee(plan, baskets).discoverable.lowest
+    shown = ", ".join(f"{itemsets_of(k)} {discoverable(limit)}" for k, limit in limits.items())
+    return [
+        f"warning: {reports:,} reports are the default; for as many as the sample has give --reports {baskets}",
+        f"from {baskets:,} reports the lowest discoverable support would be: {shown}",
+    ]
 
 
 def outcome_lines(outcome: "ReadOutcome", plan: "Plan") -> list[str]:

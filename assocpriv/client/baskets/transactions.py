@@ -129,18 +129,25 @@ def apply_view(baskets: Baskets, plan: Plan, *, unknown: str = "error") -> tuple
     return Viewer(plan, unknown=unknown).view(baskets)
 
 
-def view_baskets(baskets: Any, plan: Plan, *, unknown: str = "error", repeats: str = "error") -> tuple[Baskets, int]:
+def view_baskets(
+    baskets: Any,
+    plan: Plan,
+    *,
+    unknown: str = "error",
+    repeats: str = "error",
+    table: Mapping[str, Any] | None = None,
+) -> tuple[Baskets, int]:
     """Return what :func:`apply_view` does, of :class:`Baskets`, sets or lists of names, or a table.
 
     ``repeats`` is ``error``, or ``merge`` to count a name once that a basket repeats; repeats of a name that is dropped
-    as not known do no harm.
+    as not known do no harm. ``table`` is what is said of a table: ``format``, ``transaction_column``, ``item_column``.
 
     Raises:
         BasketError: a name that the plan neither knows nor lets be dropped, a repeated or an unusable one.
         TypeError: no baskets.
     """
     viewer = Viewer(plan, unknown=unknown)
-    return viewer.view(named_baskets(baskets, viewer.names, unknown=viewer.unknown, repeats=repeats))
+    return viewer.view(named_baskets(baskets, viewer.names, unknown=viewer.unknown, repeats=repeats, table=table))
 
 
 def view_transaction(names: Collection[str | int], plan: Plan) -> list[int]:

@@ -1,7 +1,7 @@
 """The items that can be reported."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from assocpriv.core.errors import PlanError
@@ -22,6 +22,10 @@ def sort_key(name: str) -> tuple[int, int, str]:
     return (0, int(name), name) if _NUMBER.fullmatch(name) else (1, 0, name)
 
 
+def _set_key(name: object) -> tuple[int, int, str]:
+    return sort_key(str(name))  # what is no text is refused later
+
+
 def itemsets_of(k: int, count: int = 2) -> str:
     """Name itemsets of one size, many or one."""
     one, many = {1: ("single item", "single items"), 2: ("pair", "pairs"), 3: ("triple", "triples")}.get(
@@ -33,6 +37,7 @@ def itemsets_of(k: int, count: int = 2) -> str:
 class Catalogue(Sequence[str]):
     """The items that can be reported: distinct names, an item's id being its position.
 
+    A set has no order, so its names are sorted, numbers as numbers.
     ``Catalogue.numbered(n)`` names them ``"0"`` … ``"n−1"`` without storing the names.
 
     Raises:
@@ -42,7 +47,7 @@ class Catalogue(Sequence[str]):
     __slots__ = ("_count", "_index", "_names")
 
     def __init__(self, names: Iterable[str]) -> None:
-        listed = tuple(names)
+        listed = tuple(sorted(names, key=_set_key) if isinstance(names, Set) else names)
         _check_names(listed)
         self._count = len(listed)
         # names 0..n-1 are stored as a number, so equal catalogues have one canonical form
