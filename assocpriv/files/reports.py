@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError, WireError
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
@@ -199,6 +200,8 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
+        if is_ledger(path):
+            raise WireError(f"{path} {IS_LEDGER}") from None
         why = _first_line(error) if path.suffix.lower() in _ENDINGS else gather_hint(path)
         raise WireError(f"{path} is not a whole Parquet file (damaged or cut off?): {why}") from None
     if is_inflated(chunks, path.stat().st_size, _ALLOWED):
