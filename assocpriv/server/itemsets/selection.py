@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_number
 from assocpriv.plans.baskets.catalogue import sort_key
-from assocpriv.server.estimates.intervals import read_share
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
 
 if TYPE_CHECKING:
