@@ -185,12 +185,15 @@ def inspect(
         FileError: it is none of these, and says what speaks against each; or it holds no reports that can be tested.
         PlanError: it says that it is a plan, and what is wrong with it.
     """
+    from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
     from assocpriv.files.reports import gather_hint
     from assocpriv.files.tables import FORMATS
 
     path = Path(path)
     if not path.exists():
         raise FileError(f"there is no file {path}")
+    if is_ledger(path):
+        raise FileError(f"{path} {IS_LEDGER}")
     reasons = []
     for endings, folders, read in (
         ((".json",), False, _plan),
@@ -297,7 +300,6 @@ def report(
         FileError: a ledger or an output that cannot be used.
     """
     from assocpriv.client.ledger import Ledger
-    from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.atomic import atomic_output, check_writable
 
     if empty not in ("error", "keep"):
@@ -312,7 +314,7 @@ def report(
                     "--empty keep (empty='keep')"
                 )
             before = book.spent(plan)
-            sent = book.report(basket, plan, occasion=occasion, entropy=SystemEntropy())
+            sent = book.report(basket, plan, occasion=occasion)
         except BaseException:
             book.abandon()
             raise

@@ -9,8 +9,6 @@ from tempfile import TemporaryDirectory
 
 import assocpriv as ap
 from assocpriv.amplification import highest_posterior, lowest_posterior
-from assocpriv.client.ledger import Ledger
-from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BudgetError
 
 
@@ -22,15 +20,15 @@ def main() -> None:
     assert device_plan.plan_id == plan.plan_id
 
     baskets = {"2026-W46": {"bread", "tea"}, "2026-W47": {"bread", "tea", "jam"}, "2026-W48": {"bread"}}
-    with TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger.bin") as ledger:
+    with TemporaryDirectory() as folder, ap.Ledger.open(Path(folder) / "ledger.bin") as ledger:
         for week, basket in baskets.items():
             try:
-                report = ledger.report(basket, device_plan, occasion=week, entropy=SystemEntropy())
+                report = ledger.report(basket, device_plan, occasion=week)
             except BudgetError as refusal:
                 print(f"{week}: nothing is sent: {str(refusal).split(' (')[0]}")
                 continue
             # if sending fails, the same week gives the same bytes again; they tell nothing more
-            assert ledger.report(basket, device_plan, occasion=week, entropy=SystemEntropy()) == report
+            assert ledger.report(basket, device_plan, occasion=week) == report
             shown = sorted(item for item in plan.form.items(report) if item < plan.n_items)
             print(f"{week}: sent {report.hex()} ({len(report)} bytes), {ledger.left(plan)} more may be sent")
             print(f"          whoever receives it sees: {[plan.catalogue[item] for item in shown]}")

@@ -88,7 +88,7 @@ def fitted(line: str, width: int | None) -> list[str]:
     if width is None or len(line) <= width:
         return [line]
     last = line.rstrip("? ").rfind("  ", 0, width - _LEAST_COLUMN) + 2
-    hang = last if last > 1 and line[:last].strip() else 2
+    hang = last if last > 1 and line[:last].strip() else max(2, len(line) - len(line.lstrip()))
     return textwrap.wrap(
         line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
     )

@@ -75,7 +75,19 @@ force_option = click.option("--force", is_flag=True, help="Replace existing file
 result_options = joined(force_option, json_option)
 LEAST_SUPPORT = "Least support of a frequent itemset, as 2% or 0.02, within at most M sampled items."
 ROWS, WANTED = 50, 64  # shown as text; itemsets wanted of rounds
-PATH = click.Path(path_type=Path)
+
+
+class _Output(click.Path):
+    """Files to write: - would be a file of that name, where standard output is meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or refuse what names no file."""
+        if value in ("", "-"):
+            self.fail(f"name a file; {value!r} is no name of one.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH, OUTPUT = click.Path(path_type=Path), _Output(path_type=Path)
 _SEPARATORS = (",", ";", "|", "tab", "blank")
 
 
@@ -171,9 +183,9 @@ memory_option = click.option(
 )
 plan_option = click.option("--plan", "plan_path", type=PATH, required=True, help="The published plan.")
 plan_output_options = joined(
-    click.option("-o", "--output", type=PATH, required=True, help="Plan file to write (JSON)."), result_options
+    click.option("-o", "--output", type=OUTPUT, required=True, help="Plan file to write (JSON)."), result_options
 )
-table_output_option = click.option("-o", "--output", type=PATH, help="File to write: .parquet, .csv or .json.")
+table_output_option = click.option("-o", "--output", type=OUTPUT, help="File to write: .parquet, .csv or .json.")
 _top_option = usual("--top", default=ROWS, help="Rows shown as text.", type=WholeRange(0))
 table_options = joined(table_output_option, _top_option, result_options)
 row_options = joined(

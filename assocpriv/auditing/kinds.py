@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
 from assocpriv.auditing.request import EXACT, AuditRequest, Progress
-from assocpriv.core.errors import FileError
+from assocpriv.core.errors import FileError, NotAPlanError
 from assocpriv.files.plans import read_plan, read_plan_text
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import load_for
@@ -59,18 +59,19 @@ def audit_file(
         progress: called with (stage, done, total).
 
     Raises:
-        PlanError: no plan, where the exact depth is not asked for; it judges what is none, too.
+        PlanError: text that does not even say that it is a plan; or a broken plan, where the exact depth, which
+            judges it, is not asked for.
         FileError: the file cannot be read, or a program cannot be started.
     """
     text = read_plan_text(path)
     try:
         plan = read_plan(path)
-    except FileError:
+    except (FileError, NotAPlanError):
         raise
     except Exception:
         if "exact" not in request.depths:
             raise
-        plan = None  # what is no plan, or breaks its promise, is for the exact depth to judge
+        plan = None  # what breaks its promise, or a rule of plans, is for the exact depth to judge
     prepare()
     findings = audit(plan, text, replace(request, plan_path=path), progress)
     return Audit(request, plan, tuple(findings))

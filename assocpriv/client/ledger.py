@@ -29,7 +29,7 @@ from typing import Any
 
 from assocpriv.client.kinds import make_report
 from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger
-from assocpriv.core.entropy import Entropy
+from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.atomic import sync_folder
@@ -62,7 +62,9 @@ class Ledger:
     ``amplification`` is the product of the γ of all reports made (see :func:`multiply`); None where a plan states none.
     """
 
-    def __init__(self, path: Path, file: LedgerFile, limit: Breach | None) -> None:
+    def __init__(self, path: Path, file: LedgerFile | None = None, limit: Breach | None = None) -> None:
+        if not isinstance(file, LedgerFile):
+            raise TypeError("a ledger is opened by its path with Ledger.open('ledger.bin'), which locks the file")
         self.path = path
         self.amplification: Fraction | None = Fraction(1)
         self._file, self._limit = file, limit
@@ -138,7 +140,7 @@ class Ledger:
             further += 1
         return further
 
-    def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy) -> bytes:
+    def report(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy | None = None) -> bytes:
         """Return the report on an occasion: a new one, on disk before it is returned, or the one made before.
 
         That one is returned whatever the record holds by now: its bytes tell nothing more however often they are sent.
@@ -148,7 +150,7 @@ class Ledger:
             plan: the published plan.
             occasion: what the record is of, as ``"2026-W47"``; any text that is not secret, 1 to 1000 characters.
                 Blanks around it, and how Unicode composes its letters, make no other occasion.
-            entropy: source of every draw.
+            entropy: source of every draw; the operating system's by default.
 
         Raises:
             BudgetError: no further report may be made.
@@ -167,7 +169,7 @@ class Ledger:
                 )
             if key not in self._reports:
                 self._check_budget(plan)
-                report = make_report(record, plan, entropy=entropy)
+                report = make_report(record, plan, entropy=entropy or SystemEntropy())
                 self._record(Entry(self._spent.total() + 1, *key, plan.amplification, report))
             return self._reports[key]
 
@@ -184,8 +186,14 @@ class Ledger:
                 f"(ledger {self.path}); make no further one. Sending one of them again is free: name its occasion"
             )
         if not self._within_limit(multiply(self.amplification, plan.amplification)):
+            spent = self._spent.total()
+            if not spent:
+                raise BudgetError(
+                    f"one report of plan {plan.plan_id[:12]} alone would reach the limit that is set for this device "
+                    f"(ledger {self.path}); it can answer plans of a smaller γ only"
+                )
             raise BudgetError(
-                f"with a further report all {self._spent.total() + 1} of this device (ledger {self.path}) would reach "
+                f"with a further report all {spent + 1} of this device (ledger {self.path}) would reach "
                 "the limit that is set for it; make no further one, whatever the plan"
             )
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from assocpriv.core.errors import FileError
 from assocpriv.core.privacy import format_fraction
+from assocpriv.files.ledger_name import LEDGER_NAME
 
 try:
     import fcntl
@@ -24,7 +25,7 @@ except ImportError:  # Windows
 else:
     _HAS_FLOCK = True
 
-HEADER = b"assocpriv-ledger" + struct.pack("<I", 1)  # the format's name and version
+HEADER = LEDGER_NAME + struct.pack("<I", 1)  # the format's name and version
 MARK = b"\xa7on disk"  # behind a record that is there to stay
 MOST_BYTES = 1 << 24  # of a file
 _MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes

@@ -19,6 +19,7 @@ from assocpriv.collector.output import Collection, holds_reports, is_one_file, s
 from assocpriv.collector.single_reports import Refusal, Refusals, SingleReports
 from assocpriv.collector.taking import Batch, batch_folders, left_batches
 from assocpriv.core.errors import AssocprivError, FileError, WireError
+from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, well_formed
 
 _BLOCK = 1 << 26  # bytes of reports that are held, and brought into random order, at a time
@@ -335,6 +336,8 @@ def _stream_blocks(stream: BinaryIO, plan: PublishedPlan, refusals: Refusals) ->
     """Yield the reports of a stream, in blocks of random order; note those that no client can have sent."""
     length, before = plan.report_bytes, 0
     while content := _read(stream, _rows(plan) * length):
+        if not before and content.startswith(LEDGER_NAME):
+            raise WireError(f"standard input {IS_LEDGER}")
         whole, rest = divmod(len(content), length)
         packed = np.frombuffer(content, dtype=np.uint8)[: whole * length].reshape(whole, length)
         good = well_formed(packed, plan)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from assocpriv.core.errors import PlanError, WireError, counted
+from assocpriv.files.ledger_name import IS_LEDGER, LEDGER_NAME
 from assocpriv.plans.published import PublishedPlan, pack_reports
 
 _MOST_NAMED = 100  # of what is refused
@@ -76,11 +77,13 @@ class SingleReports:
             status = os.fstat(file)
             if not stat.S_ISREG(status.st_mode):
                 raise WireError("is no regular file")
-            report = os.read(file, max(self._by_length) + 1)
+            report = os.read(file, max(*self._by_length, len(LEDGER_NAME)) + 1)
         except OSError as error:
             raise WireError(_unreadable(error)) from None
         finally:
             os.close(file)
+        if report.startswith(LEDGER_NAME):
+            raise WireError(IS_LEDGER)
         return self._plan_of(report, max(status.st_size, len(report))), report
 
     def _plan_of(self, report: bytes, size: int) -> PublishedPlan:

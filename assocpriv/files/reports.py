@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import FileError, PlanError, WireError, counted
 from assocpriv.files.atomic import atomic_output
+from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
@@ -227,6 +228,8 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
         with path.open("rb") as footer:
             chunks = column_chunks(footer)
     except parquet_errors() as error:
+        if is_ledger(path):
+            raise WireError(f"{path} {IS_LEDGER}") from None
         if _no_reports(path):
             raise WireError(f"{path} is no report file: {gather_hint(path)}") from None
         why = _first_line(error) if path.suffix.lower() in _ENDINGS else gather_hint(path)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from assocpriv.core.errors import PlanError
+from assocpriv.core.errors import PlanError, counted
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
@@ -55,11 +55,11 @@ def describe_loss(loss: SamplingLoss) -> tuple[list[str], list[str]]:
     """Say how many baskets are sampled and what share of support that loses; and a warning where that is much."""
     size = loss.transaction_size
     if not loss.sampled:
-        return [f"no basket is longer than {size} items: nothing is lost by sampling"], []
+        return [f"no basket is longer than {counted(size, 'item')}: nothing is lost by sampling"], []
     lost = ", ".join(f"{share:.1%} of {itemsets_of(k)}" for k, share in loss.shares.items())
     said = (
-        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {size} items and are sampled to {size}; "
-        f"expected support lost, averaged over itemsets: {lost}"
+        f"{loss.sampled:,} of {loss.baskets:,} baskets are longer than {counted(size, 'item')} "
+        f"and are sampled to {size}; expected support lost, averaged over itemsets: {lost}"
     )
     if max(loss.shares.values()) <= MUCH_LOST:
         return [said], []

@@ -1,5 +1,6 @@
 """Tests of all commands together: the whole way, what is printed where, usage, and files that are written."""
 
+import contextlib
 import csv
 import errno
 import json
@@ -333,3 +334,25 @@ def test_an_input_is_never_overwritten(home: Path, tmp_path: Path) -> None:
         ["combine", itemsets, home / "other.csv", "-o", itemsets],
     ):
         assert "is an input" in refused_without_output(tmp_path, *commands, "--force")
+
+
+@pytest.mark.parametrize("output", ["-", ""])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report --plan plan.json --ledger l.bin --occasion w1 --basket 1", "randomize b.dat --plan plan.json",
+        "mine r.parquet --min-support 15%", "rules i.csv", "gather inbox --plan plan.json", "catalogue b.dat", "demo",
+        "plan --items 5 --transaction-size 2 --epsilon 2", "generate quest", "refine i.csv --plan plan.json",
+        "combine i.csv other.csv",
+    ],
+)  # fmt: skip
+def test_an_output_is_a_file(home: Path, command: str, output: str) -> None:
+    """No command takes - or nothing for the name of a file to write, and nothing is spent or written."""
+    with contextlib.chdir(home):
+        assert "name" in refused_without_output(home, *command.split(), "-o", output, status=2)
+
+
+def test_an_audit_is_of_a_plan(home: Path) -> None:
+    """What is no plan at all is refused in one line; nothing is called broken."""
+    for name in ("b.dat", "names.txt"):
+        assert "not a plan" in refused("audit", home / name, "--depth", "exact")

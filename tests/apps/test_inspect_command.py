@@ -50,3 +50,16 @@ def test_inspect_refuses_other_files(home: Path, name: str) -> None:
 def test_inspect_needs_a_number_of_reports(home: Path, reports: str) -> None:
     """A plan is described for at least one report."""
     refused("inspect", home / "plan.json", f"--reports={reports}")
+
+
+def test_a_ledger_is_named(home: Path, tmp_path: Path) -> None:
+    """Whoever points at a device's ledger is told what it is, and nobody gathers it, whatever its length."""
+    ledger = tmp_path / "ledger.bin"
+    report = ["--occasion", "w1", "--basket", "1", "-o", tmp_path / "one.bin"]
+    run("report", "--plan", home / "plan.json", "--ledger", ledger, *report)
+    before = ledger.read_bytes()
+    for question in (["inspect", ledger], ["mine", ledger, "--min-support", "2%"], ["ask", ledger, "--itemset", "1"],
+                     ["gather", ledger, "--plan", home / "plan.json", "-o", tmp_path / "all"]):  # fmt: skip
+        assert "ledger.bin is a device's ledger" in refused(*question)
+    assert ledger.read_bytes() == before
+    assert "gather" in refused("inspect", tmp_path / "one.bin")

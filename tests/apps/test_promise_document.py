@@ -104,7 +104,8 @@ def test_a_plans_own_promise_is_explained(home: Path, tmp_path: Path) -> None:
     run("plan", "--items", 12, "--transaction-size", 3, "--epsilon", 2, "--reports-per-person", 2, "-o", between)
     said = run("privacy", "--explain", between).stdout
     assert "weaker than 5% → 20%, stricter than 10% → 50%" in said
-    assert "Its promise is for all 2 reports of a person together." in said
+    assert "A promise bounds what all 2 reports of a person together can do" in said
+    assert "after all 2 reports." in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

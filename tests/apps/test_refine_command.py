@@ -16,7 +16,7 @@ def test_refine_says_what_both_answers_tell(home: Path, tmp_path: Path) -> None:
     said = run(*question).stdout
     assert "OTHER people" in said
     assert "answering both plans: γ < 361" in said
-    assert "0.05 becomes at most 0.95" in said
+    assert "5% becomes at most 95%" in said
     record = run_json(*question, "--force", "--reports", 77)
     assert record["both"]["amplification_limit"] == "361/1"
     assert (record["both"]["highest_posterior"], record["both"]["lowest_posterior"]) == ("19/20", "1/362")

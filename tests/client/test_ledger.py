@@ -1225,3 +1225,19 @@ def test_a_closed_standard_input_is_wrong_usage(plan_path: Path) -> None:
     assert "standard input is closed" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (folder / "l.bin").exists()
+
+
+def test_a_ledger_is_opened_and_draws_from_the_system(path: Path) -> None:
+    """Without a source the system's entropy is drawn from; a ledger that is called and not opened says how."""
+    with Ledger.open(path) as ledger:
+        report = ledger.report(BASKET, PLAN, occasion="w1")
+        assert ledger.report(BASKET, PLAN, occasion="w1") == report
+    with pytest.raises(TypeError, match=r"Ledger\.open"):
+        Ledger(path)
+
+
+def test_the_first_report_may_be_too_much_alone(path: Path) -> None:
+    """A limit that one report would reach is said to be reached by it, not by all of none."""
+    with Ledger.open(path, limit=Breach("5%", "6%")) as ledger, pytest.raises(BudgetError) as refusal:
+        ledger.report(BASKET, PLAN, occasion="w1")
+    assert str(refusal.value).startswith(f"one report of plan {PLAN.plan_id[:12]} alone would reach the limit")

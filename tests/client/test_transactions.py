@@ -562,3 +562,12 @@ def test_nothing_on_the_way_shows_an_item() -> None:
         plan = plan_of(names, replace(view, others="drop"))
         made, _ = apply_view(Baskets.from_sets([[NAME, f"{NAME}-known"]]), plan)
         assert not marks_in(repr([plan, plan.view, Viewer(plan), made]))
+
+
+def test_a_name_that_is_no_text_is_told_from_a_blank_one() -> None:
+    """Bytes that are no UTF-8 are said to be that, and shown by no error."""
+    plan = small_plan("none", 5, 2, 2)
+    with pytest.raises(BasketError, match="1st item of the basket is not UTF-8 text"):
+        view_transaction(["\udce9"], plan)
+    with pytest.raises(BasketError, match="1st item of the basket is empty or has control characters"):
+        view_transaction(["\x07"], plan)

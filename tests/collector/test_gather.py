@@ -29,9 +29,11 @@ from assocpriv.collector import output as output_module
 from assocpriv.collector.output import BATCHES_KEY, shuffled
 from assocpriv.collector.taking import Batch
 from assocpriv.core.errors import AssocprivError, FileError, PlanError, WireError
+from assocpriv.files.ledger_name import LEDGER_NAME
 from assocpriv.files.plans import write_plan
 from assocpriv.files.reports import PLAN_KEY, read_reports
 
+NOBODY = "has a bit set beyond the plan's 127; no client of this plan can have sent it: was it made with another plan?"
 fcntl = pytest.importorskip("fcntl")  # files are taken where there is flock
 PLAN = small_plan("none", 125, 2, 2)  # 127 bits: reports of 16 bytes, whose highest bit is 0
 OTHER = small_plan("none", 250, 2, 2)  # 32 bytes
@@ -343,8 +345,14 @@ def test_a_stream(out: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None
     done = ap.gather(io.BytesIO(content + b"half"), PLAN, out)
     assert (done.gathered, done.refused_count) == (9, 3)
     assert [(each.file, each.reason) for each in done.refused] == [
-        ("-", "report 8 has a bit set beyond the plan's 127; was it made with another plan?"),
-        ("-", "report 11 has a bit set beyond the plan's 127; was it made with another plan?"),
+        (
+            "-",
+            f"report 8 {NOBODY}",
+        ),
+        (
+            "-",
+            f"report 11 {NOBODY}",
+        ),
         ("-", "the stream ends within report 12, of which it has 4 of 16 bytes"),
     ]
     assert held(out) == Counter(range(9))
@@ -862,3 +870,15 @@ def test_killed_at_random(tmp_path: Path, out: Path, rng: np.random.Generator, k
     assert all_files(inbox) == []
     assert written > 100
     assert killed_with_files
+
+
+def test_a_ledger_is_no_report(inbox: Path, out: Path) -> None:
+    """A ledger stays even where it is as long as a report, and a stream that begins as one is refused."""
+    (inbox / "ledger").write_bytes(LEDGER_NAME)
+    assert PLAN.report_bytes == len(LEDGER_NAME)
+    done = ap.gather(inbox, PLAN, out)
+    assert [Path(each.file).name for each in done.refused] == ["ledger"]
+    assert done.refused[0].reason.startswith("is a device's ledger")
+    assert (inbox / "ledger").exists()
+    with pytest.raises(WireError, match="is a device's ledger"):
+        ap.gather(io.BytesIO(LEDGER_NAME + bytes(16)), PLAN, out / "stream")

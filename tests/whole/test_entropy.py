@@ -220,7 +220,7 @@ IMPORTS = {
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
     "client/kinds.py": {"Entropy"},
-    "client/ledger.py": {"Entropy"},
+    "client/ledger.py": {"Entropy", "SystemEntropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},

@@ -46,6 +46,7 @@ ORDER = [
     "plans.baskets.information",
     "plans.baskets.transition",
     "files.atomic",
+    "files.ledger_name",
     "files.parquet",
     "files.plans",
     "files.reports",

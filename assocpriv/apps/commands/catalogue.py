@@ -6,13 +6,13 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import refuse_given, say, show_result
-from assocpriv.apps.options import PATH, WholeRange, layout_options, result_options, usual
+from assocpriv.apps.options import OUTPUT, PATH, WholeRange, layout_options, result_options, usual
 from assocpriv.apps.progress import Progress
 
 
 @click.command()
 @click.argument("baskets", type=PATH, nargs=-1)
-@click.option("-o", "--output", type=PATH, help="File of names to write, one a line.  [default: standard output]")
+@click.option("-o", "--output", type=OUTPUT, help="File of names to write, one a line.  [default: standard output]")
 @usual("--min-count", default=1, help="Baskets that a name must be in.", type=WholeRange(1))
 @click.option("--check", type=PATH, help="Check this catalogue instead, against BASKETS if there are any.")
 @layout_options

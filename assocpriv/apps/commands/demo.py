@@ -8,6 +8,7 @@ import click
 from assocpriv.apps.console import compile_ahead, say, show_result, wants_json
 from assocpriv.apps.options import (
     LAYOUT,
+    OUTPUT,
     PATH,
     WholeRange,
     epsilon_option,
@@ -36,7 +37,7 @@ _POSTERIOR = "50%"
 @usual("--min-confidence", default="60%", help="Least confidence of a rule.")
 @click.option("--seed", type=WholeRange(0), help="Makes the randomization repeatable, for a demonstration only.")
 @layout_options
-@usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=PATH)
+@usual("-o", "--output", default=Path("assocpriv-demo"), help="Folder.", type=OUTPUT)
 @usual("--top", default=15, help="Rows shown.", type=WholeRange(0))
 @result_options
 def demo(output: Path, top: int, force: bool, **options: Any) -> None:

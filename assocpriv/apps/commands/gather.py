@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result, warn
-from assocpriv.apps.options import PATH, json_option
+from assocpriv.apps.options import OUTPUT, PATH, json_option
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import WireError
 
@@ -15,7 +15,7 @@ from assocpriv.core.errors import WireError
 @click.command()
 @click.argument("sources", type=PATH, nargs=-1, required=True)
 @click.option("--plan", "plan_paths", type=PATH, multiple=True, required=True, help="The published plan; repeatable.")
-@click.option("-o", "--output", type=PATH, required=True, help="Folder to add to, made if missing; or a new .parquet.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Folder to add to, made if missing; or new .parquet.")
 @click.option("--keep", is_flag=True, help="Leave the files where they are; the output must be new.")
 @json_option
 def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path, keep: bool) -> None:

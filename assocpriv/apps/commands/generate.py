@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import NUMBER, PATH, WHOLE, WholeRange, result_options, usual
+from assocpriv.apps.options import NUMBER, OUTPUT, WHOLE, WholeRange, result_options, usual
 from assocpriv.apps.progress import Progress
 
 
@@ -27,7 +27,7 @@ def generate() -> None:
 @click.option("--patterns", "n_patterns", type=WHOLE, help="Number of patterns that baskets are made of.")
 @click.option("--mean-pattern-size", type=NUMBER, help="Mean size of a pattern.")
 @usual("--seed", default=0, help="Same seed, same baskets.", type=WholeRange(0))
-@click.option("-o", "--output", type=PATH, required=True, help="File to write: .dat (ids) or .csv (names).")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="File to write: .dat (ids) or .csv (names).")
 @result_options
 def quest(output: Path, force: bool, **settings: Any) -> None:
     """Baskets in the style of IBM's Quest generator: Poisson sizes, overlapping and corrupted patterns.

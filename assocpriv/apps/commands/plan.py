@@ -9,6 +9,7 @@ from assocpriv.apps.console import given, refuse_given, require, say, show_resul
 from assocpriv.apps.kinds import describe_plan
 from assocpriv.apps.options import (
     LAYOUT,
+    OUTPUT,
     PATH,
     WHOLE,
     choice,
@@ -75,7 +76,7 @@ _design_options = joined(
     help="Solve for what discovers this support, as 1%: about the fewest reports for a promise, or with --reports "
     "instead of a promise about the strictest promise.",
 )
-@click.option("-o", "--output", type=PATH, help="Plan file to write (JSON); required without --discover.")
+@click.option("-o", "--output", type=OUTPUT, help="Plan file to write (JSON); required without --discover.")
 @result_options
 def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> None:
     """Choose the operator with the least error inside a promise.
@@ -128,6 +129,8 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
     elif options["discover"] is not None:
         refuse_given(("baskets", "unknown", *LAYOUT), "does not go with --discover; give --transaction-size")
+        if options["sizes"] == "in-clear":
+            raise click.UsageError("--sizes in-clear does not go with --discover, which needs hidden sizes")
         require(("transaction_size",))
     elif options["transaction_size"] is None and options["baskets"] is None:
         raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, say, show_result
-from assocpriv.apps.options import PATH, basket_options, memory_option, plan_option, result_options
+from assocpriv.apps.options import OUTPUT, PATH, basket_options, memory_option, plan_option, result_options
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import counted
 
@@ -14,7 +14,7 @@ from assocpriv.core.errors import counted
 @click.command()
 @click.argument("baskets", type=PATH)
 @plan_option
-@click.option("-o", "--output", type=PATH, required=True, help="Report file to write (Parquet).")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="Report file to write (Parquet).")
 @basket_options
 @memory_option
 @result_options

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import PATH, choice, epsilon_option, plan_option, result_options, take_promise
+from assocpriv.apps.options import OUTPUT, choice, epsilon_option, plan_option, result_options, take_promise
 from assocpriv.core.errors import BasketError
 
 _MOST_BYTES = 1 << 24  # of a basket
@@ -16,7 +16,7 @@ _MOST_BYTES = 1 << 24  # of a basket
 
 @click.command()
 @plan_option
-@click.option("--ledger", type=PATH, required=True, help="What this device told; made if missing.")
+@click.option("--ledger", type=OUTPUT, required=True, help="What this device told; made if missing.")
 @click.option("--occasion", required=True, help="What the basket is of, as 2026-W47; one report each.")
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
@@ -25,7 +25,7 @@ _MOST_BYTES = 1 << 24  # of a basket
 @click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
 @click.option("--posterior", help="See --prior.")
 @epsilon_option
-@click.option("-o", "--output", type=PATH, required=True, help="File for the report's bytes, which are to be sent.")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="File for the report's bytes, which are to be sent.")
 @result_options
 def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> None:
     """Make one basket's report on a device that keeps count of what it told.

@@ -1,10 +1,11 @@
 """Promises in plain words, with what each costs, as text for a person and as JSON content. Figures err against us."""
 
 from fractions import Fraction
+from textwrap import wrap
 from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, figure, finite, percent_up, percent_within, written
-from assocpriv.apps.render.plan import LEVEL, promise_record
+from assocpriv.apps.render.plan import LEVEL, SIZES, promise_record
 from assocpriv.core.privacy import Breach, epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.worked_promises import (
     ITEMS,
@@ -18,8 +19,9 @@ from assocpriv.planning.worked_promises import (
     WorkedPromises,
 )
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import IN_CLEAR
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 
+_WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
 
 
@@ -64,43 +66,70 @@ def _weekly_record(way: WeeklyWay) -> dict[str, Any]:
 def explain_lines(explained: WorkedPromises) -> list[str]:
     """Say what promises mean, in words that people can accept or not, and what each costs."""
     plan = explained.plan
-    lines = [
-        "A promise bounds what one report can do to a belief about its sender, whatever",
-        "the data are and whatever else is known. It is one number, γ: no report is γ",
-        "times likelier under one basket than under any other; ε is ln γ.",
-        "",
-    ]
-    if plan is not None:
-        several = plan.reports_per_person
-        lines += [f"plan {plan.plan_id[:12]}…"]
-        lines += [f"Its promise is for all {several:,} reports of a person together."] * (several > 1)
-        lines += ["Sizes are sent in clear: it holds among baskets of one size."] * (plan.sizes == IN_CLEAR)
+    lines = [*_what_it_is(plan), ""] + ([] if plan is None else [f"plan {plan.plan_id[:12]}…"])
     for each in explained.promises:
-        lines += [f"{_name(each.promise):<14}{each.verdict}", f"{'':<14}{_sentence(each.promise)}"]
+        hang = " " * 14
+        said = wrap(_sentence(each.promise, plan), _SAID, initial_indent=hang, subsequent_indent=hang)
+        lines += [f"{_name(each.promise):<14}{each.verdict}", *said]
     lines += ["", "What a belief becomes at most:", ""]
     lines.append(f"{'':<14}{'γ <':>8}{'ε <':>8}" + "".join(f"{f'from {chance_up(belief)}':>16}" for belief in _BELIEFS))
     lines += [_belief_line(each.promise) for each in explained.promises]
-    items, size = (ITEMS, TRANSACTION_SIZE) if plan is None else (plan.n_items, plan.transaction_size)
     lines += [
         "",
-        f"What it costs: the least support that can be believed, of {items:,} items, at most",
-        f"{size} a basket, all itemsets of a size together; by the number of reports:",
+        *_cost_heading(plan),
         "",
         f"{'':<28}" + "".join(f"{people:>12,}" for people in PEOPLE),
     ]
     for each in explained.promises:
-        lines += _cost_lines(each)
+        lines += _cost_lines(each, plan)
     return lines + (_weekly_lines(explained.weekly) if explained.weekly else []) + _advice_lines()
+
+
+def _what_it_is(plan: Plan | None) -> list[str]:
+    """Say what is bounded, of a plan as its promise has it: of how many reports, and among which baskets."""
+    several, in_clear = (plan.reports_per_person, plan.sizes == IN_CLEAR) if plan else (1, False)
+    what, whose, never = "one report", "its", "no report is γ times likelier under one basket than under any other"
+    if several > 1:
+        what, whose = f"all {several:,} reports of a person together", "their"
+        never = "they are never γ times likelier under some baskets than under any others"
+    of_one_size = (" of the same size" + ", report by report" * (several > 1)) * in_clear
+    said = (
+        f"A promise bounds what {what} can do to a belief about {whose} sender, whatever the data are and whatever "
+        f"else is known. It is one number, γ: {never}{of_one_size}; ε is ln γ."
+    )
+    nothing = "The size of the basket is sent in clear: NOTHING is promised about it."
+    return wrap(said, _WIDTH) + [nothing] * in_clear
+
+
+def _cost_heading(plan: Plan | None) -> list[str]:
+    if plan is not None and plan.view.kind == SIZES:
+        return [
+            f"What it costs: the least share of baskets that can be believed, of {plan.n_items:,} classes",
+            "of sizes, all of them together; by the number of reports:",
+        ]
+    items, size = (ITEMS, TRANSACTION_SIZE) if plan is None else (plan.n_items, plan.transaction_size)
+    return [
+        f"What it costs: the least support that can be believed, of {items:,} items, at most",
+        f"{size} a basket, all itemsets of a size together; by the number of reports:",
+    ]
 
 
 def _name(promise: Breach) -> str:
     return f"{percent_within(promise.prior, up=False)} → {percent_within(promise.posterior, up=True)}"
 
 
-def _sentence(promise: Breach) -> str:
+def _sentence(promise: Breach, plan: Plan | None) -> str:
     """Say what the promise makes of one belief, in words for those who will report."""
-    after = highest_posterior(_BELIEFS[0], promise.amplification_limit)
-    return f'Who thinks "1 in 100 that you buy X" then thinks at most {chance_up(after)}.'
+    after = chance_up(highest_posterior(_BELIEFS[0], promise.amplification_limit))
+    what, who, then, later = "you buy X", "Who thinks", "then ", ""
+    if plan is not None:
+        if plan.view.kind == SIZES:
+            what = f"you bought {plan.catalogue[plan.n_items // 2]} things"
+        if plan.sizes == IN_CLEAR:
+            who = "Who knows the size of your basket and thinks"
+        if plan.reports_per_person > 1:
+            then, later = "", f" after all {plan.reports_per_person:,} reports"
+    return f'{who} "1 in 100 that {what}" {then}thinks at most {after}{later}.'
 
 
 def _belief_line(promise: Breach) -> str:
@@ -112,10 +141,11 @@ def _belief_line(promise: Breach) -> str:
     )
 
 
-def _cost_lines(worked: WorkedPromise) -> list[str]:
+def _cost_lines(worked: WorkedPromise, plan: Plan | None) -> list[str]:
     sizes = sorted({k for levels in worked.levels.values() for k in levels})
+    classes = "sizes" if plan is not None and plan.view.kind == SIZES else ""
     return [
-        f"{_name(worked.promise) if k == sizes[0] else '':<14}{itemsets_of(k):<14}"
+        f"{_name(worked.promise) if k == sizes[0] else '':<14}{classes or itemsets_of(k):<14}"
         + "".join(f"{_least(levels[k]):>12}" for levels in worked.levels.values())
         for k in sizes
     ]

@@ -42,6 +42,13 @@ def percent_within(value: Fraction, *, up: bool) -> str:
     return written(100 * value, 4, up=up) + "%"
 
 
+def becomes(prior: Fraction, after: Fraction, promise: Fraction) -> str:
+    """Say what a belief becomes, in percent: where rounding up reaches the promise's posterior, that it stays below."""
+    most, limit = percent_within(after, up=True), percent_within(promise, up=True)
+    then = f"stays below {limit}" if after < promise and most == limit else f"becomes at most {most}"
+    return f"{percent_within(prior, up=False)} {then}"
+
+
 def chance_up(chance: Fraction) -> str:
     """Write a chance as people say it, 1 in 6 or 68 in 100, rounded up.
 

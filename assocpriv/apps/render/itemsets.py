@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.apps.render.figures import discoverable, fields, listed, percent, percent_as_given, rest_line
+from assocpriv.core.errors import counted
 from assocpriv.files.tables import itemset_records
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.server.itemsets.ask import not_told
@@ -158,11 +159,17 @@ def _claim_lines(marked: tuple[int, int], certainty: tuple[float, int], what: st
     return [f"*: certain, {found:,} of {rests}; of {of_all}, on average at most {share} have a {false}"]
 
 
+def _entries_of(size: int, view: str) -> str:
+    return "sizes of baskets" if view == "sizes" else itemsets_of(size)
+
+
 def threshold_lines(facts: MiningFacts) -> list[str]:
     """Say which minimum support was taken where none was given, and of which sizes."""
     if facts.auto:
         decided = [level for level in facts.levels if level.status == "decided" and level.candidates]
-        least = ", ".join(f"{percent(level.min_support, 4)} for {itemsets_of(level.size)}" for level in decided)
+        least = ", ".join(
+            f"{percent(level.min_support, 4)} for {_entries_of(level.size, facts.view)}" for level in decided
+        )
         return [f"minimum support {least}: the lowest at which all that is found of the size can be believed"]
     if facts.top is None:
         return []
@@ -186,10 +193,10 @@ def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     chosen = ""
     if certain is not None and certain.by == "split":
         chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
-    return (
-        f"from {facts.reports:,} reports{chosen}; supports are those within at most {facts.transaction_size} "
-        "sampled items a basket; ± error: one standard error"
-    )
+    meant = f"those within at most {counted(facts.transaction_size, 'sampled item')} a basket"
+    if facts.view == "sizes":
+        meant = "shares of baskets by their size"
+    return f"from {facts.reports:,} reports{chosen}; supports are {meant}; ± error: one standard error"
 
 
 def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str, Any]:

@@ -1,18 +1,20 @@
 """What a plan promises and what so many reports of it can show, as text for a person and as JSON content."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 from typing import Any
 
 from assocpriv.apps.render.figures import (
+    becomes,
     discoverable,
     fields,
     figure_up,
     finite,
     percent_as_given,
     percent_within,
-    written,
 )
 from assocpriv.core.errors import counted
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
@@ -23,7 +25,7 @@ from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
-_ENTRIES = {"items": "items", "itemsets": "itemsets", "sizes": "sizes of baskets"}
+_ENTRIES, SIZES = {"items": "items", "itemsets": "itemsets"}, "sizes"
 _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon": "Reed–Solomon"}
 
 
@@ -106,25 +108,37 @@ def _and(words: list[str]) -> str:
 def plan_lines(prospects: Prospects) -> list[str]:
     """Say what a plan promises and what so many reports of it can show."""
     plan, in_clear = prospects.plan, prospects.plan.sizes == IN_CLEAR
-    m, insertion = plan.transaction_size, _INSERTION[plan.kind](plan)
+    m, insertion, of_sizes = plan.transaction_size, _INSERTION[plan.kind](plan), plan.view.kind == SIZES
     lines = [
         f"plan        {plan.plan_id}",
-        f"            {plan.n_items:,} {_ENTRIES[plan.view.kind]}, at most "
-        f"{m} a transaction (its size is {'sent in clear' if in_clear else 'hidden'})",
+        _asked_line(plan),
         *_promise_lines(prospects),
         *([_size_warning(m)] if in_clear else []),
         f"report      {counted(plan.report_bytes, 'byte')} "
         f"({plan.report_bits:,} bits, {'8 of them the size, ' * in_clear}{insertion.code}); "
-        f"the basket as {plan.n_items:,} bits would take {-(-plan.n_items // 8):,} bytes",
+        f"the {'size' if of_sizes else 'basket'} as {plan.n_items:,} bits would take "
+        f"{counted(-(-plan.n_items // 8), 'byte')}",
     ]
     if in_clear:
         return lines + _group_lines(prospects) + influence_lines(prospects)
     lines += [
         f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {plan.operator.pattern}",
-        f"from {prospects.reports:,} reports, within at most {m} sampled items a basket, "
+        f"from {prospects.reports:,} reports, the lowest discoverable share of baskets is"
+        if of_sizes
+        else f"from {prospects.reports:,} reports, within at most {counted(m, 'sampled item')} a basket, "
         "the lowest discoverable support is",
     ]
     return lines + _discoverable_lines(prospects) + influence_lines(prospects)
+
+
+def _asked_line(plan: Plan) -> str:
+    """Say what a plan asks for."""
+    if plan.view.kind == SIZES:
+        classes = ", ".join(plan.catalogue[entry] for entry in range(plan.n_items))
+        return f"            asks for the size of a basket, and nothing else, in {plan.n_items:,} classes: {classes}"
+    size = "sent in clear" if plan.sizes == IN_CLEAR else "hidden"
+    entries, most = _ENTRIES[plan.view.kind], plan.transaction_size
+    return f"            {plan.n_items:,} {entries}, at most {most} a transaction (its size is {size})"
 
 
 def influence_record(prospects: Prospects) -> dict[str, Any]:
@@ -143,19 +157,33 @@ def influence_lines(prospects: Prospects) -> list[str]:
     known = {str(k): liars for k, liars in prospects.liars.items() if liars is not None}
     if not known:
         return []
-    one = _alike([percent_as_given(liars.one_report, 2) for liars in known.values()])
-    share = _alike([" … ".join(_change(100 * change) for change in liars.one_percent) for liars in known.values()])
+    one = _alike([_most(liars.one_report) for liars in known.values()])
+    share = _alike([_changes(liars.one_percent) for liars in known.values()])
+    if prospects.plan.view.kind == SIZES:
+        moved, shown = "the share of a class", ("class", "classes")
+    else:
+        moved = f"the support of itemsets of {', '.join(known)} item{'s' * (list(known) != ['1'])}"
+        shown = ("item", "items")
     targets, per_person = prospects.most_targets, prospects.plan.reports_per_person
     several = f" (all {per_person} of one person that many times as far)"
     return [
-        f"liars       one crafted report of {prospects.reports:,} moves the support of itemsets of {', '.join(known)} "
-        f"item{'s' * (list(known) != ['1'])} by up to {one}{several * (per_person > 1)},",
-        f"            1% of them move it by {share}; each can show {targets:,} item{'s' * (targets != 1)} at once",
+        f"liars       one crafted report of {prospects.reports:,} moves {moved} "
+        f"by up to {one}{several * (per_person > 1)},",
+        f"            1% of them move it by {share}; each can show {targets:,} {shown[targets != 1]} at once",
     ]
 
 
-def _change(points: float) -> str:
-    return f"{points:+.3g}%" if abs(points) < 1000 else f"{points:+,.0f}%"
+def _most(change: float) -> str:
+    return percent_as_given(change, 2) if change <= 1 else "more than 100%"
+
+
+def _changes(changes: Sequence[float]) -> str:
+    """Write how far estimates move down and up; beyond 100% a figure would say no more."""
+    if min(map(abs, changes)) > 1:
+        return "more than 100% either way"
+    return " … ".join(
+        f"{100 * each:+.3g}%" if abs(each) <= 1 else f"beyond {math.copysign(1, each):+.0%}" for each in changes
+    )
 
 
 def _alike(texts: list[str]) -> str:
@@ -166,25 +194,25 @@ def _promise_lines(prospects: Prospects) -> list[str]:
     """Say what is promised of all reports of one person, and of one report where there may be several."""
     plan, together = prospects.plan, prospects.composed_amplification
     promise, several, in_clear = plan.promise, plan.reports_per_person, plan.sizes == IN_CLEAR
-    prior, posterior = written(promise.prior, 6, up=False), written(promise.posterior, 6, up=True)
+    prior, posterior = percent_within(promise.prior, up=False), percent_within(promise.posterior, up=True)
     limit = figure_up(float(promise.amplification_limit))
 
     def worst(amplification: Fraction) -> str:
-        return figure_up(float(highest_posterior(promise.prior, amplification)))
+        return becomes(promise.prior, highest_posterior(promise.prior, amplification), promise.posterior)
 
     if several == 1:
         return [
             f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior} "
-            f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+            f"to {posterior}, whatever the data: {worst(together)}",
             f"            γ < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
         ]
     return [
         f"promise     {several:,} reports of one person together: "
         f"{'among baskets of equal sizes, report by report, ' if in_clear else ''}they lift no belief from {prior} "
-        f"to {posterior}, whatever the data: {prior} becomes at most {worst(together)}",
+        f"to {posterior}, whatever the data: {worst(together)}",
         f"            γ of all < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
         f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}, "
-        f"ε ≤ {figure_up(epsilon(plan.amplification))}; {prior} becomes at most {worst(plan.amplification)}",
+        f"ε ≤ {figure_up(epsilon(plan.amplification))}; {worst(plan.amplification)}",
     ]
 
 
@@ -200,38 +228,42 @@ def _discoverable_lines(prospects: Prospects) -> list[str]:
     limits, n_items = prospects.discoverable, prospects.plan.n_items
     if all(limit >= 1 for limit in limits.lowest.values()):
         return ["            none: nothing below 100% can be discovered"]
-    rows = [("of one itemset", "of all of its size", "")]
+    one_of, all_of, what = _DISCOVERED[prospects.plan.view.kind == SIZES]
+    rows = [(f"of one {one_of}", f"of all {all_of}", "")]
     rows += [
-        (discoverable(one), discoverable(limits.level[k]), f"{itemsets_of(k)} ({comb(n_items, k):,})")
+        (discoverable(one), discoverable(limits.level[k]), f"{what or itemsets_of(k)} ({comb(n_items, k):,})")
         for k, one in limits.lowest.items()
     ]
     return [
         *(f"            {one:>14}  {whole:>18}  {name}".rstrip() for one, whole, name in rows),
-        "            first column: one itemset that was named beforehand; second: all of its size, with fewer than one",
+        f"            first column: one {one_of} that was named beforehand; second: all {all_of}, with fewer than one",
         "            false find in 100 collections",
     ]
 
 
+_DISCOVERED = {False: ("itemset", "of its size", ""), True: ("class", "classes", "classes of sizes")}
+
+
 def _group_lines(prospects: Prospects) -> list[str]:
     """Show the operator of each size, and what the reports can show."""
-    plan, counted = prospects.plan, bool(prospects.group_reports)
+    plan, known = prospects.plan, bool(prospects.group_reports)
     width = max(plan.transaction_size + 1, len("made likelier"))
     lines = [
         f"operators   {'size':>4}"
-        + f" {'reports':>12}" * counted
+        + f" {'reports':>12}" * known
         + f" {'default':>8}  {'made likelier':<{width}}"
         + "".join(f" {itemsets_of(k):>14}" for k in range(1, plan.itemset_size + 1))
     ]
     for record in _group_records(prospects):
         lines.append(
             f"            {record['size']:>4}"
-            + (f" {record['reports']:>12,}" if counted else "")
+            + (f" {record['reports']:>12,}" if known else "")
             + f" {record['default_probability']:>8}  {record['pattern']:<{width}}"
             + "".join(f" {discoverable(limit):>14}" for limit in record[LOWEST].values())
         )
     lines.append(
         f"            lowest discoverable support of one itemset were all of {prospects.reports:,} reports of that "
-        f"size, within at most {plan.transaction_size} sampled items a basket"
+        f"size, within at most {counted(plan.transaction_size, 'sampled item')} a basket"
     )
     if any(prospects.group_reports or ()):
         lines += ["of these reports together, the lowest discoverable support is", *_discoverable_lines(prospects)]

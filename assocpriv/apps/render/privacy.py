@@ -6,8 +6,8 @@ from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
-from assocpriv.core.privacy import float_up, format_fraction, highest_posterior
-from assocpriv.planning.plan_facts import Budget, Privacy, Together
+from assocpriv.core.privacy import float_up, format_fraction, highest_posterior, parse_probability
+from assocpriv.planning.plan_facts import DEFAULT_PRIORS, Budget, Privacy, Together
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.published import PublishedPlan
 
@@ -94,8 +94,10 @@ def _belief_lines(privacy: Privacy) -> list[str]:
     return _table_lines(parts, ["one report", f"{privacy.together.reports} reports"][: len(parts)])
 
 
-def _table_lines(parts: Sequence[Together], names: Sequence[str]) -> list[str]:
-    """Show the table of beliefs, two columns for each part."""
+def _table_lines(
+    parts: Sequence[Together], names: Sequence[str], promised: Mapping[Fraction, str] | None = None
+) -> list[str]:
+    """Show the table of beliefs, two columns for each part, and behind a belief whose promise names it."""
     lines = [
         f"beliefs      {'':>12}" + "".join(f"{name:>30}" for name in names),
         f"             {'a belief of':>12}" + f"{'at most':>14}{'at least':>16}" * len(parts),
@@ -104,7 +106,8 @@ def _table_lines(parts: Sequence[Together], names: Sequence[str]) -> list[str]:
         cells = "".join(
             f"{percent_within(row.highest, up=True):>14}{percent_within(row.lowest, up=False):>16}" for row in rows
         )
-        lines.append(f"             {f'{float(100 * rows[0].prior):.10g}%':>12}{cells}")
+        whose = f"  {whose}" if (whose := (promised or {}).get(rows[0].prior, "")) else ""
+        lines.append(f"             {f'{float(100 * rows[0].prior):.10g}%':>12}{cells}{whose}")
     moves = [written(100 * Fraction(part.largest_rise), 4, up=True) for part in parts]
     moved = "; ".join(f"{name}: {points} points" for name, points in zip(names, moves, strict=True))
     return [*lines, f"             the most that any belief moves, {moved}"]
@@ -173,10 +176,20 @@ def budget_lines(budget: Budget, names: Mapping[str, str]) -> list[str]:
         f"together     {part.reports:,} reports of a person: γ ≤ {figure(part.amplification)}, "
         f"ε ≤ {figure(part.epsilon)}",
         "             (a plan's promise is for its own reports alone)",
-        *_table_lines([part], [f"{part.reports:,} reports"]),
+        *_table_lines([part], [f"{part.reports:,} reports"], _promised(budget, names)),
         *_beyond(part),
         *_OF_SEVERAL,
     ]
+
+
+def _promised(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
+    """Return whose promise's posterior a belief is, where it is no usual one."""
+    usual, found = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}, dict[Fraction, str]()
+    for answers in budget.answers:
+        name = names[answers.plan.plan_id]
+        if isinstance(answers.plan, Plan) and (belief := answers.plan.promise.posterior) not in usual:
+            found[belief] = f"{found[belief]}, {name}" if belief in found else f"posterior of {name}"
+    return found
 
 
 def _information_lines(privacy: Privacy) -> list[str]:

@@ -1,9 +1,11 @@
 """What rounds show, as text for a person and as JSON content: a next plan, combined tables, schedules tried."""
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.apps.render.figures import (
+    becomes,
     fields,
     figure_up,
     finite,
@@ -11,6 +13,7 @@ from assocpriv.apps.render.figures import (
     percent,
     percent_or_dash,
     percent_up,
+    percent_within,
     rest_line,
 )
 from assocpriv.apps.render.plan import plan_lines, plan_record, promise_record
@@ -63,7 +66,7 @@ def _mining_line(prospects: Prospects) -> str:
 def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
     """Say what a plan for the next round asks, and what it means for whoever answers both rounds."""
     plan, before, both = refinement.plan, refinement.before, refinement.amplification_limit
-    prior, posterior = (float(level) for level in (plan.promise.prior, plan.promise.posterior))
+    posterior = percent_within(plan.promise.posterior, up=True)
     what = "itemsets" if plan.view.kind == "itemsets" else "items"
     source = (
         "sizes of baskets from the histogram"
@@ -77,9 +80,9 @@ def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
         f"a person is expected to hold {refinement.entry_sizes.mean:.2f} ({source})",
         *_split_lines(refinement),
         _mining_line(prospects),
-        f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; {prior:.10g} becomes at "
-        f"most {figure_up(float(refinement.highest_posterior))}, not {posterior:.10g}. Each further answer multiplies "
-        "γ again",
+        f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; "
+        f"{becomes(plan.promise.prior, refinement.highest_posterior, Fraction(1))}, not {posterior}. "
+        "Each further answer multiplies γ again",
         *["            that holds among baskets of one size: the first plan sends the size in clear"]
         * (before.sizes == IN_CLEAR),
         *[f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]

@@ -23,6 +23,7 @@ from assocpriv.records.cells import Cells, check_choices, ordinal, without_unkno
 _HELD_BYTES = 1 << 22  # of the tables that tell who holds which itemset, to stay in a cache
 _LEAST_BASKETS = 64
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")  # halves of pairs, as bytes become that are no UTF-8
 
 
 class Viewer:
@@ -194,7 +195,8 @@ def _name_of(item: object, position: int) -> str:
     name = str(item).strip()
     if not name or _CONTROL.search(name):
         where = f"{ordinal(position)} item of the basket"
-        raise BasketError(f"{where} is empty or has control characters; names must be plain text")
+        why = "is not UTF-8 text" if _SURROGATE.search(name) else "is empty or has control characters"
+        raise BasketError(f"{where} {why}; names must be plain text")
     return name
 
 

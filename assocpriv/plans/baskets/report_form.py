@@ -29,11 +29,12 @@ from assocpriv.plans.baskets.generator import Generator
 
 Naming = Callable[[int], str]  # a report's name in errors, by its row
 _ANOTHER = "was it made with another plan?"
+_NOBODY = f"no client of this plan can have sent it: {_ANOTHER}"
 
 
 def _refuse(wrong: Any, naming: Naming, what: str) -> None:
     if wrong.any():
-        raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_ANOTHER}")
+        raise WireError(f"{naming(int(np.flatnonzero(wrong)[0]))} {what}; {_NOBODY}")
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class RankForm(ReportForm):
             wrong += rows[values > largest[byte]][:1].tolist()
             rows = rows[values == largest[byte]]
         if wrong:
-            raise WireError(f"{naming(min(wrong))} is no number of a set of the plan's size; {_ANOTHER}")
+            raise WireError(f"{naming(min(wrong))} is no number of a set of the plan's size; {_NOBODY}")
 
     def items(self, report: bytes) -> frozenset[int]:
         """Return the set."""

@@ -61,6 +61,7 @@ class AnswerFacts:
     reports: int
     errors: ErrorOptions
     limits: dict[int, tuple[float, float, float]]
+    view: str = "items"
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content, an infinite support being null."""
@@ -103,7 +104,7 @@ def ask(
         raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
     limits = _limits({*asked, *unions}, plan, groups_of(collections))
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits)
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits, plan.view.kind)
     frames = _itemset_answers(asked, plan, collections, errors), _rule_answers(sides, plan, collections, errors)
     for frame in frames:
         frame.attrs[ATTRIBUTE] = facts.to_json()

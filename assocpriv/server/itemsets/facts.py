@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
-from assocpriv.core.errors import EstimateError
+from assocpriv.core.errors import EstimateError, counted
 from assocpriv.files.tables import FORMAT
 from assocpriv.plans.baskets.operator import operator_from_json
 from assocpriv.plans.baskets.transition import SupportModel
@@ -94,7 +94,8 @@ class MiningFacts:
         operators = [(group.n_reports, group.model.operator) for group in self.groups]
         groups = [{"reports": number, "operator": operator.to_json()} for number, operator in operators if operator]
         content |= {"groups": groups, "min_support": self.min_support}
-        content["meaning"] = f"supports are those within at most {self.transaction_size} sampled items a basket"
+        within = f"those within at most {counted(self.transaction_size, 'sampled item')} a basket"
+        content["meaning"] = f"supports are {'shares of baskets by their size' if self.view == 'sizes' else within}"
         levels = [asdict(level).items() for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
