@@ -20,12 +20,15 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     from assocpriv.assurance import Ledger, SystemEntropy, audit, inspect, privacy
     from assocpriv.baskets import (
-        AssocprivError, Baskets, Breach, Catalogue, Epsilon, Plan, Reports, View, ask, ask_rules, association_rules,
-        mine, plan, promise_needed, randomize, randomize_baskets, randomize_file, read_baskets, read_itemsets,
-        read_plan, read_reports, report_items, reports_needed, to_baskets, write_itemsets, write_plan, write_rules,
+        AssocprivError, Baskets, Breach, Catalogue, Epsilon, Plan, Reports, View, plan, promise_needed, randomize,
+        randomize_baskets, randomize_file, read_baskets, read_plan, read_reports, report_items, reports_needed,
+        to_baskets, write_plan,
     )
     from assocpriv.basket_files import catalogue, read_catalogue, write_catalogue
     from assocpriv.collection import gather
+    from assocpriv.mining import (
+        ask, ask_rules, association_rules, mine, read_itemsets, write_itemsets, write_rules,
+    )
     from assocpriv.rounds import combine, refine, simulate_rounds
     from assocpriv.trials import simulate
 # fmt: on
@@ -43,6 +46,15 @@ __all__ = [
 _HOMES = {
     "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
     "assocpriv.collection": ("gather",),
+    "assocpriv.mining": (
+        "ask",
+        "ask_rules",
+        "association_rules",
+        "mine",
+        "read_itemsets",
+        "write_itemsets",
+        "write_rules",
+    ),
     "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
     "assocpriv.trials": ("simulate",),
     "assocpriv.basket_files": ("catalogue", "read_catalogue", "write_catalogue"),

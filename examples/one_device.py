@@ -29,9 +29,9 @@ def main() -> None:
                 continue
             # if sending fails, the same week gives the same bytes again; they tell nothing more
             assert ledger.report(basket, device_plan, occasion=week) == report
-            shown = sorted(item for item in plan.form.items(report) if item < plan.n_items)
+            shown = sorted(ap.report_items(report, plan))
             print(f"{week}: sent {report.hex()} ({len(report)} bytes), {ledger.left(plan)} more may be sent")
-            print(f"          whoever receives it sees: {[plan.catalogue[item] for item in shown]}")
+            print(f"          whoever receives it sees: {shown}")
 
     for percent in (1, 5, 20):
         prior, together = Fraction(percent, 100), plan.composed_amplification

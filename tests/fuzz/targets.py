@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
-from assocpriv import baskets as api
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
@@ -38,6 +37,7 @@ from assocpriv.files.names import read_taxonomy
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.mining import mine
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -227,7 +227,7 @@ def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
             reports = [client.randomize([0, 1], entropy=entropy) for _ in range(1000)]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # that so few reports decide little
-                frame = api.mine(Reports.from_bytes(reports, plan), support)
+                frame = mine(Reports.from_bytes(reports, plan), support)
             assert bool(len(frame)) == (support == "30%")
             write_itemsets(frame, folder() / f"seed{ending}", force=True)
             found.append((folder() / f"seed{ending}").read_bytes())

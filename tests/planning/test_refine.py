@@ -22,7 +22,7 @@ from assocpriv.planning.rounds import EntryRule, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.rounds.sampling_model import SizeShares
-from tests.server.test_combine import table
+from tests.server.rounds.test_combine import table
 
 PROMISE = ap.Breach("5%", "50%")
 NAMES = [f"i{place:02}" for place in range(40)]

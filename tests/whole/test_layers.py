@@ -153,6 +153,7 @@ ORDER = [
     "auditing.kinds",
     "basket_files",
     "baskets",
+    "mining",
     "rounds",
     "trials",
     "assurance",
@@ -193,7 +194,16 @@ ORDER = [
     "apps.cli",
 ]
 FLOORS = ["core", "plans", "files", "collector", "records", "client", "server", "planning", "lab", "auditing"]
-DOORS = ["basket_files", "baskets", "rounds", "trials", "assurance", "collection", "amplification"]  # public modules
+DOORS = [
+    "basket_files",
+    "baskets",
+    "mining",
+    "rounds",
+    "trials",
+    "assurance",
+    "collection",
+    "amplification",
+]  # public modules
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
     "records": {"collector"},

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from quiet import mine
 
 from assocpriv.apps.cli import main
-from assocpriv.baskets import association_rules, randomize_baskets
+from assocpriv.baskets import randomize_baskets
 from assocpriv.client.baskets.bulk import GroupedRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError
@@ -26,6 +26,7 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.mining import association_rules
 from assocpriv.planning.designs import WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue

@@ -30,7 +30,8 @@ def ask(
       assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule milk=>eggs
     """
     from assocpriv.apps.render.itemsets import answer_lines, answer_record
-    from assocpriv.baskets import ErrorOptions, answer, read_reports
+    from assocpriv.baskets import read_reports
+    from assocpriv.mining import ErrorOptions, answer
 
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")

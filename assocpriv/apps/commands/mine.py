@@ -64,13 +64,13 @@ def mine(
       assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
     """
     from assocpriv.apps.render.itemsets import mined_lines, mined_record
-    from assocpriv.baskets import (
+    from assocpriv.baskets import read_reports
+    from assocpriv.mining import (
         ErrorOptions,
         ItemsetFilter,
         MiningRequest,
         describe_undecided,
         mine_reports,
-        read_reports,
         write_itemsets,
     )
 

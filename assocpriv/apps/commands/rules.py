@@ -34,7 +34,7 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
     from assocpriv.apps.render.itemsets import derived_lines, derived_record
-    from assocpriv.baskets import association_rules, describe_undecided, read_itemsets, write_rules
+    from assocpriv.mining import association_rules, describe_undecided, read_itemsets, write_rules
 
     if wanted["min_confidence"] is None:
         if wanted["metric"] is None:

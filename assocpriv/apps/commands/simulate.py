@@ -59,7 +59,8 @@ def simulate(baskets: Path, rounds: str | None, **options: Any) -> None:
 def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     from assocpriv.apps.render.sizes import outcome_lines
     from assocpriv.apps.render.trials import simulation_lines, simulation_record
-    from assocpriv.baskets import check_aim, describe_undecided, read_plan
+    from assocpriv.baskets import read_plan
+    from assocpriv.mining import check_aim, describe_undecided
     from assocpriv.trials import check_max_itemset, read_transactions, simulate_transactions
 
     plan = read_plan(options["plan_path"])

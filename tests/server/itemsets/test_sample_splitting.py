@@ -11,7 +11,6 @@ from naive import distance_to_transactions
 from quiet import ask, mine
 from scipy.special import ndtr
 
-from assocpriv.baskets import association_rules
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
@@ -19,6 +18,7 @@ from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
+from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel

@@ -12,13 +12,13 @@ from mlxtend.frequent_patterns import association_rules as mlxtend_rules
 from quiet import mine
 from scipy.special import ndtr
 
-from assocpriv.baskets import association_rules
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
+from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets

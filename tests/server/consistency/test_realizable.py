@@ -14,7 +14,7 @@ from assocpriv.server.consistency import realizable
 from assocpriv.server.consistency.inequalities import subset_rows
 from assocpriv.server.consistency.nearest import consistent_supports
 from assocpriv.server.consistency.realizable import parts_of
-from tests.server.test_nearest import ACCURACY, distance, random_covariance, random_table
+from tests.server.consistency.test_nearest import ACCURACY, distance, random_covariance, random_table
 
 PAIRS = ["a", "b", "c", "ab", "ac", "bc"]
 TWO_PARTS = ["a", "b", "ab", "c", "d", "cd"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from quiet import ask
 
-from assocpriv.baskets import association_rules
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
+from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quiet import mine
 
-from assocpriv.baskets import association_rules
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import Reports
 from assocpriv.lab.simulate import PlainCounter, simulate
+from assocpriv.mining import association_rules
 from assocpriv.planning.designs import InsertionDesign, WorstSupport, search_designs
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.catalogue import Catalogue

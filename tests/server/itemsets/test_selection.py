@@ -12,10 +12,10 @@ from quiet import mine
 import assocpriv as ap
 from assocpriv.apps.console import fitted
 from assocpriv.apps.render.itemsets import answer_lines, itemset_lines, mined_record, rule_lines
-from assocpriv.baskets import answer, association_rules
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.mining import answer, association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.itemsets.facts import describe_undecided
