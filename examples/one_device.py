@@ -30,7 +30,7 @@ def main() -> None:
             # if sending fails, the same week gives the same bytes again; they tell nothing more
             assert ledger.report(basket, device_plan, occasion=week) == report
             shown = sorted(ap.report_items(report, plan))
-            print(f"{week}: sent {report.hex()} ({len(report)} bytes), {ledger.left(plan)} more may be sent")
+            print(f"{week}: sent {report.hex()}, {ledger.left(plan)} more may be sent")
             print(f"          whoever receives it sees: {shown}")
 
     for percent in (1, 5, 20):
