@@ -157,11 +157,14 @@ def _flag_columns(file: BinaryIO, source: Any, said: LayoutOptions, budget: Budg
     """Return the columns that are items of a one-hot table; none if the file holds something else.
 
     As in text, columns of true and false, or of 0 and 1, but for one of ids; the index that pandas writes is left out.
+    Columns with the usual names of transactions and items are these, whatever they hold.
     """
     import pyarrow.types as kinds
 
     schema = source.schema_arrow
     names = [name for name in schema.names if not _INDEX.fullmatch(name)]
+    if said.format != "onehot" and all(usual_places(names, role) for role in ("transaction", "item")):
+        return []
     if said.format != "onehot" and (said.item_column is not None or len(set(names)) != len(names) or len(names) < 2):
         return []
     known = {name: schema.field(name).type for name in names if schema.names.count(name) == 1}

@@ -221,3 +221,11 @@ def test_sets_of_names_are_sorted() -> None:
     assert list(ap.Catalogue(["tea", "9"])) == ["tea", "9"]
     with pytest.raises(ap.AssocprivError, match="must be text"):
         ap.Catalogue({1, 2})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_usual_names_go_before_zeros_and_ones(tmp_path: Path, ending: str) -> None:
+    """Transactions and items that are all 0 and 1 are no one-hot table, for their columns are named."""
+    frame, path = pd.DataFrame({"transaction": [0, 0, 1], "item": [0, 1, 1]}), tmp_path / f"b.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    assert [set(basket) for basket in ap.read_baskets(path)] == [{0, 1}, {1}]

@@ -267,7 +267,7 @@ def test_one_report_is_shown_as_before() -> None:
     assert record["reports_per_person"] == 1
     assert record["composed_amplification"] == record["amplification"]
     lines = plan_lines(foresee(plan, 1000))
-    assert lines[2].startswith("promise     no report lifts a belief from 0.05 to 0.5, whatever the data: ")
+    assert lines[2].startswith("promise     no report lifts a belief from 5% to 50%, whatever the data: ")
     assert "together" not in "".join(lines)
 
 
