@@ -10,7 +10,7 @@ from assocpriv.auditing.black_box.empirical import audit_client
 from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.auditing.enumerate.exact import audit_exact, audit_plan
 from assocpriv.auditing.findings import Finding
-from assocpriv.auditing.request import LEAST_TRIALS, AuditRequest, Progress
+from assocpriv.auditing.request import EXACT, LEAST_TRIALS, PROGRAM, AuditRequest, Progress
 from assocpriv.plans.baskets.plan import Plan
 
 _SINGLE_SECONDS, _SINGLE_TRIALS = 8.0, 100_000  # of the one-report client, unless it alone is asked for
@@ -22,9 +22,9 @@ def audit_baskets(
 ) -> list[Finding]:
     """Audit a plan for baskets, and clients of it; see :func:`assocpriv.auditing.kinds.audit`."""
     findings: list[Finding] = []
-    if "exact" in request.depths and request.program:
+    if EXACT in request.depths and request.program:
         findings += audit_plan(plan, text)[2]  # what our client does says nothing of the program
-    elif "exact" in request.depths:
+    elif EXACT in request.depths:
         findings += audit_exact(plan, text=text, progress=partial(progress, "exact") if progress else None)
     if plan is None:
         return findings
@@ -38,21 +38,21 @@ def audit_baskets(
 
 def _boxes(plan: Plan, request: AuditRequest) -> dict[str, BlackBox]:
     if request.program:
-        return {"program": Program(request.program, request.plan_path, plan)}
+        return {PROGRAM: Program(request.program, request.plan_path, plan)}
     boxes: dict[str, BlackBox] = {"bulk": BulkClient(plan), "single": SingleClient(plan)}
-    return {name: box for name, box in boxes.items() if request.client in (name, "both")}
+    return {name: box for name, box in boxes.items() if name in request.clients}
 
 
 def _black_box(
     plan: Plan, depth: str, client: str, box: BlackBox, request: AuditRequest, progress: Progress | None
 ) -> list[Finding]:
     """Audit one client; where there are two they share the false alarms, and the slower gets fewer trials."""
-    if depth == "exact":
+    if depth == EXACT:
         return []
     if depth == "conformance":
         return audit_conformance(plan, box, progress=progress)
     trials, confidence = request.trials, request.level
-    if request.client == "both" and not request.program:
+    if len(request.clients) > 1:
         confidence = (1 + confidence) / 2
         trials = min(trials, _trials_in_time(plan, box)) if client == "single" else trials
     return audit_client(plan, box, trials=trials, confidence=confidence, progress=progress)

@@ -69,7 +69,7 @@ def audit_file(
     except (FileError, NotAPlanError):
         raise
     except Exception:
-        if "exact" not in request.depths:
+        if EXACT not in request.depths:
             raise
         plan = None  # what breaks its promise, or a rule of plans, is for the exact depth to judge
     prepare()
@@ -95,8 +95,8 @@ def audit(
 
 def _not_made(kind: str, request: AuditRequest, findings: list[Finding]) -> list[Finding]:
     """Return a finding for all that was asked for and of which an auditor says nothing: silence is no consent."""
-    asked = {(EXACT, EVERY)} & {(depth, EVERY) for depth in request.depths}
-    asked |= {(depth, client) for depth in request.depths if depth != EXACT for client in request.clients}
+    clients = {depth: (EVERY,) if depth == EXACT else request.clients for depth in request.depths}
+    asked = {(depth, client) for depth in clients for client in clients[depth]}
     found = {(finding.depth, EVERY if finding.depth == EXACT else finding.client) for finding in findings}
     said = f"Nothing was looked at: plans of the kind {kind} have no check of this depth here."
     return [Finding(depth, "all checks", UNDECIDED, said, client=client) for depth, client in sorted(asked - found)]

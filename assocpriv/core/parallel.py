@@ -71,12 +71,12 @@ def add_up(
     work: Callable[[_Input, NDArray[np.int64]], Iterable[float]],
     inputs: Iterable[_Input],
     n_counts: int,
-    told: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> NDArray[np.int64]:
     """Return the sum of counts, int64 (n_counts,), that ``work`` adds for each input to an array of its thread's own.
 
-    ``work`` is done in steps of a tenth of a second or so and yields how much each of them was, in any unit. ``told``
-    is called in this thread with how much is done by now, also while nothing ends.
+    ``work`` is done in steps of a tenth of a second or so and yields how much each of them was, in any unit.
+    ``progress`` is called in this thread with how much is done by now, also while nothing ends.
     """
     own = threading.local()
     tallies: list[_Tally] = []
@@ -92,8 +92,8 @@ def add_up(
                 return
 
     def tell() -> None:
-        if told:
-            told(sum(tally.done for tally in tallies))
+        if progress:
+            progress(sum(tally.done for tally in tallies))
 
     for _ in map_ahead(add, inputs, stop=stop, waiting=tell):
         tell()
