@@ -21,7 +21,11 @@ class Description(NamedTuple):
 _BASKETS = (  # (plan, reports, group reports) -> what so many reports can show; this as JSON content; and as text
     "assocpriv.baskets:foresee", "assocpriv.apps.render.plan:plan_record", "assocpriv.apps.render.plan:plan_lines",
 )  # fmt: skip
-KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS}
+_TABLES = (
+    "assocpriv.apps.render.table_plan:foresee", "assocpriv.apps.render.table_plan:plan_record",
+    "assocpriv.apps.render.table_plan:plan_lines",
+)  # fmt: skip
+KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES}
 
 
 def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Description:

@@ -13,6 +13,7 @@ from assocpriv.plans.registry import load_for
 KINDS = {
     "select-a-size": "assocpriv.client.baskets.randomizer:randomize_basket",
     "fixed-size": "assocpriv.client.baskets.randomizer:randomize_basket",
+    "table": "assocpriv.client.numeric.randomizer:randomize_record",
 }
 
 

@@ -29,7 +29,11 @@ class WireError(AssocprivError, ValueError):
     """Report bytes or a report file that do not fit their plan."""
 
 
-class BasketError(AssocprivError, ValueError):
+class RecordError(AssocprivError, ValueError):
+    """Raw records of any kind that cannot be read or do not fit the plan."""
+
+
+class BasketError(RecordError):
     """Raw baskets that cannot be read or do not fit the plan."""
 
 

@@ -10,6 +10,7 @@ from assocpriv.plans.published import UNKNOWN, PublishedPlan, check_envelope, pa
 KINDS = {
     "select-a-size": "assocpriv.plans.baskets.plan:Plan",
     "fixed-size": "assocpriv.plans.baskets.plan:Plan",
+    "table": "assocpriv.plans.numeric.plan:TablePlan",
 }
 
 

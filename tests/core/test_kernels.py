@@ -10,7 +10,8 @@ from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
 from assocpriv.core.kernels.counting import count_pairs, count_supersets
-from assocpriv.core.kernels.randomizing import OUT_OF_WORDS, randomize_transactions
+from assocpriv.core.kernels.draws import OUT_OF_WORDS
+from assocpriv.core.kernels.randomizing import randomize_transactions
 from assocpriv.core.kernels.vector import LANES
 
 LENGTHS = (0, 1, 63, 64, 65, 130)

@@ -19,7 +19,8 @@ from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, WireError
-from assocpriv.core.kernels.randomizing import OUT_OF_WORDS, randomize_sets
+from assocpriv.core.kernels.draws import OUT_OF_WORDS
+from assocpriv.core.kernels.randomizing import randomize_sets
 from assocpriv.core.kernels.ranks import unrank_reports
 from assocpriv.core.privacy import Breach
 from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank

@@ -152,7 +152,7 @@ class BulkRandomizer:
         self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy
     ) -> tuple[RandomizedChunk, NDArray[np.uint64]]:
         """Return what :meth:`randomize` does, and the words that are left."""
-        from assocpriv.core.kernels.randomizing import OUT_OF_WORDS
+        from assocpriv.core.kernels.draws import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
         reports = np.zeros((len(baskets), n_words), dtype=np.uint64)

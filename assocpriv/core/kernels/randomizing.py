@@ -12,39 +12,15 @@ from typing import Any
 import numpy as np
 
 from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, types, uint64
+from assocpriv.core.kernels.draws import draw_below, high_word, next_word
 from assocpriv.core.kernels.ranks import find_widths, rank_merged, take_item
 from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
 from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
 
-OUT_OF_WORDS, DEPENDENT_COLUMNS = 1, 2
-_U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)
+DEPENDENT_COLUMNS = 2
 
 
 # ---- draws
-
-
-@kernel
-def _next_word(words: Words, state: Ints) -> Any:
-    """Return the next word; without one tell so in the status."""
-    if state[0] >= words.shape[0]:
-        state[1] = OUT_OF_WORDS
-        return ONES  # passes every rejection, so that loops end
-    state[0] += 1
-    return words[state[0] - 1]
-
-
-@kernel
-def _draw_below(n: int, words: Words, state: Ints) -> Any:
-    """Return a uniform integer below n ≤ 2^32."""
-    if n == 1:
-        return 0
-    size = np.uint64(n)
-    word = _next_word(words, state)
-    if n & (n - 1) == 0:
-        return np.int64(word & (size - U1))
-    while word * size < size and word * size < (U0 - size) % size:  # the remainder is below size: seldom needed
-        word = _next_word(words, state)
-    return np.int64(((word >> _U32) * size + ((word & _LOW32) * size >> _U32)) >> _U32)
 
 
 @kernel
@@ -55,7 +31,7 @@ def _fit_items(items: Ints, start: int, stop: int, words: Words, state: Ints, sh
         fit[place] = items[start + place] if place < length else n_items + place - length
     if length > m:
         for place in range(m):
-            other = place + _draw_below(length - place, words, state)
+            other = place + draw_below(length - place, words, state)
             fit[place], fit[other] = fit[other], fit[place]
 
 
@@ -63,7 +39,7 @@ def _fit_items(items: Ints, start: int, stop: int, words: Words, state: Ints, sh
 def _draw_words(words: Words, state: Ints, bits: int, drawn: Words) -> None:
     """Write a uniform number of so many bits, from the least significant word."""
     for i in range((bits + 63) // 64):
-        drawn[i] = _next_word(words, state)
+        drawn[i] = next_word(words, state)
     if bits % 64:
         drawn[bits // 64] &= (U1 << np.uint64(bits % 64)) - U1
 
@@ -96,7 +72,7 @@ def _draw_part(
     accepted = n_words == 0
     while not accepted:
         for i in range(n_words):
-            taken[i] = _next_word(words, state)
+            taken[i] = next_word(words, state)
         _multiply(taken, whole, bounds, n_words, product)
         accepted = _is_accepted(whole, bounds, n_words, product) or state[1] != 0
     if row != whole:
@@ -133,17 +109,8 @@ def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int,
         low = factor * bound
         total = before + low
         product[place + i] = total + carry
-        carry = _high_word(factor, bound) + np.uint64(total < low) + np.uint64(product[place + i] < carry)
+        carry = high_word(factor, bound) + np.uint64(total < low) + np.uint64(product[place + i] < carry)
     product[place + n_words] = carry
-
-
-@kernel
-def _high_word(left: Any, right: Any) -> Any:
-    """Return ⌊left · right / 2^64⌋."""
-    low = (left & _LOW32) * (right & _LOW32)
-    middle = (left >> _U32) * (right & _LOW32) + (low >> _U32)
-    other = (left & _LOW32) * (right >> _U32) + (middle & _LOW32)
-    return (left >> _U32) * (right >> _U32) + (middle >> _U32) + (other >> _U32)
 
 
 # ---- reports
@@ -218,7 +185,7 @@ def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints
     """Draw each item's r-bit value: uniform below a where kept, uniform from a up where dropped, of as many words."""
     num, rest = shape[2], (1 << shape[3]) - shape[2]
     for place in range(values.shape[0]):
-        drawn = _draw_below(num * rest, words, state)
+        drawn = draw_below(num * rest, words, state)
         values[place] = drawn % num if mask >> place & 1 else num + drawn % rest
 
 
@@ -229,7 +196,7 @@ def _draw_coins(words: Words, state: Ints, shape: Ints, report: Words) -> None:
     for group in range((length + 63) // 64):
         less, equal = U0, ONES
         for j in range(bits):
-            plane = _next_word(words, state)
+            plane = next_word(words, state)
             if num >> (bits - 1 - j) & 1:
                 less |= equal & ~plane
                 equal &= plane
@@ -292,7 +259,7 @@ def randomize_sets(
             _draw_number(0, bounds, lengths, words, state, taken, product, drawn)
             choice = _count_reached(cumulative, drawn)
             j = shape[3] + choice
-            mask = masks[firsts[j] + _draw_below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
+            mask = masks[firsts[j] + draw_below(2 * (firsts[j + 1] - firsts[j]), words, state) // 2]
             _draw_part(1 + choice, bounds.shape[0] - 1, bounds, lengths, words, state, taken, product, drawn)
             if state[1]:
                 break

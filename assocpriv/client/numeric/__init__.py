@@ -1,0 +1,1 @@
+"""One record of a table, or many of them, to reports."""

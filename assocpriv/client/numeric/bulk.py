@@ -1,0 +1,107 @@
+"""Randomize many records at once, in compiled code fed with blocks of entropy.
+
+This module sees raw values, as inputs of the plan's columns. For equal words the reports equal those of
+client/numeric/randomizer.py, one record after the other.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.parallel import map_ahead
+from assocpriv.plans.numeric.columns import Column
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
+
+CHUNK = 1 << 15  # records a task randomizes at most
+_SPARE_WORDS = 64
+
+
+class TableRandomizer:
+    """Tables of one plan in the kernel's form, built once for any number of chunks."""
+
+    def __init__(self, plan: TablePlan) -> None:
+        self.plan = plan
+        self._cumulative: list[int] = []
+        rows = [self._row(column, plan.record_type[place].itemsize) for place, column in enumerate(plan.columns)]
+        self._columns = np.array(rows, dtype=np.int64)
+        self._totals = np.array(self._cumulative or [0], dtype=np.int64)
+        self._asked = np.array(plan.asked, dtype=np.int64)
+        drawing = sum(not isinstance(column.law, Clear) for column in plan.columns)
+        self.words = drawing + (plan.answered if plan.is_sampled else 0)  # of a record, when no draw is rejected
+
+    def _row(self, column: Column, n_bytes: int) -> list[int]:
+        from assocpriv.core.kernels.tables import CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW
+
+        law, at = column.law, len(self._cumulative)
+        numbers: tuple[int, ...]
+        if isinstance(law, Clear):
+            form, numbers = CLEAR, (law.width, 0, 0, 0)
+        elif isinstance(law, UniformNoise):
+            form, numbers = EVEN_NOISE, (1, 0, 0, 2 * law.reach + 1)
+        elif isinstance(law, GaussianNoise):
+            self._cumulative += law.cumulative
+            form, numbers = WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
+        else:
+            assert isinstance(law, Window)
+            form, numbers = WINDOW, (law.near, law.high, law.low, law.total(optional=column.optional))
+        return [form, law.inputs, law.outputs, *numbers, at, column.codes, n_bytes]
+
+    def randomize(
+        self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], entropy: WordEntropy
+    ) -> NDArray[np.uint8]:
+        """Return the reports of inputs, int32 (n, columns), with the words given first, then with further ones."""
+        from assocpriv.core.kernels.tables import randomize_records
+
+        reports = np.empty((len(raw_inputs), self.plan.report_bytes), dtype=np.uint8)
+        done = 0
+        while True:
+            more, used, status = randomize_records(
+                raw_inputs[done:], words, self._columns, self._totals, self._asked, self.plan.answered, reports[done:]
+            )
+            done += more
+            if not status:
+                return reports
+            words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+
+
+def randomize_inputs(
+    batches: Iterable[NDArray[np.int32]],
+    plan: TablePlan,
+    *,
+    entropy: WordEntropy,
+    workers: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the reports, uint8 (n, report_bytes), of batches of inputs, int32 (n, columns), in order, on all cores.
+
+    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores.
+    ``progress`` is called with the number of records done.
+    """
+    randomizer = TableRandomizer(plan)
+
+    def parts() -> Iterator[tuple[NDArray[np.int32], NDArray[np.uint64]]]:
+        for batch in batches:
+            check_inputs(batch, plan)
+            for start in range(0, len(batch), CHUNK):
+                part = np.ascontiguousarray(batch[start : start + CHUNK])
+                yield part, entropy.words(len(part) * randomizer.words + _SPARE_WORDS)
+
+    done = 0
+    for packed in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts(), workers):
+        yield packed
+        done += len(packed)
+        if progress:
+            progress(done)
+
+
+def check_inputs(inputs: NDArray[Any], plan: TablePlan) -> None:
+    """Refuse inputs that are not the plan's: compiled code would read beyond its tables."""
+    most = np.array([column.inputs - 1 + column.optional for column in plan.columns])
+    if inputs.dtype != "int32" or inputs.ndim != 2 or inputs.shape[1] != len(most):
+        raise TypeError(f"inputs must be int32 of shape (records, {len(most)}), got {inputs.dtype} of {inputs.shape}")
+    if len(inputs) and not ((inputs >= 0).all() and (inputs <= most).all()):
+        raise ValueError("inputs must lie within the plan's columns")

@@ -1,0 +1,1 @@
+"""Which plan of a table to publish: schemas, designs of single columns, how a promise is shared."""

@@ -1,0 +1,1 @@
+"""The plan of tables and its parts: columns, how each is released."""

@@ -1,0 +1,1 @@
+"""Distributions and decision trees from released tables."""

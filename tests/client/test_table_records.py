@@ -1,0 +1,95 @@
+"""Records of a table: the law of every draw exactly, and the compiled bulk path against the one-report client."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.client.numeric.randomizer import encode, randomize_record, release, release_value
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.enumeration import distribution
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.numeric.channel import exact_transition, transition
+from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
+
+LAWS: list[Law] = [
+    Clear(6), Clear(6, 2), UniformNoise(6, 2), GaussianNoise(6, (5, 3, 1)), Window(6, 3, 5, 2), Window(6, 1, 3, 1),
+]  # fmt: skip
+
+
+def number(law: Law, *, optional: bool = False, name: str = "x", intervals: int = 3) -> NumberColumn:
+    """Return a column of numbers from 0 to 12 in cells of two."""
+    return NumberColumn(name, law, optional, Fraction(0), Fraction(12), intervals)
+
+
+def table(*, optional: bool = False, answered: int = 2) -> TablePlan:
+    """Return a plan with a column of every law, three of them protected."""
+    columns = tuple(number(law, optional=optional, name=f"n{place}") for place, law in enumerate(LAWS))
+    region = CategoryColumn("region", Window(3, 1, 4, 1), optional, ("a", "b", "c"))
+    label = LabelColumn("class", Window(2, 1, 2, 1), False, ("y", "n"))
+    return TablePlan((*columns, region, label), answered, Breach("1%", "60%"))
+
+
+@pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.kind}-{getattr(law, 'near', getattr(law, 'width', ''))}")
+def test_the_client_has_the_law(law: Law, optional: bool) -> None:
+    """Every draw of the shipping client walked: each code has exactly its weight over their sum."""
+    column = number(law, optional=optional)
+    rows = exact_transition(column)
+    for value in range(column.inputs + optional):
+        got = distribution(lambda entropy, value=value: release_value(value, column, entropy))
+        assert got == {code: chance for code, chance in enumerate(rows[value]) if chance}
+    ratios = [max(codes) / min(codes) if min(codes) else None for codes in zip(*rows, strict=True)]
+    assert law.amplification == (None if None in ratios else max(ratios))
+
+
+def test_the_transition_is_that_of_the_weights() -> None:
+    """The matrix of intervals is the mean over their cells of the exact one."""
+    for law in LAWS:
+        column = number(law, optional=True)
+        exact = np.array([[float(chance) for chance in row] for row in exact_transition(column)]).T
+        means = exact[:, :6].reshape(-1, 3, 2).mean(axis=2)
+        assert np.allclose(transition(column), np.hstack([means, exact[:, 6:]]), atol=1e-15)
+
+
+@pytest.mark.parametrize(("optional", "answered"), [(False, 3), (False, 2), (True, 1)])
+def test_bulk_makes_the_same_reports(optional: bool, answered: int) -> None:
+    """Fed with the same words the compiled path writes the bytes of the one-report client."""
+    plan = table(optional=optional, answered=answered)
+    rng = np.random.default_rng(5)
+    most = [column.inputs + column.optional for column in plan.columns]
+    inputs = np.stack([rng.integers(0, n, 500, dtype=np.int32) for n in most], axis=1)
+    packed = next(randomize_inputs([inputs], plan, entropy=SeededEntropy(7), workers=1))
+    entropy = SeededEntropy(7)
+    assert [encode(release(row, plan, entropy), plan) for row in inputs.tolist()] == [bytes(row) for row in packed]
+    plan.check_form(packed)
+
+
+def test_the_record_is_amplified_as_stated() -> None:
+    """γ of a whole record, by enumeration: of two protected columns of three, and of a protected label."""
+    columns = (
+        CategoryColumn("a", Window(2, 1, 3, 1), True, ("x", "y")),
+        CategoryColumn("b", Window(2, 1, 2, 1), False, ("x", "y")),
+        NumberColumn("c", Window(2, 1, 5, 1), False, Fraction(0), Fraction(1), 1),
+        LabelColumn("d", Window(2, 1, 7, 2), False, ("x", "y")),
+    )
+    plan = TablePlan(columns, 2, Breach("1%", "60%"))
+    records = [
+        {"a": a, "b": b, "c": c, "d": d} for a in ("x", "y", None) for b in "xy" for c in (0.2, 0.7) for d in "xy"
+    ]
+    laws = [distribution(lambda entropy, r=r: randomize_record(r, plan, entropy=entropy)) for r in records]
+    outputs = set().union(*laws)
+    assert all(outputs == set(law) for law in laws)
+    worst = max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in outputs)
+    assert worst == plan.amplification == Fraction(3 * 5 * 7, 2)
+
+
+def test_a_plan_is_read_again() -> None:
+    """JSON content gives the plan back."""
+    for plan in (table(), table(optional=True, answered=3)):
+        again = TablePlan.parse(plan.canonical_json)
+        assert again == plan
+        assert again.plan_id == plan.plan_id
