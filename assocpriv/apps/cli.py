@@ -13,31 +13,19 @@ from typing import Any, NoReturn
 import click
 
 from assocpriv import __version__
-from assocpriv.apps.console import showing_log
+from assocpriv.apps.console import LazyGroup, showing_log
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
-from assocpriv.core.loading import load
 
 _COMMANDS = (
     "ask", "audit", "catalogue", "combine", "demo", "gather", "generate", "inspect", "mine", "plan", "privacy",
     "randomize", "refine", "report", "rules", "simulate", "warm-up",
 )  # fmt: skip
+_HOMES = {name: f"assocpriv.apps.commands.{name.replace('-', '_')}:{name.replace('-', '_')}" for name in _COMMANDS}
 
 
-class _Group(click.Group):
-    """Loads a command when it is asked for; turns what is refused into one line and exit status 1."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names of all commands; each has a module of its name in apps/commands."""
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a command."""
-        if cmd_name not in _COMMANDS:
-            return None
-        name = cmd_name.replace("-", "_")
-        command: click.Command = load(f"assocpriv.apps.commands.{name}:{name}")
-        return command
+class _Group(LazyGroup):
+    """Turns what is refused into one line and exit status 1."""
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Run the command line; what the output's encoding lacks (γ in a Windows pipe) is shown as a question mark."""
@@ -88,7 +76,9 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
     return " ".join(str(error).split())
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Group, homes=_HOMES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, package_name="assocpriv")
 def main() -> None:
     """Mine association rules from baskets nobody may see.

@@ -13,6 +13,7 @@ import click
 
 from assocpriv.apps.options import AS_JSON
 from assocpriv.apps.progress import Progress
+from assocpriv.core.loading import load
 
 if TYPE_CHECKING:
     from assocpriv.core.compiling import CodePlace
@@ -31,6 +32,25 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
     },
     "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
+
+
+class LazyGroup(click.Group):
+    """A group of commands, each loaded when it is asked for; ``homes`` says where: ``module:function`` by name."""
+
+    def __init__(self, *args: Any, homes: dict[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._homes = homes or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of all commands."""
+        return list(self._homes)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command."""
+        if cmd_name not in self._homes:
+            return None
+        command: click.Command = load(self._homes[cmd_name])
+        return command
 
 
 def say(lines: Iterable[str]) -> None:

@@ -169,6 +169,7 @@ ORDER = [
     "assurance",
     "collection",
     "amplification",
+    "numeric",
     "apps.options",
     "apps.progress",
     "apps.console",
@@ -194,6 +195,7 @@ ORDER = [
     "apps.commands.generate",
     "apps.commands.inspect",
     "apps.commands.mine",
+    "apps.commands.numeric",
     "apps.commands.plan",
     "apps.commands.privacy",
     "apps.commands.randomize",
@@ -214,6 +216,7 @@ DOORS = [
     "assurance",
     "collection",
     "amplification",
+    "numeric",
 ]  # public modules
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
