@@ -123,6 +123,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
+    "assocpriv generate agrawal": lambda home, out: ["generate", "agrawal", "--records", 9, "-o", out / "t.csv"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],
 }  # fmt: skip
 

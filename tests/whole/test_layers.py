@@ -134,6 +134,7 @@ ORDER = [
     "lab.simulate",
     "lab.rounds_trial",
     "lab.synthetic",
+    "lab.agrawal",
     "lab.sample_plans",
     "lab.sample_catalogues",
     "lab.demo",
