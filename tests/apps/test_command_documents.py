@@ -133,6 +133,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
     "assocpriv numeric plan": lambda home, out: ["numeric", "plan", table_schema(out), "-o", out / "p.json"],
+    "assocpriv generate agrawal": lambda home, out: ["generate", "agrawal", "--records", 9, "-o", out / "t.csv"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],
 }  # fmt: skip
 
