@@ -6,12 +6,14 @@ from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.planning.numeric.planner import plan_table as plan
+    from assocpriv.planning.numeric.table_facts import foresee_table as foresee
     from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.numeric.plan import TablePlan
 
-__all__ = ["CategoryColumn", "LabelColumn", "NumberColumn", "TablePlan", "plan"]
+__all__ = ["CategoryColumn", "LabelColumn", "NumberColumn", "TablePlan", "foresee", "plan"]
 _HOMES = {
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
+    "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
     "assocpriv.plans.numeric.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
     "assocpriv.plans.numeric.plan": ("TablePlan",),
 }
