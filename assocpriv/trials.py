@@ -11,6 +11,13 @@ from assocpriv.baskets import ReadOutcome
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from assocpriv.lab.agrawal import (
+        AgrawalSettings,
+        agrawal_schema,
+        check_record_output,
+        generate_agrawal,
+        generate_agrawal_file,
+    )
     from assocpriv.lab.demo import DemoSettings, start_demo
     from assocpriv.lab.sample_plans import plan_for_sample
     from assocpriv.lab.simulate import Simulation
@@ -21,10 +28,14 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.requests import check_max_itemset
 
 __all__ = [
-    "FILE_FORMATS", "DemoSettings", "QuestSettings", "check_max_itemset", "generate_file",
-    "plan_for_sample", "read_transactions", "simulate", "simulate_transactions", "start_demo",
+    "FILE_FORMATS", "AgrawalSettings", "DemoSettings", "QuestSettings", "agrawal_schema", "check_max_itemset",
+    "check_record_output", "generate_agrawal", "generate_agrawal_file", "generate_file", "plan_for_sample",
+    "read_transactions", "simulate", "simulate_transactions", "start_demo",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.lab.agrawal": (
+        "AgrawalSettings", "agrawal_schema", "check_record_output", "generate_agrawal", "generate_agrawal_file",
+    ),
     "assocpriv.lab.demo": ("DemoSettings", "start_demo"),
     "assocpriv.lab.synthetic": ("FILE_FORMATS", "QuestSettings", "generate_file"),
     "assocpriv.server.itemsets.requests": ("check_max_itemset",),

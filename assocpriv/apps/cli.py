@@ -18,8 +18,8 @@ from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
-    "ask", "audit", "catalogue", "combine", "demo", "gather", "generate", "inspect", "mine", "plan", "privacy",
-    "randomize", "refine", "report", "rules", "simulate", "warm-up",
+    "ask", "audit", "catalogue", "combine", "demo", "gather", "generate", "inspect", "mine", "numeric", "plan",
+    "privacy", "randomize", "refine", "report", "rules", "simulate", "warm-up",
 )  # fmt: skip
 _HOMES = {name: f"assocpriv.apps.commands.{name.replace('-', '_')}:{name.replace('-', '_')}" for name in _COMMANDS}
 

@@ -95,6 +95,15 @@ def inbox(folder: Path) -> Path:
     return folder / "inbox"
 
 
+def table_schema(folder: Path) -> Path:
+    """Return a schema of a table of two columns."""
+    (folder / "schema.toml").write_text(
+        "[columns.age]\nkind = 'number'\nlow = 20\nhigh = 80\nrelease = 'gaussian'\nprivacy = '50%'\n"
+        "[columns.region]\nkind = 'category'\nvalues = ['north', 'south']\nrelease = 'response'\n"
+    )
+    return folder / "schema.toml"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -123,6 +132,8 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
+    "assocpriv numeric plan": lambda home, out: ["numeric", "plan", table_schema(out), "-o", out / "p.json"],
+    "assocpriv generate agrawal": lambda home, out: ["generate", "agrawal", "--records", 9, "-o", out / "t.csv"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],
 }  # fmt: skip
 

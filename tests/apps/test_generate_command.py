@@ -32,3 +32,16 @@ def test_bad_generators(tmp_path: Path, wrong: str) -> None:
 def test_generated_baskets_need_a_known_extension(tmp_path: Path) -> None:
     """Generated baskets are .dat or .csv."""
     refused_without_output(tmp_path, "generate", "quest", "--baskets", 9, "-o", tmp_path / "b.txt", status=2)
+
+
+def test_generated_records(tmp_path: Path) -> None:
+    """Records repeat with their seed; the schema is written beside them; another ending is refused."""
+    size = ["generate", "agrawal", "--records", 100]
+    for name, seed in (("a.csv", 1), ("b.csv", 1), ("c.csv", 2)):
+        run(*size, "--seed", seed, "-o", tmp_path / name)
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert (tmp_path / "a.csv").read_bytes() != (tmp_path / "c.csv").read_bytes()
+    said = run(*size, "--schema", tmp_path / "s.toml", "-o", tmp_path / "d.parquet").stdout
+    assert said.splitlines()[0].startswith("100 records of function 1")
+    assert "[columns.salary]" in (tmp_path / "s.toml").read_text()
+    assert ".csv or .parquet" in refused_without_output(tmp_path, *size, "-o", tmp_path / "e.txt")

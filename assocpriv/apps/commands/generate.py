@@ -1,4 +1,4 @@
-"""The command generate: synthetic baskets."""
+"""The command generate: synthetic baskets and records."""
 
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from assocpriv.apps.progress import Progress
 
 @click.group()
 def generate() -> None:
-    """Make synthetic baskets.
+    """Make synthetic baskets, or records of a table.
 
     \b
     Example:
       assocpriv generate quest --baskets 100000 --items 1000 -o baskets.dat
+      assocpriv generate agrawal --function 2 --records 100000 -o table.csv
     """
 
 
@@ -45,4 +46,34 @@ def quest(output: Path, force: bool, **settings: Any) -> None:
     show_result(
         lambda: {"baskets": count, "items": chosen.n_items, "seed": chosen.seed, "output": str(output)},
         lambda: [f"{count:,} baskets over {chosen.n_items:,} items written to {output}"],
+    )
+
+
+@generate.command()
+@usual("--function", default=1, help="Which function says the class.", type=WholeRange(1, 5))
+@usual("--records", "n_records", default=100_000, help="Number of records.", type=WholeRange(2))
+@usual("--seed", default=0, help="Same seed, same records.", type=WholeRange(0))
+@click.option("--schema", type=OUTPUT, help="Also write a schema for numeric plan (TOML).")
+@click.option("-o", "--output", type=OUTPUT, required=True, help="File to write: .csv or .parquet.")
+@result_options
+def agrawal(output: Path, schema: Path | None, force: bool, **settings: Any) -> None:
+    """Records of loan applicants by Agrawal, Imielinski and Swami: nine attributes, and a class, half of each.
+
+    \b
+    Example:
+      assocpriv generate agrawal --function 2 --records 100000 -o table.csv
+    """
+    from assocpriv.trials import AgrawalSettings, check_record_output, generate_agrawal_file
+
+    chosen = AgrawalSettings(**settings)
+    check_record_output(output)
+    show = Progress().stage("generating")
+    count = generate_agrawal_file(chosen, output, schema=schema, force=force, progress=show)
+    outputs = {"output": str(output)} | ({} if schema is None else {"schema": str(schema)})
+    show_result(
+        lambda: {"records": count, "function": chosen.function, "seed": chosen.seed} | outputs,
+        lambda: [
+            f"{count:,} records of function {chosen.function} written to {output}",
+            *([] if schema is None else [f"schema written to {schema}"]),
+        ],
     )

@@ -4,7 +4,9 @@ import click
 
 from assocpriv.apps.console import LazyGroup
 
-_HOMES: dict[str, str] = {}  # as "plan": "assocpriv.apps.commands.numeric_plan:plan"
+_HOMES = {
+    "plan": "assocpriv.apps.commands.numeric_plan:plan",
+}
 
 
 @click.group(cls=LazyGroup, homes=_HOMES)

@@ -1,0 +1,233 @@
+"""What a table's owner writes down of its columns (TOML): kinds, ranges, values, how each is to be released.
+
+Numbers are taken as they are written: a float means its shortest decimal form, so that 0.1 is 1/10.
+"""
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import parse_number, parse_probability
+from assocpriv.files.plans import read_text
+from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, check_text
+from assocpriv.plans.numeric.laws import MOST_OUTPUTS
+from assocpriv.plans.numeric.plan import MOST_COLUMNS
+
+AS_IS, MEMBERSHIP, UNIFORM, GAUSSIAN = "as-is", "membership", "uniform", "gaussian"
+SQUARE_WAVE, RESPONSE = "square-wave", "response"
+CLASSICAL, PROTECTED = (MEMBERSHIP, UNIFORM, GAUSSIAN), (SQUARE_WAVE, RESPONSE)
+NUMBER, CATEGORY, LABEL = NumberColumn.kind, CategoryColumn.kind, LabelColumn.kind
+RELEASES = {
+    NUMBER: (AS_IS, *CLASSICAL, SQUARE_WAVE),
+    CATEGORY: (AS_IS, RESPONSE),
+    LABEL: (AS_IS, RESPONSE),
+}
+USUAL_CONFIDENCE = "95%"
+_OF_ALL = {"kind", "release", "optional"}
+_OF_KIND = {
+    NUMBER: _OF_ALL | {"low", "high", "intervals", "cells", "privacy", "confidence"},
+    CATEGORY: _OF_ALL | {"values"},
+    LABEL: _OF_ALL | {"values"},
+}
+_MOST_PRIVACY = 10  # ranges; more than 2 is of little use already
+_LARGEST = 10**30  # of a bound's numerator and denominator, which the plan writes
+
+
+@dataclass(frozen=True)
+class ColumnRequest:
+    """What is asked of one column; what is not given is left to the planner."""
+
+    name: str
+    kind: str
+    release: str
+    optional: bool = False
+    low: Fraction = Fraction(0)
+    high: Fraction = Fraction(1)
+    intervals: int | None = None
+    cells: int | None = None
+    privacy: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+    values: tuple[str, ...] = ()
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether the column is released under the promise."""
+        return self.release in PROTECTED
+
+
+def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[ColumnRequest, ...]:
+    """Read a schema: a TOML file, or what one holds: ``{"columns": {"age": {"kind": "number", …}}}``.
+
+    Raises:
+        PlanError: what is wrong, with the column and the key.
+
+    >>> read_schema({"columns": {"age": {"kind": "number", "low": 20, "high": 80, "release": "as-is"}}})[0].high
+    Fraction(80, 1)
+    """
+    if isinstance(schema, Mapping):
+        return _read(schema)
+    text = read_text(schema, "schema")  # type: ignore[arg-type]
+    try:
+        return _read(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"{schema}: not TOML: {error}") from None
+    except PlanError as error:
+        raise PlanError(f"{schema}: {error}") from None
+
+
+def _read(content: Mapping[str, Any]) -> tuple[ColumnRequest, ...]:
+    further = [key for key in content if key != "columns"]
+    if further:
+        raise PlanError(f"a schema holds columns alone, as [columns.age]; got {_shown(further[0])} beside them")
+    columns = content.get("columns")
+    if not isinstance(columns, Mapping) or not columns:
+        raise PlanError("the schema has no columns; write one as [columns.age] with its kind and release")
+    if len(columns) > MOST_COLUMNS:
+        raise PlanError(f"the schema has {len(columns):,} columns; a plan has {MOST_COLUMNS:,} at most")
+    return tuple(_read_column(name, keys) for name, keys in columns.items())
+
+
+def _read_column(name: object, keys: object) -> ColumnRequest:
+    named = check_text(name, "a column's name")
+    try:
+        if not isinstance(keys, Mapping):
+            raise PlanError(f"must be a table of keys, such as [columns.{named}] with kind and release")
+        return _checked(named, keys)
+    except PlanError as error:
+        raise PlanError(f"column {named}: {error}") from None
+
+
+def _checked(name: str, keys: Mapping[str, Any]) -> ColumnRequest:
+    kind = _one_of(keys, "kind", tuple(RELEASES))
+    unknown = [key for key in keys if key not in _OF_KIND[kind]]
+    if unknown:
+        known = ", ".join(sorted(_OF_KIND[kind]))
+        raise PlanError(f"there is no key {_shown(unknown[0])} for a {kind}; its keys are {known}")
+    release = _one_of(keys, "release", RELEASES[kind], f" for a {kind}")
+    read = {key: _READERS[key](keys[key], key) for key in keys if key not in ("kind", "release")}
+    for needed in ("low", "high") if kind == NUMBER else ("values",):
+        if needed not in read:
+            raise PlanError(f"{needed} is missing; a {kind} needs it")
+    request = ColumnRequest(name, kind, release, **read)
+    _CHECKS[kind](request)
+    _check_privacy(request, keys)
+    return request
+
+
+def _check_number(asked: ColumnRequest) -> None:
+    if not asked.low < asked.high:
+        raise PlanError(f"low must be below high, got {float(asked.low):g} and {float(asked.high):g}")
+    if asked.cells is not None and asked.intervals is not None and asked.cells % asked.intervals:
+        raise PlanError(f"cells must be a multiple of intervals, got {asked.cells} and {asked.intervals}")
+
+
+def _check_values(asked: ColumnRequest) -> None:
+    if asked.release == RESPONSE and len(asked.values) < 2:
+        raise PlanError("values must be two at least for release response")
+
+
+def _check_privacy(asked: ColumnRequest, keys: Mapping[str, Any]) -> None:
+    if asked.release in CLASSICAL:
+        if asked.privacy is None:
+            raise PlanError(f"privacy is missing; release {asked.release} needs it, as a share of the range: 50%")
+        return
+    for key in ("privacy", "confidence"):
+        if key in keys:
+            why = "has γ, the promise's, instead" if asked.release in PROTECTED else "adds no noise"
+            raise PlanError(f"{key} does not go with release {asked.release}, which {why}")
+
+
+_CHECKS: dict[str, Callable[[ColumnRequest], None]] = {
+    NUMBER: _check_number,
+    CATEGORY: _check_values,
+    LABEL: _check_values,
+}
+
+
+def _one_of(keys: Mapping[str, Any], key: str, words: tuple[str, ...], where: str = "") -> str:
+    if key not in keys:
+        raise PlanError(f"{key} is missing; give one of {', '.join(words)}")
+    if keys[key] not in words:
+        raise PlanError(f"{key} must be one of {', '.join(words)}{where}, got {_shown(keys[key])}")
+    return str(keys[key])
+
+
+def _read_bound(value: object, key: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        raise PlanError(f"{key} must be a number, got {_shown(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PlanError(f"{key} must be a finite number, got {value}")
+    number = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    if max(abs(number.numerator), number.denominator) >= _LARGEST:
+        raise PlanError(f"{key} must be a number of at most 30 digits; round it")
+    return number
+
+
+def _read_count(value: object, key: str) -> int:
+    if type(value) is not int or not 1 <= value <= MOST_OUTPUTS:
+        raise PlanError(f"{key} must be a whole number from 1 to {MOST_OUTPUTS:,}, got {_shown(value)}")
+    return value
+
+
+def _read_flag(value: object, key: str) -> bool:
+    if type(value) is not bool:
+        raise PlanError(f"{key} must be true or false, got {_shown(value)}")
+    return value
+
+
+def _read_privacy(value: object, key: str) -> Fraction:
+    share = parse_number(_plain(value, key), key, "a share of the range such as 50%")
+    if share <= 0:
+        raise PlanError(f"{key} must be above 0, a share of the range such as 50%, got {_shown(value)}")
+    if share > _MOST_PRIVACY:
+        raise PlanError(
+            f"{key} must be a share of the range of at most 10 (1000%), got {_shown(value)}; write 50% as such"
+        )
+    return share
+
+
+def _read_confidence(value: object, key: str) -> Fraction:
+    share = parse_probability(_plain(value, key), key)
+    if not 0 < share < 1:
+        raise PlanError(f"{key} must lie between 0 and 1, such as 95%, got {_shown(value)}")
+    return share
+
+
+def _plain(value: object, key: str) -> "str | int | float | Fraction":
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
+        raise PlanError(f"{key} must be a share such as 50%, got {_shown(value)}")
+    return value
+
+
+def _read_values(value: object, key: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not 1 <= len(value) <= MOST_OUTPUTS:
+        raise PlanError(f"{key} must be a list of 1 to {MOST_OUTPUTS:,} values")
+    if not all(isinstance(each, str | int) and not isinstance(each, bool) for each in value):
+        raise PlanError(f"{key} must be texts or whole numbers; write any other in quotes, as it stands in the table")
+    texts = tuple(check_text(str(each), f"a value of {key}") for each in value)
+    if len(set(texts)) != len(texts):
+        raise PlanError(f"{key} must differ; one of them stands twice")
+    return texts
+
+
+_READERS: dict[str, Callable[[object, str], Any]] = {
+    "optional": _read_flag,
+    "low": _read_bound,
+    "high": _read_bound,
+    "intervals": _read_count,
+    "cells": _read_count,
+    "privacy": _read_privacy,
+    "confidence": _read_confidence,
+    "values": _read_values,
+}
+
+
+def _shown(value: object) -> str:
+    """Write what stands in a schema, shortened: it is no record's."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}…"

@@ -1,0 +1,113 @@
+"""Histograms of released codes: all that is kept of the reports of a table.
+
+One pass over the reports, on all cores, whatever is asked for; memory is that of the histograms, on each core. They
+hold every code of a column, that of a missing value and that of not being asked included, and count each report once.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError, PlanError, counted
+from assocpriv.core.parallel import add_up
+from assocpriv.files.reports import Reports
+from assocpriv.plans.numeric.plan import TablePlan
+
+MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
+_BATCH = 1 << 18  # reports
+_STEP = 1 << 16  # reports; a step of work after which it can be stopped
+
+
+def table_plan(reports: Reports) -> TablePlan:
+    """Return the plan of reports of a table.
+
+    Raises:
+        PlanError: the reports are of another kind, such as baskets.
+    """
+    if not isinstance(reports.plan, TablePlan):
+        raise PlanError(f"these reports are of kind {reports.plan.kind}, not of a table; assocpriv mine takes baskets")
+    return reports.plan
+
+
+def count_codes(
+    reports: Reports,
+    tables: Sequence[tuple[int, ...]],
+    *,
+    bins: Mapping[int, NDArray[np.int64]] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[NDArray[np.int64]]:
+    """Return the histogram of each table: of the codes of a column, or of the pairs of codes of two.
+
+    Args:
+        reports: of a table plan.
+        tables: positions of one column, or of two, for each histogram.
+        bins: for some columns, by position, the bin of each of its codes, int64 (code_counts,); the others have a bin
+            for each code.
+        progress: called with how many (report, table) have been counted.
+
+    Returns:
+        For each table int64 of shape (bins,) or (bins of the first, bins of the second). Each adds up to the number of
+        reports.
+
+    Raises:
+        PlanError: reports of another kind.
+        EstimateError: more cells than memory is meant for.
+
+    Source: one histogram a column is all that the reconstruction of AS00, section 3.2, needs.
+    """
+    plan = table_plan(reports)
+    chosen = dict(bins or {})
+    for table in tables:
+        for place in table:
+            chosen.setdefault(place, np.arange(plan.code_counts[place]))
+    shapes = [tuple(int(chosen[place].max()) + 1 for place in table) for table in tables]
+    sizes = [math.prod(shape) for shape in shapes]
+    if sum(sizes) > MOST_CELLS:
+        raise EstimateError(
+            f"histograms of {counted(sum(sizes), 'cell')} are more than the {MOST_CELLS:,} kept at once; ask for fewer "
+            "columns, or plan coarser grids (fewer cells)"
+        )
+    axes, places = _layout(plan, tables, shapes, chosen)
+    starts = np.cumsum([0, *sizes])
+    counts = _count(reports, axes, places, int(starts[-1]), progress)
+    return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
+
+
+def _layout(
+    plan: TablePlan,
+    tables: Sequence[tuple[int, ...]],
+    shapes: Sequence[tuple[int, ...]],
+    bins: Mapping[int, NDArray[np.int64]],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what the kernel is told: the axes of every histogram, and how far each code moves the position in it."""
+    axes = np.full((len(tables), 2, 4), -1, dtype=np.int64)
+    places: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
+    filled = at = 0
+    for number, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
+        for axis, place in enumerate(table):
+            field, offset = plan.record_type.fields[f"c{place}"][:2]  # type: ignore[index]
+            axes[number, axis] = offset, field.itemsize - 1, filled, at
+            places.append(bins[place] * math.prod(shape[axis + 1 :]))
+            filled += len(places[-1])
+        at += math.prod(shape)
+    return axes, np.concatenate(places).astype(np.int64)
+
+
+def _count(
+    reports: Reports,
+    axes: NDArray[np.int64],
+    places: NDArray[np.int64],
+    n_counts: int,
+    progress: Callable[[float], None] | None,
+) -> NDArray[np.int64]:
+    from assocpriv.core.kernels.tallies import tally_codes
+
+    def work(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[float]:
+        for start in range(0, len(packed), _STEP):
+            part = np.ascontiguousarray(packed[start : start + _STEP])
+            tally_codes(part, axes, places, counts)
+            yield float(len(part) * len(axes))
+
+    return add_up(work, reports.batches(_BATCH), n_counts, progress)

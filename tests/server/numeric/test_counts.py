@@ -1,0 +1,85 @@
+"""Histograms of released codes: one pass that counts what a loop over the codes counts."""
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from naive import small_plan
+
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.privacy import Breach
+from assocpriv.files.reports import Reports, read_reports
+from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.server.numeric import counts
+from assocpriv.server.numeric.counts import count_codes, table_plan
+
+PLAN = TablePlan(
+    (
+        NumberColumn("wide", UniformNoise(300, 40), True, Fraction(0), Fraction(1), 30),  # two bytes
+        CategoryColumn("region", Window(3, 1, 4, 1), False, ("a", "b", "c")),
+        CategoryColumn("other", Window(2, 1, 3, 1), True, ("x", "y")),
+        LabelColumn("class", Clear(2), False, ("y", "n")),
+    ),
+    1,
+    Breach("5%", "50%"),
+)
+
+
+def packed_of(codes):
+    """Return reports of codes, int (n, columns)."""
+    records = np.zeros(len(codes), dtype=PLAN.record_type)
+    for place in range(codes.shape[1]):
+        records[f"c{place}"] = codes[:, place]
+    return records.view(np.uint8).reshape(len(codes), PLAN.report_bytes)
+
+
+def naive_histogram(codes, table, shape):
+    """Count with a dictionary."""
+    found = Counter(tuple(row) for row in codes[:, list(table)].tolist())
+    full = np.zeros(shape, dtype=np.int64)
+    for cell, count in found.items():
+        full[cell] = count
+    return full
+
+
+@pytest.mark.parametrize("n_reports", [0, 1, 63, 1000])
+def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
+    """Codes of one byte and of two, of one column and of pairs, in memory and from a file, in parts of any size."""
+    monkeypatch.setattr(counts, "_STEP", 100)
+    codes = np.stack([rng.integers(0, n, n_reports) for n in PLAN.code_counts], axis=1)
+    tables = [(0,), (1,), (3,), (0, 3), (1, 2), (2, 0)]
+    for table, got in zip(tables, count_codes(Reports(PLAN, packed_of(codes)), tables), strict=True):
+        assert np.array_equal(got, naive_histogram(codes, table, [PLAN.code_counts[place] for place in table]))
+        assert got.sum() == n_reports
+
+
+def test_files_count_as_memory_does(rng, tmp_path) -> None:
+    """Reports in two files give the sums of both, whatever their order."""
+    codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
+    for name, part in (("a", codes[:100]), ("b", codes[100:])):
+        Reports(PLAN, packed_of(part)).write(tmp_path / f"{name}.parquet")
+    whole = count_codes(Reports(PLAN, packed_of(rng.permutation(codes))), [(0, 3)])
+    assert np.array_equal(count_codes(read_reports(tmp_path), [(0, 3)])[0], whole[0])
+
+
+def test_bins_join_codes(rng) -> None:
+    """A histogram of bins is the sum over their codes."""
+    codes = np.stack([rng.integers(0, n, 400) for n in PLAN.code_counts], axis=1)
+    reports = Reports(PLAN, packed_of(codes))
+    bins = np.minimum(np.arange(PLAN.code_counts[0]) // 100, 3)
+    coarse = count_codes(reports, [(0, 1)], bins={0: bins})[0]
+    fine = count_codes(reports, [(0, 1)])[0]
+    assert np.array_equal(coarse, [fine[bins == bin_].sum(axis=0) for bin_ in range(4)])
+
+
+def test_what_is_refused(monkeypatch) -> None:
+    """Reports of baskets, and histograms larger than memory is meant for, are told in one line."""
+    baskets = small_plan("none", 4, 2, 1)
+    with pytest.raises(PlanError, match="not of a table"):
+        table_plan(Reports(baskets, np.zeros((0, baskets.report_bytes), np.uint8)))
+    monkeypatch.setattr(counts, "MOST_CELLS", 100)
+    with pytest.raises(EstimateError, match="fewer columns"):
+        count_codes(Reports(PLAN, packed_of(np.zeros((1, 4), int))), [(0,)])

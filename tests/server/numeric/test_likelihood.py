@@ -1,0 +1,72 @@
+"""The maximum of the likelihood: cases solved by hand, another solver, and what no order or label may change."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from assocpriv.server.numeric.likelihood import average_neighbours, maximize
+
+ONE_OF_THREE = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
+
+
+def log_likelihood(counts, matrix, shares):
+    """Return it, up to a constant."""
+    seen = counts > 0
+    return counts[seen] @ np.log(matrix[seen] @ shares)
+
+
+@pytest.mark.parametrize(
+    ("counts", "wanted"),
+    [
+        ([400, 400, 200], [0.5, 0.5, 0.0]),  # the inverse: (r − 0.2) / 0.4
+        ([300, 360, 340], [0.25, 0.4, 0.35]),
+        # on the face f3 = 0 the rates of the first two, together 0.8, go as their counts: 0.2 + 0.4 f1 = 0.8 · 6/9
+        ([600, 300, 100], [5 / 6, 1 / 6, 0.0]),
+    ],
+)
+def test_solutions_by_hand(counts, wanted) -> None:
+    """Inside the simplex the maximum is the inverse of the channel; outside it lies on a face."""
+    found = maximize(np.array(counts), ONE_OF_THREE)
+    assert found == pytest.approx(wanted, abs=2e-3)
+    assert found.sum() == pytest.approx(1)
+
+
+def test_no_other_solver_finds_more(rng) -> None:
+    """Within 1/1000 of the log-likelihood that a general solver reaches, on random channels."""
+    for _ in range(5):
+        matrix = rng.dirichlet(np.ones(8), size=4).T
+        counts = rng.multinomial(2000, matrix @ rng.dirichlet(np.ones(4)))
+        other = minimize(
+            lambda logs, c=counts, m=matrix: -log_likelihood(c, m, np.exp(logs) / np.exp(logs).sum()), np.zeros(4),
+            options={"gtol": 1e-8},
+        ).x  # fmt: skip
+        best = log_likelihood(counts, matrix, np.exp(other) / np.exp(other).sum())
+        assert log_likelihood(counts, matrix, maximize(counts, matrix)) > best - 2e-3
+
+
+def test_relabelling_inputs_and_codes_changes_nothing(rng) -> None:
+    """The shares of inputs in another order are the same shares in that order; the order of codes is of no account."""
+    matrix = rng.dirichlet(np.ones(6), size=4).T
+    counts = rng.multinomial(5000, matrix.mean(axis=1))
+    inputs, codes = rng.permutation(4), rng.permutation(6)
+    again = maximize(counts[codes], matrix[np.ix_(codes, inputs)])
+    assert again == pytest.approx(maximize(counts, matrix)[inputs], abs=1e-6)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_shares_are_shares(rng, smooth) -> None:
+    """They add up to 1 and none is negative, for counts as odd as a single report."""
+    for counts in ([1, 0, 0], [0, 0, 7], [5, 0, 10**9]):
+        shares = maximize(np.array(counts), ONE_OF_THREE, smooth=smooth)
+        assert shares.sum() == pytest.approx(1)
+        assert (shares >= 0).all()
+
+
+def test_smoothing_stays_within_the_intervals() -> None:
+    """A missing value's share takes no part in the average, and a smoothed estimate is smoother."""
+    row = average_neighbours(np.array([0.5, 0.0, 0.1, 0.4]), 3)
+    assert row[3] == 0.4
+    assert row.sum() == pytest.approx(1)
+    counts = np.array([400, 100, 400])
+    rough, smooth = maximize(counts, ONE_OF_THREE), maximize(counts, ONE_OF_THREE, smooth=True)
+    assert np.ptp(smooth) < np.ptp(rough)
