@@ -22,7 +22,7 @@ from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.plan import TablePlan, shortened
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
-from assocpriv.records.first_lines import SEPARATORS, UNREADABLE, cut_line, first_lines
+from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
 from assocpriv.records.source_files import Resumed, line_chunks, read_sample
 from assocpriv.records.table_cells import EMPTY_NUMBERS, CellOptions, Found, column_inputs, is_text
 
@@ -40,9 +40,7 @@ class Batch:
     found: list[Found]
 
 
-def _batch(
-    columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: Callable[[int], int]
-) -> Batch:
+def _batch(columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: Callable[[int], int]) -> Batch:
     """Return the inputs of the plan's columns, as Arrow holds them."""
     inputs = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
     found = []
@@ -119,7 +117,7 @@ def _parse(
         columns = read([False] * len(numbers), options)
     if columns is None:
         raise RecordError(
-            f"lines {origin.before + 1:,} and following are no CSV in UTF-8: convert the file to UTF-8, and check quotes"
+            f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
         )
     return _batch(columns, plan, replace(options, written=True), lines)
 
@@ -147,7 +145,7 @@ def _read_lines(
 ) -> list[Any] | None:  # fmt: skip
     """Return the columns at some places, numbers as such where asked for; None where Arrow cannot read them so."""
     import pyarrow as pa
-    import pyarrow.csv as csv
+    from pyarrow import csv
 
     wrong: list[tuple[int, int]] = []  # line, cells
 
@@ -204,9 +202,7 @@ def read_parquet_table(
             raise RecordError(f"column {column} holds lists or records; each record needs one value in it")
     _check_claims(file, names, budget)
     texts = [name for name in names if is_text(schema.field(name).type)]
-    source = _arrow_step(
-        partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts)
-    )
+    source = _arrow_step(partial(pq.ParquetFile, file, buffer_size=1 << 20, pre_buffer=False, read_dictionary=texts))
     rows = _rows_at_once(len(names), budget)
 
     def batches() -> Iterator[tuple[list[Any], int]]:
@@ -261,7 +257,8 @@ def read_frame(frame: Any, plan: TablePlan, options: CellOptions, before: int, t
         columns = list(nw.from_native(frame, eager_only=True).iter_columns())
     except TypeError:
         problem: Exception = TypeError(
-            f"a table must be a pandas, polars or pyarrow table in memory, or a file's name, got a {type(frame).__name__}"
+            "a table must be a pandas, polars or pyarrow table in memory, or the name of a file, got a "
+            f"{type(frame).__name__}"
         )
     except nw.exceptions.NarwhalsError:  # its text names columns
         problem = RecordError("the columns of a table must have different names")

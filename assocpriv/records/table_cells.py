@@ -60,7 +60,7 @@ def _read_number(value: Any, column: NumberColumn) -> int:
 
 
 def place_of(value: Any, column: CategoryColumn) -> int:
-    """Return the place of a value among a column's, −1 if it is none: text, a whole number that it writes, true or false.
+    """Return a value's place among a column's, −1 if it is none of them; numbers and truths are taken as text.
 
     >>> from assocpriv.plans.numeric.laws import Clear
     >>> column = CategoryColumn("smokes", Clear(2), False, ("true", "2"))
@@ -235,19 +235,27 @@ def _places(values: Any, column: CategoryColumn, options: CellOptions) -> NDArra
     elif kinds.is_boolean(values.type):
         encoded = values.cast("int8").dictionary_encode()
         truths = [bool(value) for value in encoded.dictionary.to_pylist()]
-        return np.array([*(place_of(value, column) for value in truths), column.inputs], np.int32)[_indices(encoded)]
+        return _taken([place_of(value, column) for value in truths], column, encoded)
     else:
         absent = values.is_null().to_numpy(zero_copy_only=False)
         return np.where(absent, column.inputs, _UNSEEN).astype(np.int32)
-    places = [_place(value, column, options) for value in encoded.dictionary.to_pylist()]
-    return np.array([*places, column.inputs], dtype=np.int32)[_indices(encoded)]
+    return _taken([_place(value, column, options) for value in encoded.dictionary.to_pylist()], column, encoded)
+
+
+def _taken(places: list[int], column: Column, encoded: Any) -> NDArray[np.int32]:
+    """Return the inputs of cells whose dictionary's values have these places."""
+    inputs: NDArray[np.int32] = np.array([*places, column.inputs], dtype=np.int32)[_indices(encoded)]
+    return inputs
 
 
 def _place(value: Any, column: CategoryColumn, options: CellOptions) -> int:
     place = place_of(value, column)
     if place >= 0:
         return place
-    absent = value is None or value != value or (isinstance(value, str) and value.strip() in {"", *options.missing})
+    if isinstance(value, str):
+        absent = value.strip() in {"", *options.missing}
+    else:
+        absent = value is None or (isinstance(value, float) and math.isnan(value))
     return column.inputs if absent else _UNSEEN
 
 

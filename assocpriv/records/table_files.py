@@ -6,7 +6,7 @@ records it concerns and the first one's place, never a value. docs/cli/numeric.m
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,8 +48,6 @@ class TableOptions:
     def __post_init__(self) -> None:
         if self.separator is not None and self.mark not in SEPARATORS:
             raise RecordError('separator must be one of "," ";" "|" tab and blank')
-        if isinstance(self.missing, str) or not all(isinstance(word, str) for word in self.missing):
-            raise TypeError("missing must be a list of words")
 
     @property
     def mark(self) -> str | None:
@@ -83,10 +81,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
         self._found = [Found() for _ in plan.columns]
 
     def __next__(self) -> NDArray[np.int32]:
-        return self._step(self._next)
-
-    def _step(self, step: Callable[[], Any]) -> Any:
-        return step() if self._path is None else named_after(self._path, step, RecordError)
+        return self._next() if self._path is None else named_after(self._path, self._next, RecordError)
 
     def _next(self) -> NDArray[np.int32]:
         for batch in self._batches:
@@ -105,7 +100,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
 
 
 def stream_table(source: Any, plan: TablePlan, options: TableOptions) -> TableStream:
-    """Read a table: the name of a CSV or Parquet file, a pandas, polars or pyarrow table, or an iterable of such tables.
+    """Read a table: a CSV or Parquet file's name, a pandas, polars or pyarrow table, or an iterable of such tables.
 
     Raises:
         RecordError: while iterating: a file that cannot be read, another table than the plan's, cells that its columns
