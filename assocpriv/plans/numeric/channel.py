@@ -48,14 +48,16 @@ def _spread(cumulative: Sequence[int], n_groups: int, group: int) -> NDArray[np.
     first = group * np.arange(n_groups)
     most = len(sums) - 1
     above, below = (sums[np.clip(outputs - start, 0, most)] for start in (first, first + group))
-    return np.asarray((above - below) / group)
+    spread: NDArray[np.float64] = (above - below) / group
+    return spread
 
 
 def _overlap(n_classes: int, width: int, n_groups: int, group: int) -> NDArray[np.float64]:
     """Return how many cells each class of so many shares with each group, (classes, groups)."""
     classes, groups = width * np.arange(n_classes)[:, None], group * np.arange(n_groups)
     shared = np.minimum(classes + width, groups + group) - np.maximum(classes, groups)
-    return np.maximum(shared, 0).astype(np.float64)
+    overlap: NDArray[np.float64] = np.maximum(shared, 0).astype(np.float64)
+    return overlap
 
 
 def exact_transition(column: Column) -> list[list[Fraction]]:

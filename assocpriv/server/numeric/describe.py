@@ -124,13 +124,16 @@ def _numbers(
         band.low,
         band.high,
         UNBIASED if basis.is_unbiased else SMOOTH,
-        None if moments is None else _figure(*moments.of_mean, z, low, high),
-        None if moments is None else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
+        None if moments is None else _figure(*moments.of_mean, z, low, high, moments.mean_unknown),
+        None
+        if moments is None or moments.of_variance is None
+        else _figure(*moments.of_variance, z, 0.0, ((high - low) / 2) ** 2),
         tuple(quantiles),
     )
 
 
-def _figure(value: float, error: float, z: float, least: float, most: float) -> Figure:
+def _figure(value: float, error: float, z: float, least: float, most: float, unknown: float = 0.0) -> Figure:
     """Return a figure; what it cannot be is cut off its interval, not off its value."""
-    low, high = (min(max(end, least), most) for end in (value - z * error, value + z * error))
+    half = z * error + unknown
+    low, high = (min(max(end, least), most) for end in (value - half, value + half))
     return Figure(value, error, low, high)

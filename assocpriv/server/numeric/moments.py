@@ -4,7 +4,8 @@ They are linear in the released codes: there are weights c_k(y) of the codes wit
 cell x, k = 0, 1, 2, and 0 for a missing one. They are combinations of 1, y, y² and of "the value is missing": of
 additive noise the moments are subtracted; under a window E[y | x] is affine in x, and E[y² | x] quadratic. With S_k the
 mean of c_k over the reports, mean = S₁/S₀ and variance = S₂/S₀ − mean²; their errors follow by the delta method from
-the histogram itself. Only for classes of several cells values are taken as spread evenly over a class.
+the histogram itself. Of classes of several cells only the mean of their midpoints is known, and how far the mean is
+from it at most: half a class; of the variance within classes nothing.
 """
 
 from dataclasses import dataclass
@@ -38,10 +39,14 @@ class ClassCounts:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Mean and variance in the column's unit, each with its standard error."""
+    """Mean and variance in the column's unit, each with its standard error.
+
+    ``mean_unknown`` is how much the mean can be off beyond chance, ``of_variance`` None where nothing is known of it.
+    """
 
     of_mean: tuple[float, float]
-    of_variance: tuple[float, float]
+    of_variance: tuple[float, float] | None
+    mean_unknown: float = 0.0
 
 
 def moment_weights(column: NumberColumn) -> NDArray[np.float64]:
@@ -77,8 +82,8 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
     of_variance = (weights[2] - second * weights[0]) / sums[0] - 2 * mean * of_mean
     errors = np.sqrt(np.array([of_mean, of_variance]) ** 2 @ counts.squares) / counts.n_reports
     span = float(column.high - column.low)
+    of_column = float(column.low) + span * float(mean), span * float(errors[0])
+    if isinstance(column.law, Clear) and column.law.width > 1:
+        return Moments(of_column, None, span * column.law.width / (2 * column.inputs))
     spread = float(second - mean**2) + 1 / (12 * column.inputs**2)  # within a cell, too
-    return Moments(
-        (float(column.low) + span * float(mean), span * float(errors[0])),
-        (span**2 * spread, span**2 * float(errors[1])),
-    )
+    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])))

@@ -40,6 +40,7 @@ from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.moments import ClassCounts
 from assocpriv.server.numeric.smooth import smooth_shares
 
+Progress = Callable[[int, int], None]
 _MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
 _MOST_VALUES = 40  # of a column that is one of two, so that the other keeps ten intervals
 _BINS_EACH = 4  # an interval, of a column that is one of two
@@ -57,7 +58,7 @@ class Question:
     by: str | None = None
     joint: tuple[str, str] | None = None
     method: str = AUTO
-    confidence_level: float = 0.95
+    confidence_level: float | str = 0.95
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -70,8 +71,15 @@ class Question:
             raise EstimateError(f"method {self.method} takes one column at a time; joint takes smooth or em")
 
 
-def reconstruct(reports: Reports, question: Question, progress: Callable[[float], None] | None = None) -> Distributions:
+def reconstruct(reports: Reports, question: Question, progress: Progress | None = None) -> Distributions:
     """Reconstruct what a question asks for; see :func:`assocpriv.numeric.reconstruct`."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1):  # matrices of a hundred rows: on several threads they wait for each other
+        return _answer(reports, question, progress)
+
+
+def _answer(reports: Reports, question: Question, progress: Progress | None) -> Distributions:
     plan, level = table_plan(reports), ErrorOptions(question.confidence_level).confidence_level
     if question.joint is not None:
         pair = (plan.place_of(question.joint[0]), plan.place_of(question.joint[1]))
@@ -220,7 +228,7 @@ def _joint(
     plan: TablePlan,
     pair: tuple[int, int],
     method: str,
-    progress: Callable[[float], None] | None,
+    progress: Progress | None,
 ) -> JointDistribution:
     """Return the joint distribution of two columns, on grids so coarse that their covariance can be had."""
     _check_any(len(reports))
