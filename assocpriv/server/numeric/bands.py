@@ -98,9 +98,9 @@ def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level:
     value = lower @ estimate.shares
     covariance = lower @ estimate.covariance @ lower.T
     error = np.sqrt(np.maximum(np.diag(covariance), 0))
-    error[[0, -1]] = 0
     width = np.maximum(error, (_FLOOR if estimate.is_unbiased else 1.0) * error.max())
     error = error if estimate.is_unbiased else np.maximum(error, _LEAST_SMOOTH * error.max())
+    error[[0, -1]] = 0
     inner = known & (width > 0)
     inner[[0, -1]] = False
     half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
