@@ -6,7 +6,8 @@
 - piecewise (PM) and hybrid mechanism (HM), for the mean: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu, ICDE 2019.
 - randomized response on 32 bins with Norm-Sub (CFO with binning in Li et al.).
 
-A method takes raw values and returns what it estimates: a distribution function at GRID, a mean, or both.
+A method takes raw values, ε, a generator and how many different values there are at most (None: continuous); buckets
+and cells are then these values. It returns what it estimates: a distribution function at GRID, a mean, or both.
 """
 
 import math
@@ -41,7 +42,7 @@ class Found:
     mean: float
 
 
-Method = Callable[[Floats, float, np.random.Generator], Found]
+Method = Callable[[Floats, float, np.random.Generator, int | None], Found]
 
 
 def _from_shares(shares: Floats) -> Found:
@@ -51,20 +52,24 @@ def _from_shares(shares: Floats) -> Found:
     return Found(cdf, float(shares @ (edges[:-1] + edges[1:]) / 2))
 
 
-def ours(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def ours(values: Floats, epsilon: float, rng: np.random.Generator, different: int | None) -> Found:
     """Square wave on a grid by the shipping client, numeric.reconstruct as it is by default."""
-    law = design_window(_CELLS, Fraction(math.exp(epsilon)), optional=False)
-    column = NumberColumn("x", law, False, Fraction(0), Fraction(1), _INTERVALS)
+    cells = different or _CELLS
+    law = design_window(cells, Fraction(math.exp(epsilon)), optional=False)
+    column = NumberColumn("x", law, False, Fraction(0), Fraction(1), different or _INTERVALS)
     plan = TablePlan((column,), 1, Epsilon(str(epsilon)))
-    inputs = np.minimum((values * _CELLS).astype(np.int32), _CELLS - 1)[:, None]
+    inputs = np.minimum((values * cells).astype(np.int32), cells - 1)[:, None]
     entropy = SeededEntropy(int(rng.integers(1 << 30)))
     packed = np.concatenate(list(randomize_inputs([inputs], plan, entropy=entropy)))
     found = reconstruct(Reports(plan, packed))["x"]
     return _from_shares(found.share)
 
 
-def _square_wave(values: Floats, epsilon: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return counts of 256 buckets of continuous reports, and their channel from 256 buckets of values."""
+def _square_wave(
+    values: Floats, epsilon: float, rng: np.random.Generator, different: int | None
+) -> tuple[Floats, Floats]:
+    """Return counts of buckets of continuous reports, and their channel from as many buckets of values."""
+    buckets = different or _BUCKETS
     e = math.exp(epsilon)
     b = (epsilon * e - e + 1) / (2 * e * (e - 1 - epsilon))
     q = 1 / (2 * b * e + 1)
@@ -73,13 +78,13 @@ def _square_wave(values: Floats, epsilon: float, rng: np.random.Generator) -> tu
     far = rng.random(len(values)) - b
     far += 2 * b * (far >= values - b)
     reports = np.where(near, values + b * (2 * rng.random(len(values)) - 1), far)
-    edges = np.linspace(-b, 1 + b, _BUCKETS + 1)
+    edges = np.linspace(-b, 1 + b, buckets + 1)
     counts = np.histogram(np.clip(reports, -b, 1 + b), edges)[0].astype(np.float64)
-    cells = np.linspace(0, 1, 8 * _BUCKETS + 1)
+    cells = np.linspace(0, 1, 8 * buckets + 1)
     middles = (cells[:-1] + cells[1:]) / 2
     overlap = np.minimum(edges[1:, None], middles + b) - np.maximum(edges[:-1, None], middles - b)
     chances = q * (edges[1] - edges[0]) + (e - 1) * q * np.maximum(overlap, 0)
-    return counts, chances.reshape(_BUCKETS, _BUCKETS, 8).mean(axis=2)
+    return counts, chances.reshape(buckets, buckets, 8).mean(axis=2)
 
 
 def _em(counts: Floats, matrix: Floats, change: float, *, smooth: bool) -> Floats:
@@ -98,14 +103,14 @@ def _em(counts: Floats, matrix: Floats, change: float, *, smooth: bool) -> Float
     return shares
 
 
-def square_wave_ems(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def square_wave_ems(values: Floats, epsilon: float, rng: np.random.Generator, different: int | None) -> Found:
     """SW with EMS."""
-    return _from_shares(_em(*_square_wave(values, epsilon, rng), 1e-3, smooth=True))
+    return _from_shares(_em(*_square_wave(values, epsilon, rng, different), 1e-3, smooth=True))
 
 
-def square_wave_em(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def square_wave_em(values: Floats, epsilon: float, rng: np.random.Generator, different: int | None) -> Found:
     """SW with EM."""
-    return _from_shares(_em(*_square_wave(values, epsilon, rng), 1e-3 * math.exp(epsilon), smooth=False))
+    return _from_shares(_em(*_square_wave(values, epsilon, rng, different), 1e-3 * math.exp(epsilon), smooth=False))
 
 
 def _piecewise(x: Floats, epsilon: float, rng: np.random.Generator) -> Floats:
@@ -126,19 +131,19 @@ def _duchi(x: Floats, epsilon: float, rng: np.random.Generator) -> Floats:
     return np.where(rng.random(len(x)) < (1 + ratio * x) / 2, 1, -1) / ratio
 
 
-def piecewise(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def piecewise(values: Floats, epsilon: float, rng: np.random.Generator, _different: int | None) -> Found:
     """PM: the mean."""
     return Found(None, (float(_piecewise(2 * values - 1, epsilon, rng).mean()) + 1) / 2)
 
 
-def hybrid(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def hybrid(values: Floats, epsilon: float, rng: np.random.Generator, _different: int | None) -> Found:
     """HM: PM, or with probability e^(−ε/2) two values; two values alone up to ε = 0.61."""
     x = 2 * values - 1
     two = rng.random(len(x)) < (math.exp(-epsilon / 2) if epsilon > 0.61 else 1)
     return Found(None, (float(np.where(two, _duchi(x, epsilon, rng), _piecewise(x, epsilon, rng)).mean()) + 1) / 2)
 
 
-def randomized_response(values: Floats, epsilon: float, rng: np.random.Generator) -> Found:
+def randomized_response(values: Floats, epsilon: float, rng: np.random.Generator, _different: int | None) -> Found:
     """GRR on 32 bins with Norm-Sub."""
     bins = np.minimum((values * _BINS).astype(np.int64), _BINS - 1)
     p = math.exp(epsilon) / (math.exp(epsilon) + _BINS - 1)

@@ -140,7 +140,7 @@ def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: f
     if band.known.all():
         return _reached(high, edges, share), _reached(low, edges, share)
     first, last = np.searchsorted(high, share), np.searchsorted(low, share)
-    return float(known[max(0, first - 1)]), float(known[min(last, len(known) - 1)])
+    return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
 
 
 def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:

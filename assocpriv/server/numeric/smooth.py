@@ -1,18 +1,18 @@
 """A smooth distribution seen through a channel: penalized likelihood, its smoothness chosen by the data.
 
-Shares are f = softmax(η). The log-density η of intervals in a row has a Gaussian prior under which its second
-differences are independent with variance 1/λ (penalized B-splines of degree 0: Eilers, Statistical Modelling 2007; as a
-prior: Efron, Biometrika 2016). With D the matrix of second differences, W = diag(N / (A f)) and J = diag(f) − f fᵀ,
+Shares are f = softmax(η). The log-density η of intervals in a row has a Gaussian prior under which its first or its
+second differences are independent with variance 1/λ (penalized B-splines of degree 0: Eilers, Statistical Modelling
+2007; as a prior: Efron, Biometrika 2016). With D the matrix of differences, W = diag(N / (A f)), J = diag(f) − f fᵀ,
 
     log-posterior(η) = Σ_y n_y log (A f)_y − λ/2 |D η|²,     M = J Aᵀ W A J + λ Dᵀ D
 
 M is its negative Hessian in expectation, by which it is maximized (Fisher scoring), and log P(n | λ) ≈ log-posterior(η̂)
-+ ½ log |λ DᵀD|₊ − ½ log |M| (Laplace). The estimate is the mean over a grid of λ weighted by P(n | λ), so smoothness is
-chosen by no rule of thumb: sharp peaks are kept where the data show them, and smoothed where noise hides them.
-Covariances are those of the posterior, linear in f, the spread over λ included. They contain what smoothing distorts,
-on average over the intervals (Nychka, JASA 1988), under the assumption that the log-density is about as rough
-everywhere. An estimate by maximum likelihood alone has no such error: deconvolution is ill-posed, and its own sampling
-error ignores what the noise has wiped out.
++ ½ log |λ DᵀD|₊ − ½ log |M| (Laplace). The estimate is the mean over both orders and a grid of λ weighted by P(n | λ),
+so smoothness is chosen by no rule of thumb: second differences suit curves, first ones peaks and edges, which are kept
+where the data show them. Covariances are those of the posterior, linear in f, the spread over λ included. They contain
+what smoothing distorts, on average over the intervals (Nychka, JASA 1988), under the assumption that the log-density is
+about as rough everywhere. An estimate by maximum likelihood alone has no such error: deconvolution is ill-posed, and
+its own sampling error ignores what the noise has wiped out.
 
 Two columns are smoothed along each of them by one λ. Named values, and missing ones, are not smoothed.
 """
@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 
 _FIRST, _FACTOR, _MOST = 1e5, 10**-0.5, 24  # grid of λ, from smooth to rough
 _HOPELESS = 8.0  # a log-evidence so far below the best has no weight
-_RIDGE = 1e-6  # precision of the directions without a penalty: level, slope, missing values
+_ORDERS = (1, 2)  # of differences
+_RIDGE = 1e-3  # precision of the directions without a penalty: level, slope, missing values
 _NEWTON_STEPS, _NEWTON_GAIN = 50, 1e-3
 _LEAST = 1e-300
+_Fit = tuple[float, NDArray[np.float64], NDArray[np.float64]]  # log-evidence, shares, covariance
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -50,20 +52,26 @@ def smooth_shares(
         first: P(bin | input) of the first column; ``second`` of the second, by default one that is always the same.
         ordered: how many inputs of each are intervals in a row.
     """
-    problem = _Problem(counts, first, np.ones((1, 1)) if second is None else second, ordered)
-    eta = np.zeros(first.shape[1] * (1 if second is None else second.shape[1]))
-    found: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]] = []
+    other = np.ones((1, 1)) if second is None else second
+    fits = [fit for order in _ORDERS for fit in _fits(_Problem(counts, first, other, ordered, order))]
+    return _averaged(fits, (first.shape[1], other.shape[1]))
+
+
+def _fits(problem: "_Problem") -> list[_Fit]:
+    """Return what each λ gives, from smooth to rough, until the evidence is hopeless."""
+    eta = np.zeros(problem.penalty.shape[0])
+    found: list[_Fit] = []
     for strength in _FIRST * _FACTOR ** np.arange(_MOST):
         eta, evidence, shares, covariance = problem.fit(eta, float(strength))
         found.append((evidence, shares, covariance))
-        best = max(each[0] for each in found)
-        if not any(ordered) or (evidence < best - _HOPELESS and found[-2][0] < best - _HOPELESS):
+        hopeless = max(each[0] for each in found) - _HOPELESS
+        if not problem.penalty.any() or (evidence < hopeless and found[-2][0] < hopeless):
             break
-    return _averaged(found, (first.shape[1], -1))
+    return found
 
 
-def _averaged(found: list[tuple[float, NDArray[np.float64], NDArray[np.float64]]], shape: tuple[int, int]) -> Posterior:
-    """Return the mixture over λ: mean of the means, mean of the covariances and spread of the means."""
+def _averaged(found: list[_Fit], shape: tuple[int, int]) -> Posterior:
+    """Return the mixture over order and λ: mean of the means, mean of the covariances and spread of the means."""
     logs = np.array([evidence for evidence, _, _ in found])
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
@@ -84,9 +92,10 @@ class _Problem:
         first: NDArray[np.float64],
         second: NDArray[np.float64],
         ordered: tuple[int, int],
+        order: int,
     ) -> None:
         self.counts, self.first, self.second, self.n = counts, first, second, float(counts.sum())
-        penalties = [_penalty(each.shape[1], row) for each, row in zip((first, second), ordered, strict=True)]
+        penalties = [_penalty(each.shape[1], row, order) for each, row in zip((first, second), ordered, strict=True)]
         eyes = [np.eye(len(each)) for each in penalties]
         self.penalty = np.kron(penalties[0], eyes[1]) + np.kron(eyes[0], penalties[1])
         values = [np.linalg.eigvalsh(each) for each in penalties]
@@ -157,11 +166,11 @@ def _outer_squares(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(matrix[:, :, None] * matrix[:, None, :]).reshape(len(matrix), -1)
 
 
-def _penalty(n: int, ordered: int) -> NDArray[np.float64]:
+def _penalty(n: int, ordered: int, order: int) -> NDArray[np.float64]:
     """Return DᵀD of the first inputs, zero for the others."""
     full = np.zeros((n, n))
-    if ordered > 2:
-        differences = np.diff(np.eye(ordered), 2, axis=0)
+    if ordered > order:
+        differences = np.diff(np.eye(ordered), order, axis=0)
         full[:ordered, :ordered] = differences.T @ differences
     return full
 
