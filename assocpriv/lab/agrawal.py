@@ -103,21 +103,21 @@ def _within(amount: NDArray[Any], low: int, high: int) -> Any:
     return (amount >= low * 1000) & (amount <= high * 1000)
 
 
-def _by_age(records: Records, young: Any, middle: Any, old: Any) -> NDArray[np.bool_]:
+def _by_age(records: Records, young: Any, middle: Any, old: Any) -> Any:
     age = records["age"]
     return np.where(age < 40, young, np.where(age < 60, middle, old))
 
 
-def _function_1(records: Records) -> NDArray[np.bool_]:
+def _function_1(records: Records) -> Any:
     return _by_age(records, True, False, True)
 
 
-def _function_2(records: Records) -> NDArray[np.bool_]:
+def _function_2(records: Records) -> Any:
     salary = records["salary"]
     return _by_age(records, _within(salary, 50, 100), _within(salary, 75, 125), _within(salary, 25, 75))
 
 
-def _function_3(records: Records) -> NDArray[np.bool_]:
+def _function_3(records: Records) -> Any:
     salary, level = records["salary"], records["elevel"]
     low, middle, high = (_within(salary, *bounds) for bounds in ((25, 75), (50, 100), (75, 125)))
     return _by_age(
