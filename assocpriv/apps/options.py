@@ -99,6 +99,9 @@ def _to_separator(_context: click.Context, _option: click.Parameter, text: str |
     return word
 
 
+separator_option = click.option(
+    "--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."
+)
 LAYOUT = ("format", "separator", "header", "transaction_column", "item_column")
 layout_options = joined(
     click.option(
@@ -107,7 +110,7 @@ layout_options = joined(
         help="Of the baskets: lines of item numbers, CSV with a basket a line, with transaction and item columns, or "
         "with a column an item, Parquet.  [default: by extension and first lines]",
     ),
-    click.option("--separator", metavar="CHAR", callback=_to_separator, help="Of cells: , ; | tab or blank."),
+    separator_option,
     click.option(
         "--header",
         type=click.Choice(["yes", "no"]),

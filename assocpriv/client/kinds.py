@@ -18,10 +18,12 @@ KINDS = {
 
 
 def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:
-    """Return the report of one person's raw record, of the type that the plan's kind takes: of baskets, names.
+    """Return the report of one person's raw record, of the type that the plan's kind takes.
+
+    Of baskets it is a collection of names; of tables a mapping from the columns' names to values, {"age": 34}.
 
     Raises:
-        BasketError: the record does not fit the plan; no draw is made.
+        RecordError: the record does not fit the plan; no draw is made.
         TypeError: no plan, or a record of another type.
     """
     if not isinstance(plan, PublishedPlan):

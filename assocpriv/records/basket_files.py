@@ -1,16 +1,12 @@
 """Basket files -> transactions of item ids, whole or batch by batch: formats, what reading may take, and errors."""
 
-import errno
-import gzip
-import io
 import logging
 import os
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
@@ -21,36 +17,30 @@ from assocpriv.records.basket_frames import long_cells
 from assocpriv.records.basket_parquet import read_parquet
 from assocpriv.records.basket_text import dat_parser, line_of_row, onehot_parser, parse_long, parse_names
 from assocpriv.records.baskets import Baskets, assemble_in_order
-from assocpriv.records.budget import CHUNK_BYTES, NO_BASKETS, WORKING_BYTES, Budget, Result, Work
+from assocpriv.records.budget import NO_BASKETS, Budget, Result, Work
 from assocpriv.records.cells import Cells, Origin, check_choices, joined, resolve, without_unknown
 from assocpriv.records.first_lines import SAMPLE_BYTES
+from assocpriv.records.source_files import (
+    SPREADSHEET,
+    SPREADSHEETS,
+    Progress,
+    Resumed,
+    line_chunks,
+    named_after,
+    open_source,
+    read_sample,
+)
 from assocpriv.records.text_layout import FORMATS, LayoutOptions, TextLayout, advise, understand
 
-Progress = Callable[[int, int], None]
 _Then = Callable[[Baskets], tuple[Baskets, int]]  # what it makes of a batch, and how many items it drops
 _Parse = Callable[[bytes, Origin], Cells]
 _LOG = logging.getLogger("assocpriv")  # told how files are understood; the command line shows it
 _LONG_BYTES = 24  # memory that a byte of text in the long layout takes, which is read as a whole
-_BOM = b"\xef\xbb\xbf"
 _ENDINGS = {
     "dat": (".dat", ".dat.gz", ".txt"),
     "text": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),  # to be understood from its first lines
     "parquet": (".parquet", ".pq"),
 }
-_SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
-_SPREADSHEET = "a spreadsheet's own format is not read; save it there as “CSV UTF-8” and read that"
-_STARTS = {  # of what is no text
-    b"PAR1": "the file is Parquet; leave format= (--format) out, or pass format='parquet' (--format parquet)",
-    b"PK\x03\x04": f"the file is packed, as spreadsheets are; {_SPREADSHEET}",
-}
-_PROBLEMS = (
-    (FileNotFoundError, "no such file; check the path"),
-    (IsADirectoryError, "this is a folder; name a file in it"),
-    (PermissionError, "the file may not be read; check its permissions"),
-    (EOFError, "the compressed data breaks off; fetch the file again"),
-    ((gzip.BadGzipFile, zlib.error), "the compressed data is damaged; fetch the file again"),
-    (OSError, "the system cannot read the file; check the path and the disk"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +91,7 @@ def read_baskets(
         cells = joined(map_batches(lambda batch: batch, path, options, Budget.within(None)))
         return _assemble(cells, catalogue, options)
 
-    return _named_after(path, read)
+    return named_after(path, read)
 
 
 class BasketStream(Iterator[Baskets]):
@@ -112,7 +102,7 @@ class BasketStream(Iterator[Baskets]):
         self.counts = ReadCounts(0, 0, 0, 0)
 
     def __next__(self) -> Baskets:
-        batch = _named_after(self._path, lambda: next(self._batches, None))
+        batch = named_after(self._path, lambda: next(self._batches, None))
         if batch is None:
             if not self.counts.baskets:
                 raise BasketError(f"{self._path.name}: {NO_BASKETS}")
@@ -149,20 +139,6 @@ def stream_baskets(
     return BasketStream(path, batches)
 
 
-def _named_after(path: Path, step: Callable[[], Result]) -> Result:
-    """Take a step of reading; whatever fails becomes one error that names the file."""
-    try:
-        return step()
-    except BasketError as error:
-        problem = str(error)
-    except (EOFError, OSError, zlib.error) as error:
-        problem = next(text for kind, text in _PROBLEMS if isinstance(error, kind))
-        if isinstance(error, OSError) and error.errno == errno.ELOOP:
-            problem = "the path is a loop of links; name the file itself"
-    # outside the handlers, so that no parser's exception is even the hidden context of this one
-    raise BasketError(f"{path.name}: {problem}")
-
-
 def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -> tuple[Baskets, ReadCounts]:
     if not len(cells.sizes):
         raise BasketError(NO_BASKETS)
@@ -194,7 +170,7 @@ def map_batches(work: Work[Result], path: Path, options: ReadOptions, budget: Bu
 
     if form in ("dat", "parquet") and (options.separator, options.header) != (None, None):
         raise BasketError(f"a {form} file has neither separator nor header; leave both out, or pass another format=")
-    opened = partial(_opened, path, options.progress)
+    opened = partial(open_source, path, options.progress)
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
         yield from read_parquet(opened, budget, work, options, tell)
         return
@@ -208,55 +184,12 @@ def _form_of(path: Path, options: ReadOptions) -> str:
     """Return a format by a file's ending, "text" for one that its first lines must show."""
     name = path.name.lower()
     form = next((form for form, endings in _ENDINGS.items() if name.endswith(endings)), None)
-    if name.endswith(_SPREADSHEETS):
-        raise BasketError(_SPREADSHEET)
+    if name.endswith(SPREADSHEETS):
+        raise BasketError(SPREADSHEET)
     if form is None:
         known = ", ".join(FORMATS)
         raise BasketError(f"the file's ending names no format; pass format= (--format), one of {known}")
     return "text" if form == "dat" and options.speaks_of_cells else form
-
-
-class _ProgressFile(io.FileIO):
-    """A file that tells how far it has been read."""
-
-    def __init__(self, path: Path, progress: Progress) -> None:
-        super().__init__(path)
-        self._progress, self._size, self._read = progress, path.stat().st_size, 0
-
-    def readinto(self, buffer: Any) -> int | None:
-        read = super().readinto(buffer)
-        self._read += read or 0
-        self._progress(self.tell() if self.seekable() else self._read, self._size)
-        return read
-
-
-class _Resumed:
-    """A file whose first bytes were read already, to be read from its beginning."""
-
-    def __init__(self, first: bytes, file: BinaryIO) -> None:
-        self._first, self._place, self._file = first, 0, file
-        self._goes_back = isinstance(file, io.BufferedReader) and file.seekable()  # gzip would unpack it again
-
-    def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer at the end; all that are left if negative."""
-        if self._place == len(self._first):
-            return self._file.read(size)
-        if not self._place and not 0 <= size < len(self._first) and self._goes_back:
-            self._file.seek(-len(self._first), io.SEEK_CUR)  # no second copy of all that follows
-            self._place = len(self._first)
-            return self._file.read(size)
-        stop = len(self._first) if size < 0 else min(self._place + size, len(self._first))
-        taken, self._place = self._first[self._place : stop], stop
-        return taken + self._file.read(size if size < 0 else size - len(taken))
-
-
-def _opened(path: Path, progress: Progress | None) -> BinaryIO:
-    raw = io.BufferedReader(_ProgressFile(path, progress), CHUNK_BYTES) if progress else path.open("rb")
-    if not path.name.lower().endswith(".gz"):
-        return raw
-    unpacked = gzip.GzipFile(fileobj=raw)
-    unpacked.myfileobj = cast(Any, raw)  # closed together
-    return cast(BinaryIO, unpacked)
 
 
 # ---- text
@@ -265,15 +198,11 @@ def _opened(path: Path, progress: Progress | None) -> BinaryIO:
 def _text_batches(
     file: BinaryIO, form: str, options: ReadOptions, budget: Budget, work: Work[Result], tell: Callable[[str], None]
 ) -> Iterator[Result]:
-    first = file.read(len(_BOM)).removeprefix(_BOM) + file.read(SAMPLE_BYTES)
+    first = read_sample(file)
     if not first:
         tell("the file is empty")
         return
-    _refuse_utf16(first)
-    for start, problem in _STARTS.items():
-        if first.startswith(start):
-            raise BasketError(problem)
-    rest = _Resumed(first, file)
+    rest = Resumed(first, file)
     sample = first[:SAMPLE_BYTES]
     if form == "dat":
         yield from _line_batches(dat_parser(advise(sample)), rest, budget, work)
@@ -290,51 +219,17 @@ def _text_batches(
     yield from _line_batches(parse, rest, budget, work, layout.skip)
 
 
-def _refuse_utf16(first: bytes) -> None:
-    start = first[:8]
-    plain = [start[place::2].count(b"\0") for place in (0, 1)]
-    if start.startswith((b"\xff\xfe", b"\xfe\xff")) or (len(start) == 8 and sorted(plain) == [0, 4]):
-        raise BasketError(
-            "the file is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8 OLD > NEW, or save it as "
-            "“CSV UTF-8”)"
-        )
-
-
 def _is_found_out(layout: TextLayout, options: ReadOptions) -> bool:
     """Tell whether more was understood than was said, or than the named format always means."""
     named = options.format == "basket" and (options.separator is not None or layout.separator == ",")
     return not named
 
 
-def _line_batches(parse: _Parse, file: _Resumed, budget: Budget, work: Work[Result], skip: int = 0) -> Iterator[Result]:
-    yield from map_ahead(lambda chunk: work(parse(*chunk)), _line_chunks(file, budget, skip), budget.workers)
+def _line_batches(parse: _Parse, file: Resumed, budget: Budget, work: Work[Result], skip: int = 0) -> Iterator[Result]:
+    yield from map_ahead(lambda chunk: work(parse(*chunk)), line_chunks(file, budget, skip), budget.workers)
 
 
-def _line_chunks(file: _Resumed, budget: Budget, skip: int) -> Iterator[tuple[bytes, Origin]]:
-    """Cut a file into pieces that all end with the end of a line, and say how errors name their lines."""
-    rest = bytearray()
-    before, longest = 0, budget.units(WORKING_BYTES)
-    while block := file.read(budget.chunk_bytes):
-        if cut := block.rfind(b"\n") + 1:
-            yield from _below_header(bytes(rest) + block[:cut], before, skip)
-            before += block.count(b"\n")
-            rest = bytearray()
-        rest += block[cut:]
-        if len(rest) > longest >= 0:
-            budget.refuse(f"line {before + 1} takes at least {len(rest) * WORKING_BYTES >> 20:,} MiB to read")
-    if rest:
-        yield from _below_header(bytes(rest).removesuffix(b"\n") + b"\n", before, skip)
-
-
-def _below_header(lines: bytes, before: int, skip: int) -> Iterator[tuple[bytes, Origin]]:
-    """Yield what is left of whole lines, of which ``before`` stand before these, without the first ``skip`` of all."""
-    while before < skip and lines:
-        before, lines = before + 1, lines[lines.find(b"\n") + 1 :]
-    if lines:
-        yield lines, Origin("line", before, whole=False)
-
-
-def _read_long(file: _Resumed, layout: TextLayout, budget: Budget, work: Work[Result]) -> Result:
+def _read_long(file: Resumed, layout: TextLayout, budget: Budget, work: Work[Result]) -> Result:
     fitting = budget.units(_LONG_BYTES)
     text = file.read(fitting + 1 if fitting >= 0 else -1)
     if len(text) > fitting >= 0:

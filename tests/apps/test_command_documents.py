@@ -104,6 +104,13 @@ def table_schema(folder: Path) -> Path:
     return folder / "schema.toml"
 
 
+def table_and_plan(folder: Path) -> list[Any]:
+    """Return a table and the option that names a plan of it, both made in a folder."""
+    (folder / "table.csv").write_text("age,region\n34,north\n61,south\n")
+    run("numeric", "plan", table_schema(folder), "-o", folder / "table-plan.json")
+    return [folder / "table.csv", "--plan", folder / "table-plan.json"]
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -113,6 +120,9 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv report": lambda home, out: [
         "report", "--plan", home / "plan.json", "--ledger", out / "l.bin", "--occasion", "now", "--basket", "1,2",
         "-o", out / "r.bin",
+    ],
+    "assocpriv numeric randomize": lambda home, out: [
+        "numeric", "randomize", *table_and_plan(out), "-o", out / "released.parquet"
     ],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],

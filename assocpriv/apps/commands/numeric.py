@@ -6,6 +6,7 @@ from assocpriv.apps.console import LazyGroup
 
 _HOMES = {
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
+    "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
 }
 
 

@@ -8,24 +8,22 @@ This module sees raw values. The steps, each an exact draw (see core/entropy.py)
    missing value as much is drawn as of any other.
 """
 
-import math
-from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 from assocpriv.core.entropy import Entropy
-from assocpriv.core.errors import RecordError
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn
+from assocpriv.core.errors import RecordError, counted
+from assocpriv.plans.numeric.columns import Column
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan, shortened
+from assocpriv.records.table_cells import read_value
 
 
 def randomize_record(record: Mapping[str, Any], plan: TablePlan, *, entropy: Entropy) -> bytes:
     """Return the report of one record: a value for each of the plan's columns, by name.
 
-    A number is a real number in the column's range, a category one of its values as text (or a whole number that it
-    writes). A missing value is None, NaN, or a column that is left out.
+    A number is a real number in the column's range, a category one of its values: as text, a whole number that it
+    writes, or True and False where it is true and false. A missing value is None, NaN, or a column that is left out.
 
     Raises:
         RecordError: a value that the column does not have, a missing one that is not optional, or a further column.
@@ -35,7 +33,10 @@ def randomize_record(record: Mapping[str, Any], plan: TablePlan, *, entropy: Ent
         raise TypeError("a record must be a mapping from column names to values; randomize_table takes many of them")
     others = len(set(record) - set(plan.names))
     if others:
-        raise RecordError(f"the record has {others} columns that the plan does not have: {shortened(plan.names)}")
+        raise RecordError(
+            f"the record has {counted(others, 'column')} beside the plan's, which are {shortened(plan.names)}; leave "
+            "such values out"
+        )
     values = [read_value(record.get(column.name), column) for column in plan.columns]
     return encode(release(values, plan, entropy), plan)
 
@@ -101,42 +102,3 @@ def encode(codes: Sequence[int], plan: TablePlan) -> bytes:
     """Return codes as a report: one or two bytes each, the lowest first."""
     sizes = (plan.record_type[place].itemsize for place in range(len(codes)))
     return b"".join(code.to_bytes(size, "little") for code, size in zip(codes, sizes, strict=True))
-
-
-def read_value(value: Any, column: Column) -> int:
-    """Return the input of a raw value: its cell, or its place among the values; their number if it is missing.
-
-    Raises:
-        RecordError: the value is not the column's; it is not named.
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        if not column.optional:
-            raise RecordError(
-                f"column {column.name} has no value; set optional = true in its schema if one may be missing"
-            )
-        return column.inputs
-    return _READERS[column.kind](value, column)
-
-
-def _read_number(value: Any, column: NumberColumn) -> int:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
-    number = float(value)
-    if not column.edges[0] <= number <= column.edges[-1]:
-        raise RecordError(f"column {column.name} has a value outside its range; clip it, or widen low and high")
-    return min(bisect_right(column.edges, number) - 1, column.inputs - 1)
-
-
-def _read_category(value: Any, column: CategoryColumn) -> int:
-    text = str(value) if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)) else ""
-    try:
-        return column.values.index(text.strip())
-    except ValueError:
-        raise RecordError(f"column {column.name} has a value that is none of its {len(column.values)} values") from None
-
-
-_READERS: dict[str, Callable[[Any, Any], int]] = {
-    NumberColumn.kind: _read_number,
-    CategoryColumn.kind: _read_category,
-    LabelColumn.kind: _read_category,
-}
