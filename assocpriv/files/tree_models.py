@@ -46,9 +46,10 @@ def tree_to_text(model: TreeModel) -> str:
 
 
 def _input_to_json(column: Input) -> dict[str, Any]:
+    shared = {"name": column.name, "kind": column.kind, "optional": column.optional}
     if isinstance(column, NumberInput):
-        return {"name": column.name, "kind": column.kind, "low": column.low, "high": column.high}
-    return {"name": column.name, "kind": column.kind, "values": list(column.values)}
+        return shared | {"low": column.low, "high": column.high}
+    return shared | {"values": list(column.values)}
 
 
 def _node_to_json(model: TreeModel, place: int) -> dict[str, Any]:
@@ -111,19 +112,22 @@ def tree_from_text(text: str) -> TreeModel:
 def _input_from_json(content: object) -> Input:
     if not isinstance(content, dict):
         raise EstimateError("a column must be a JSON object")
+    optional = content.get("optional")
+    if not isinstance(optional, bool):
+        raise EstimateError("a column's optional must be true or false")
     if content.get("kind") == NumberInput.kind:
-        _check_names(content, {"name", "kind", "low", "high"}, "a column of numbers")
+        _check_names(content, {"name", "kind", "optional", "low", "high"}, "a column of numbers")
         low, high = _number(content["low"]), _number(content["high"])
         if not low < high:
             raise EstimateError("a column of numbers needs low < high")
-        return NumberInput(_text(content["name"]), low, high)
+        return NumberInput(_text(content["name"]), low, high, optional)
     if content.get("kind") != CategoryInput.kind:
         raise EstimateError("a column must be of kind number or category")
-    _check_names(content, {"name", "kind", "values"}, "a column of categories")
+    _check_names(content, {"name", "kind", "optional", "values"}, "a column of categories")
     values = tuple(_text(value) for value in _list(content["values"], "values"))
     if len(set(values)) != len(values):
         raise EstimateError("a column's values must differ")
-    return CategoryInput(_text(content["name"]), values)
+    return CategoryInput(_text(content["name"]), values, optional)
 
 
 def _node_from_json(content: object) -> Node:

@@ -250,7 +250,8 @@ def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
     lines = []
     for name, known in ATTRIBUTES.items():
         lines += [f"[columns.{name}]", 'kind = "number"', f"low = {known.low}", f"high = {known.high}"]
-        lines += [f"intervals = {known.values}"] * (known.values is not None)
+        if known.values is not None:
+            lines += [f"intervals = {known.values}", f"cells = {known.values}"]
         lines += [f'release = "{release}"', f'privacy = "{privacy}"', 'confidence = "95%"', ""]
     values = ", ".join(f'"{value}"' for value in CLASSES)
     return "\n".join([*lines, f"[columns.{LABEL}]", 'kind = "label"', f"values = [{values}]", 'release = "as-is"', ""])

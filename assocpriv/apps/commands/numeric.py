@@ -7,6 +7,8 @@ from assocpriv.apps.console import LazyGroup
 _HOMES = {
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
     "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
+    "tree": "assocpriv.apps.commands.numeric_tree:tree",
+    "predict": "assocpriv.apps.commands.numeric_predict:predict",
 }
 
 

@@ -2,20 +2,24 @@
 
 A number goes left where it is below a threshold, a category where it is one of some values. A missing value, and a
 category that the tree does not know, go where the node says. Nodes stand in preorder: the left child follows its
-parent. Nothing of this needs the table it was grown on, nor scikit-learn.
+parent. Nothing of this needs the table it was grown on, nor scikit-learn; one record does not even need numpy.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import EstimateError
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 MOST_NODES = 1 << 20
+EVERY_NUMBER = sys.float_info.max  # as a threshold: every number but this goes left, and what is missing right
 _NEAR_ONE = 1e-6  # within which a leaf's shares must add up to 1
 
 
@@ -26,6 +30,7 @@ class NumberInput:
     name: str
     low: float
     high: float
+    optional: bool = False  # whether a value could be missing where the tree grew
 
     kind = "number"
 
@@ -36,6 +41,7 @@ class CategoryInput:
 
     name: str
     values: tuple[str, ...]
+    optional: bool = False
 
     kind = "category"
 
@@ -59,10 +65,12 @@ class Split:
             return self.missing_left
         return value < self.below if self.among is None else value in self.among  # type: ignore[operator]
 
-    def go_left(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def go_left(self, values: "NDArray[np.float64]") -> "NDArray[np.bool_]":
         """Tell where values go, bool (n,)."""
+        import numpy as np
+
         missing = np.isnan(values)
-        chosen = values < self.below if self.among is None else np.isin(values, sorted(self.among))
+        chosen = values < self.below if self.among is None else np.isin(values, sorted(self.among))  # type: ignore[operator]
         left: NDArray[np.bool_] = np.where(missing, self.missing_left, chosen)
         return left
 
@@ -80,8 +88,8 @@ class Node:
 class TreeModel:
     """A decision tree with what it asks and what it answers.
 
-    ``shares`` of nodes are those of the true classes, estimated where the class was protected. ``grown_leaves`` says how
-    many leaves there were before pruning; ``plan_id`` is empty for a tree that was grown on no plan's reports.
+    ``shares`` of nodes are those of the true classes, estimated where the class was protected. ``grown_leaves`` says
+    how many leaves there were before pruning; ``plan_id`` is empty for a tree that was grown on no plan's reports.
 
     Raises:
         EstimateError: nodes that make no tree over these columns and classes.
@@ -157,8 +165,10 @@ class TreeModel:
             at = at + 1 if split.goes_left(values[split.column]) else split.right
         return at
 
-    def leaves(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    def leaves(self, values: "NDArray[np.float64]") -> "NDArray[np.int64]":
         """Return the leaves of many records, int64 (n,), of values as for :meth:`leaf`, float64 (n, columns)."""
+        import numpy as np
+
         found = np.zeros(len(values), dtype=np.int64)
         rows = {0: np.arange(len(values))}
         for place, node in enumerate(self.nodes):

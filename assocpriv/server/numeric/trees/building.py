@@ -1,9 +1,10 @@
 """From codes and classes to a finished tree: positions, growth, pruning, and the shares of the true classes.
 
-A protected class. Symmetric randomized response of K classes turns the share p of a class, in any part of the table, into
-l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini index is then
-1 − Σ(l + (h − l)p)² = a constant − (h − l)²·Σp², and constants cancel from a split's gain: all gains are the true ones times
-(h − l)². So the tree grows on the released classes, and the shares of its nodes are inverted afterwards.
+A protected class. Symmetric randomized response of K classes turns the share p of a class, in any part of the table,
+into l + (h − l)·p, where h and l are the probabilities of releasing the own class and each other one. Every gini index
+is then 1 − Σ(l + (h − l)p)² = a constant − (h − l)²·Σp², and constants cancel from a split's gain: all gains are the
+true ones times (h − l)². So the tree grows on the released classes, and the shares of its nodes are inverted
+afterwards.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.plans.numeric.columns import CategoryColumn
 from assocpriv.plans.numeric.laws import Window
-from assocpriv.plans.numeric.tree_model import Node, Split, TreeModel
+from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, Node, Split, TreeModel
 from assocpriv.server.numeric.trees.channels import Channel
 from assocpriv.server.numeric.trees.correction import Codes
 from assocpriv.server.numeric.trees.growing import (
@@ -137,8 +138,8 @@ def _check(labels: NDArray[np.int64], channels: Sequence[Channel], target: Class
     for channel in channels:
         if channel.matrix is not None and channel.edges is not None and channel.n_positions > len(labels):
             raise EstimateError(
-                f"column {channel.column.name} has {channel.n_positions} intervals, more than the {len(labels)} records "
-                "there are; gather more reports, or plan fewer intervals"
+                f"column {channel.column.name} has {channel.n_positions} intervals, more than there are records "
+                f"({len(labels):,}); gather more reports, or plan fewer intervals"
             )
 
 
@@ -190,5 +191,5 @@ def _node(
     if edges is None:
         among = frozenset(places[branch.feature][: branch.at].tolist())
     else:
-        below = float(edges[branch.at])
+        below = float(edges[branch.at]) if branch.at < len(edges) else EVERY_NUMBER
     return Node(records, shares, Split(branch.feature, below, among, branch.missing_left, branch.right))

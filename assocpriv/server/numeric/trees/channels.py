@@ -5,27 +5,27 @@ lie between positions, so edges of intervals are all the thresholds that a tree 
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.numeric.channel import transition
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, NumberColumn
-from assocpriv.plans.numeric.laws import Clear, Noise, Window
+from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, Window
 from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput
+from assocpriv.server.numeric.released import release_grid
 
 
 @dataclass(frozen=True, eq=False)
 class Channel:
     """A column as trees see it.
 
-    ``edges`` are those of its intervals, float64 (positions + 1,); None for a category. ``positions`` gives the position
-    of a code taken at its word, int64 (codes,); what it says of missing and unasked codes is not looked at. ``matrix``
-    is P(code | position), float64 (codes, positions, and one more for a missing value if there may be one); None where
-    codes can be taken at their word. ``is_wave`` tells a square wave, which is reconstructed with smoothing. ``ranks``,
-    of a category, is where each value stands in the order that a tree splits by, float32 (positions,).
+    ``edges`` are those of its intervals, float64 (positions + 1,); None for a category. ``positions`` gives the
+    position of a code taken at its word, int64 (codes,); what it says of missing and unasked codes is not looked at.
+    ``matrix`` is P(code | position), float64 (codes, positions, and one more for a missing value if there may be one);
+    None where codes can be taken at their word. ``is_wave`` tells a square wave, which is reconstructed with smoothing.
+    ``ranks``, of a category, is where each value stands in the order that a tree splits by, float32 (positions,).
     """
 
     column: Input
@@ -56,10 +56,10 @@ def channel_of(plan: TablePlan, place: int, *, corrected: bool = True) -> Channe
     if isinstance(column, CategoryColumn):
         noisy = corrected and isinstance(column.law, Window)
         matrix = transition(column) if noisy else None
-        values = CategoryInput(column.name, column.values)
+        values = CategoryInput(column.name, column.values, column.optional)
         return Channel(values, None, np.arange(column.codes), matrix, missing, unasked)
     assert isinstance(column, NumberColumn)
-    told = NumberInput(column.name, float(column.low), float(column.high))
+    told = NumberInput(column.name, float(column.low), float(column.high), column.optional)
     if isinstance(column.law, Clear):
         return Channel(told, *_classes(column, column.law), None, missing, unasked)
     if corrected:
@@ -80,20 +80,8 @@ def _classes(column: NumberColumn, law: Clear) -> tuple[NDArray[np.float64], NDA
 
 def _extended(column: NumberColumn) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     cells = column.inputs // column.intervals
-    intervals = (np.arange(column.codes) - code_offset(column)) // cells
-    first, last = int(intervals[0]), int(intervals[-1])
-    width = column.cell_width * cells
-    edges = [float(column.low + step * width) for step in range(first, last + 2)]
-    return np.array(edges), intervals - first
-
-
-def code_offset(column: Column) -> int:
-    """Return the code of a released number that lies in the lowest cell."""
-    if isinstance(column.law, Noise):
-        return column.law.largest
-    return column.law.near // 2 if isinstance(column.law, Window) else 0
-
-
-def released_width(column: NumberColumn) -> Fraction:
-    """Return the width, in the column's unit, of what one released code stands for: a cell, or a class of cells."""
-    return column.cell_width * (column.law.width if isinstance(column.law, Clear) else 1)
+    width, first = release_grid(column)
+    intervals = (np.arange(column.codes) + int(first / width)) // cells
+    lowest, highest = int(intervals[0]), int(intervals[-1])
+    edges = [float(column.low + step * width * cells) for step in range(lowest, highest + 2)]
+    return np.array(edges), intervals - lowest

@@ -8,8 +8,8 @@ gets its share of them, with as little change as possible:
 * categories: of those released as v as many stay there as v has, chosen at random; the others fill the values that
   have too few. No assignment with these counts moves fewer records;
 * missing values: as many as the reconstruction says, of those released as missing if there are enough;
-* who was not asked, or said "missing" although fewer are: spread by the shares, in random order. One column's spread has
-  nothing to do with another's, so joint splits see these records as noise around the class, not as a pattern.
+* who was not asked, or said "missing" although fewer are: spread by the shares, in random order. One column's spread
+  has nothing to do with another's, so joint splits see these records as noise around the class, not as a pattern.
 
 Random order is numpy's with a seed: the reports are what they are, nobody's privacy depends on it.
 """
@@ -21,7 +21,7 @@ from scipy.special import chdtri
 from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.trees.channels import Channel
 
-Codes = NDArray[np.unsignedinteger]  # type: ignore[type-arg]
+Codes = NDArray[np.unsignedinteger]
 _STOP_SHARE, _STOP_LEVEL = 0.01, 0.05  # of the threshold of the χ² test at this level; AS00, sections 3.2 and 5.1
 _MOST_STEPS = 10_000
 

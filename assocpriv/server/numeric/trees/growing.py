@@ -16,6 +16,7 @@ from assocpriv.server.numeric.trees.correction import Codes, correct
 
 METHODS = ("by-class", "global", "local", "randomized")
 LEAST_RECONSTRUCTED = 1000  # records of a class; ten intervals, the fewest, of 100 points each (AS00, section 4.2)
+EVERY = 1 << 20  # above all positions: a split by which all values but missing ones go left
 Positions = NDArray[np.float32]
 
 
@@ -37,7 +38,8 @@ class Limits:
 class Branch:
     """A node of a tree in preorder: counts of the classes, and its split or none (``feature`` is −1).
 
-    Records whose position is below ``at`` go left; the left child is the next node, ``right`` the position of the other.
+    Records whose position is below ``at`` go left; the left child is the next node, ``right`` the position of the
+    other.
     """
 
     counts: tuple[float, ...]
@@ -84,7 +86,7 @@ def grow(positions: Positions, labels: NDArray[np.int64], n_classes: int, limits
         else Branch(
             tuple(counts[node]),
             int(tree.feature[node]),
-            int(np.floor(tree.threshold[node])) + 1,
+            int(np.floor(min(tree.threshold[node], EVERY - 1))) + 1,
             bool(tree.missing_go_to_left[node]),
             int(tree.children_right[node]),
         )
@@ -118,7 +120,9 @@ class LocalGrowth:
         present = np.unique(labels, return_counts=True)[1]
         noisy = [place for place, channel in enumerate(self.channels) if channel.matrix is not None]
         if limits.max_depth == 0:
-            return grow(positions, labels, self.n_classes, replace(limits, max_depth=1, min_samples_split=len(rows) + 1))
+            return grow(
+                positions, labels, self.n_classes, replace(limits, max_depth=1, min_samples_split=len(rows) + 1)
+            )
         if used.issuperset(noisy) or len(present) < 2 or present.min() < self.least:
             return grow(positions, labels, self.n_classes, limits)
         positions = self._again(rows, labels, positions, set(noisy) - used)

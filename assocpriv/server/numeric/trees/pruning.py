@@ -1,8 +1,8 @@
 """Pruning from the leaves up: a node stays split where that is the cheaper description of its records.
 
-* By description length, as AS00 does it (Mehta, Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2): a leaf costs 1 for being
-  one, and 1 for each record that is not of its class; a split costs 1 for being one, its test, and its two parts. A
-  test of a number costs 1, a test of a category ln n, where n tests of the tree ask for this column.
+* By description length, as AS00 does it (Mehta, Agrawal, Rissanen, SLIQ, EDBT 1996, section 4.2): a leaf costs 1 for
+  being one, and 1 for each record that is not of its class; a split costs 1 for being one, its test, and its two parts.
+  A test of a number costs 1, a test of a category ln n, where n tests of the tree ask for this column.
 * By cost complexity (Breiman and others 1984, chapter 3): a leaf costs its share of the records times its gini index,
   and α; a split costs its two parts. This is the smallest of the subtrees that are best for α, as in scikit-learn.
 
