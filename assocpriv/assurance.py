@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.planning.worked_promises import explain_promises
+    from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
@@ -64,11 +65,15 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 @overload
-def privacy(plans: "PublishedPlan", priors: Iterable["str | float | Fraction"] = (), **options: Any) -> "Privacy": ...
+def privacy(  # type: ignore[overload-overlap]  # of a plan of baskets more is known than of any plan
+    plans: "Plan", priors: Iterable["str | float | Fraction"] = (), **options: Any
+) -> "Privacy": ...
 
 
 @overload
-def privacy(plans: "Iterable[Answers]", priors: Iterable["str | float | Fraction"] = ()) -> "Budget": ...
+def privacy(
+    plans: "PublishedPlan | Iterable[Answers]", priors: Iterable["str | float | Fraction"] = ()
+) -> "Budget": ...
 
 
 def privacy(
@@ -80,11 +85,13 @@ def privacy(
         plans: a plan; or a list of plans, each alone (as many reports as it allows a person) or with a number of
             reports: ``[survey, (weekly, 52)]`` is one survey and a year of weekly reports.
         priors: probabilities of a property beforehand, for the table; by default usual ones and the promises'.
-        options: of one plan ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy` has them.
+        options: of one plan of baskets ``reports_per_person``, ``shuffled`` and ``delta``, as :func:`describe_privacy`
+            has them.
 
     Returns:
-        Of one plan its ``one`` report, several ``together``, and information in bits; of several, all ``answers`` and
-        what they prove ``together``: ``amplification`` (the product of all γ, rounded up), ``epsilon``, ``beliefs``.
+        Of one plan of baskets its ``one`` report, several ``together``, and information in bits; of others all
+        ``answers`` and what they prove ``together``: ``amplification`` (the product of all γ, rounded up),
+        ``epsilon``, ``beliefs``.
 
     Raises:
         PlanError: a number out of range, or a plan that states no γ.
@@ -95,9 +102,13 @@ def privacy(
     from assocpriv.plans.published import PublishedPlan
 
     if isinstance(plans, PublishedPlan):
-        return describe_privacy(plans.as_a(Plan), priors, **options)
+        if isinstance(plans, Plan):
+            return describe_privacy(plans, priors, **options)
+        plans = [plans]
     if options:
-        raise TypeError(f"{next(iter(options))} goes with one plan; of several give pairs of a plan and its reports")
+        raise TypeError(
+            f"{next(iter(options))} goes with one plan of baskets; of others give pairs of a plan and its reports"
+        )
     if not isinstance(plans, Iterable):
         raise TypeError(f"give a plan (read_plan reads one from a file) or a list, got a {type(plans).__name__}")
     return describe_budget(plans, priors)

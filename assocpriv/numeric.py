@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assocpriv.files.tree_models import read_tree as read_model
     from assocpriv.files.tree_models import write_tree as write_model
     from assocpriv.planning.numeric.planner import plan_table as plan
+    from assocpriv.planning.numeric.table_facts import foresee_table as foresee
     from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.numeric.plan import TablePlan
     from assocpriv.plans.numeric.tree_model import TreeModel
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CategoryColumn", "LabelColumn", "NumberColumn", "PredictionCounts", "ReleasedTreeClassifier", "TableCounts",
-    "TablePlan", "TreeModel", "check_writable", "grow_tree", "plan", "predict", "predict_file", "randomize_file",
-    "randomize_table", "read_model", "read_plan", "read_reports", "released_frame", "tree_dot", "tree_lines",
-    "write_model",
+    "TablePlan", "TreeModel", "check_writable", "foresee", "grow_tree", "plan", "predict", "predict_file",
+    "randomize_file", "randomize_table", "read_model", "read_plan", "read_reports", "released_frame", "tree_dot",
+    "tree_lines", "write_model",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.client.numeric.predict": ("PredictionCounts",),
@@ -34,6 +35,7 @@ _HOMES = {
     "assocpriv.files.reports": ("read_reports",),
     "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
+    "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
     "assocpriv.plans.numeric.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
     "assocpriv.plans.numeric.plan": ("TablePlan",),
     "assocpriv.plans.numeric.tree_model": ("TreeModel",),

@@ -22,7 +22,7 @@ _BASKETS = (  # (plan, reports, group reports) -> what so many reports can show;
     "assocpriv.baskets:foresee", "assocpriv.apps.render.plan:plan_record", "assocpriv.apps.render.plan:plan_lines",
 )  # fmt: skip
 _TABLES = (
-    "assocpriv.apps.render.table_plan:foresee", "assocpriv.apps.render.table_plan:plan_record",
+    "assocpriv.numeric:foresee", "assocpriv.apps.render.table_plan:plan_record",
     "assocpriv.apps.render.table_plan:plan_lines",
 )  # fmt: skip
 KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES}

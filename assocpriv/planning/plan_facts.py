@@ -101,7 +101,7 @@ def _table_priors(priors: Iterable["str | float | Fraction"], plans: Iterable[Pu
     if not asked:
         asked = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}
         for plan in plans:
-            if isinstance(plan, Plan):
+            if plan.promise is not None:
                 asked |= {plan.promise.prior, plan.promise.posterior}
     return sorted(asked)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
+from assocpriv.core.privacy import Breach
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -42,6 +43,7 @@ class PublishedPlan(ABC):
         """Which kind of plan this is, as its text says."""
 
     reports_per_person: int
+    promise: Breach | None  # what γ of all reports of a person keeps; None where no γ is stated
 
     @property
     @abstractmethod

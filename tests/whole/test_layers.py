@@ -137,6 +137,7 @@ ORDER = [
     "planning.numeric.designs",
     "planning.numeric.schema",
     "planning.numeric.planner",
+    "planning.numeric.table_facts",
     "planning.designs",
     "planning.fixed_size_designs",
     "planning.named_randomizers",

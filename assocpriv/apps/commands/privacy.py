@@ -51,10 +51,14 @@ def privacy(plan: tuple[Path, ...], explain: bool, **options: Any) -> None:
         raise click.UsageError("--delta goes with --shuffled")
     if len(options["times"]) not in (0, 1, len(plan)):
         raise click.UsageError(f"give --times once for all plans or once for each, {len(plan)} in all")
-    if len(plan) == 1:
-        _one(plan[0], **options)
+    from assocpriv.assurance import read_plan
+    from assocpriv.baskets import Plan
+
+    plans = [read_plan(path) for path in plan]
+    if len(plans) == 1 and isinstance(plans[0], Plan):
+        _one(plans[0], **options)
     else:
-        _several(plan, **options)
+        _several(plan, plans, **options)
 
 
 def _explain(paths: tuple[Path, ...]) -> None:
@@ -69,22 +73,22 @@ def _explain(paths: tuple[Path, ...]) -> None:
     show_result(lambda: explain_record(explained), lambda: explain_lines(explained))
 
 
-def _one(path: Path, times: tuple[int, ...], delta: str | None, **options: Any) -> None:
+def _one(plan: Any, times: tuple[int, ...], delta: str | None, **options: Any) -> None:
     from assocpriv.apps.render.privacy import privacy_lines, privacy_record
     from assocpriv.assurance import DEFAULT_DELTA, describe_privacy
-    from assocpriv.baskets import read_plan
 
     count, delta_asked = times[0] if times else None, DEFAULT_DELTA if delta is None else delta
-    proved = describe_privacy(read_plan(path), reports_per_person=count, delta=delta_asked, **options)
+    proved = describe_privacy(plan, reports_per_person=count, delta=delta_asked, **options)
     show_result(lambda: privacy_record(proved), lambda: privacy_lines(proved))
 
 
-def _several(paths: tuple[Path, ...], priors: tuple[str, ...], times: tuple[int, ...], **_options: Any) -> None:
+def _several(
+    paths: tuple[Path, ...], plans: list[Any], priors: tuple[str, ...], times: tuple[int, ...], **_options: Any
+) -> None:
     from assocpriv.apps.render.privacy import budget_lines, budget_record
-    from assocpriv.assurance import describe_budget, read_plan
+    from assocpriv.assurance import describe_budget
 
-    refuse_given(("shuffled",), "goes with one PLAN")
-    plans = [read_plan(path) for path in paths]
+    refuse_given(("shuffled",), "goes with one PLAN, of baskets")
     counts = times * len(plans) if len(times) == 1 else times
     budget = describe_budget(list(zip(plans, counts, strict=True)) if counts else plans, priors)
     names = {plan.plan_id: path.name for plan, path in zip(plans, paths, strict=True)}

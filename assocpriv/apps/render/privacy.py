@@ -6,9 +6,10 @@ from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, fields, figure, figure_below, percent_within, written
 from assocpriv.apps.render.plan import promise_record
+from assocpriv.core.errors import counted
 from assocpriv.core.privacy import float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.planning.plan_facts import DEFAULT_PRIORS, Budget, Privacy, Together
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.plans.published import PublishedPlan
 
 _SMALL = Fraction(1, 100)
@@ -129,7 +130,7 @@ def _composition_lines(privacy: Privacy) -> list[str]:
 
 def _below(plan: PublishedPlan, part: Together) -> str:
     """Write γ of some reports of a person, below the promise's limit if it covers so many."""
-    if not isinstance(plan, Plan) or part.reports > plan.reports_per_person:
+    if plan.promise is None or part.reports > plan.reports_per_person:
         return f"≤ {figure(part.amplification)}"
     return figure_below(part.amplification, plan.promise.amplification_limit)
 
@@ -173,10 +174,10 @@ def budget_lines(budget: Budget, names: Mapping[str, str]) -> list[str]:
     part = budget.together
     return [
         *lines,
-        f"together     {part.reports:,} reports of a person: γ ≤ {figure(part.amplification)}, "
+        f"together     {counted(part.reports, 'report')} of a person: γ ≤ {figure(part.amplification)}, "
         f"ε ≤ {figure(part.epsilon)}",
         "             (a plan's promise is for its own reports alone)",
-        *_table_lines([part], [f"{part.reports:,} reports"], _promised(budget, names)),
+        *_table_lines([part], [counted(part.reports, "report")], _promised(budget, names)),
         *_beyond(part),
         *_OF_SEVERAL,
     ]
@@ -187,7 +188,7 @@ def _promised(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
     usual, found = {parse_probability(prior, "prior") for prior in DEFAULT_PRIORS}, dict[Fraction, str]()
     for answers in budget.answers:
         name = names[answers.plan.plan_id]
-        if isinstance(answers.plan, Plan) and (belief := answers.plan.promise.posterior) not in usual:
+        if answers.plan.promise and (belief := answers.plan.promise.posterior) not in usual:
             found[belief] = f"{found[belief]}, {name}" if belief in found else f"posterior of {name}"
     return found
 

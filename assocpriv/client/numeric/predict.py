@@ -10,12 +10,12 @@ import csv
 import io
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assocpriv.core.errors import FileError, RecordError, counted
 from assocpriv.files.atomic import atomic_output
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PREDICTED = "predicted"
 _ENDINGS = (".csv", ".parquet", ".pq")
 _ROWS = 1 << 16
+_UNREADABLE = "the file is damaged, or no CSV in UTF-8 in which every line has as many cells as line 1 names columns"
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ def _value(value: Any, column: Input) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, math.trunc(value))
+        return math.inf if cast(int, value) > 0 else -math.inf
 
 
 def _category(value: Any, column: CategoryInput) -> float:
@@ -215,12 +216,16 @@ def _predicted(table: Path, model: TreeModel, options: "TableOptions", counts: P
 
     from assocpriv.records.source_files import named_after
 
-    batches, cells = named_after(table, lambda: _open(table, options), RecordError)
-    while (batch := named_after(table, lambda: _next(batches), RecordError)) is not None:
-        if PREDICTED in batch.schema.names:
-            raise RecordError(f"{table.name}: the table has a column {PREDICTED!r} already; rename it")
-        classes = named_after(table, partial(_predict, batch, model, cells, counts), RecordError)
-        yield batch.append_column(PREDICTED, pa.array(classes, pa.string()))
+    def step(action: Callable[[], Any]) -> Any:
+        return named_after(table, action, RecordError)
+
+    with contextlib.ExitStack() as opened:
+        batches, cells = step(lambda: _open(table, model, options, opened))
+        while (batch := step(lambda: _next(batches))) is not None:
+            if PREDICTED in batch.schema.names:
+                raise RecordError(f"{table.name}: the table has a column {PREDICTED!r} already; rename it")
+            classes = step(partial(_predict, batch, model, cells, counts))
+            yield batch.append_column(PREDICTED, pa.array(classes, pa.string()))
     if not counts.records:
         raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
 
@@ -230,11 +235,13 @@ def _next(batches: Iterator[Any]) -> Any:
 
     with contextlib.suppress(pa.ArrowException, ValueError):  # their texts quote cells
         return next(batches, None)
-    raise RecordError("the file is damaged, or its lines do not have as many cells as line 1 names columns")
+    raise RecordError(_UNREADABLE)
 
 
-def _open(path: Path, options: "TableOptions") -> "tuple[Iterator[Any], CellOptions]":
-    """Return a file's batches, and how its cells are taken; cells of text are written."""
+def _open(
+    path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack
+) -> "tuple[Iterator[Any], CellOptions]":
+    """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
     from dataclasses import replace
 
     import pyarrow as pa
@@ -246,29 +253,30 @@ def _open(path: Path, options: "TableOptions") -> "tuple[Iterator[Any], CellOpti
     if name.endswith(SPREADSHEETS):
         raise RecordError(SPREADSHEET)
     if not name.endswith((".parquet", ".pq")):
-        return _open_text(path, options), replace(options.cells, written=True)
-    with path.open("rb"):
-        pass  # so that a file that cannot be opened is told as any other
+        return _open_text(path, model, options, opened), replace(options.cells, written=True)
+    file = opened.enter_context(path.open("rb"))
     with contextlib.suppress(pa.ArrowException, OSError, ValueError):
-        return pq.ParquetFile(path).iter_batches(batch_size=_ROWS), options.cells
+        return pq.ParquetFile(file).iter_batches(batch_size=_ROWS), options.cells
     raise RecordError("the file is not Parquet, or is damaged; write it again")
 
 
-def _open_text(path: Path, options: "TableOptions") -> Iterator[Any]:
+def _open_text(path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
     from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
     from assocpriv.records.source_files import open_source, read_sample
 
-    file = open_source(path, options.progress)
+    file = opened.enter_context(open_source(path, options.progress))
     sample = read_sample(file)
     lines = first_lines(sample)
     skip = next((number for number, line in enumerate(lines) if line.strip()), None)
     if skip is None:
         raise RecordError("the file is empty; line 1 must name the columns")
-    separator = options.mark or max(SEPARATORS, key=lambda mark: len(cut_line(lines[skip], mark) or []))
-    names = [name.strip() for name in cut_line(lines[skip], separator) or []]
+    wanted = {column.name for column in model.columns}
+    cut = {mark: [name.strip() for name in cut_line(lines[skip], mark) or []] for mark in SEPARATORS}
+    separator = options.mark or max(SEPARATORS, key=lambda mark: len(wanted.intersection(cut[mark])))
+    names = cut[separator]
     if len(set(names)) != len(names):
         raise RecordError("line 1 names a column twice; names must differ")
     file.seek(0)
@@ -281,7 +289,7 @@ def _open_text(path: Path, options: "TableOptions") -> Iterator[Any]:
                 arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
             )
         )
-    raise RecordError("the file is no CSV in UTF-8 with records under the names of its columns")
+    raise RecordError(_UNREADABLE)
 
 
 def _write_csv(batches: Iterator[Any], stream: BinaryIO) -> None:

@@ -163,7 +163,8 @@ def _grid(asked: ColumnRequest, reports: int) -> tuple[int, int]:
     if asked.cells is not None:
         return intervals, asked.cells
     base = lcm(intervals, classes)
-    cells = base * max(1, -(-GRID // base)) if asked.release != MEMBERSHIP else base
+    # classes have two cells at least, so that a plan tells them from a grid whose cells are released as they are
+    cells = base * (max(1, -(-GRID // base)) if classes == 1 else 1 + (base == classes))
     if cells > MOST_OUTPUTS:
         raise PlanError(f"{intervals:,} intervals and {classes:,} classes need a grid of {cells:,} cells; take fewer")
     return intervals, cells
@@ -173,7 +174,14 @@ def _classes(asked: ColumnRequest) -> int:
     """Return how many classes value-class membership has, the most that have the privacy asked for; otherwise 1."""
     if asked.release != MEMBERSHIP or asked.privacy is None:
         return 1
-    return max(1, asked.confidence // asked.privacy)
+    classes = asked.confidence // asked.privacy
+    if classes < 2:
+        most = float(asked.confidence / 2)
+        raise PlanError(
+            f"classes give a privacy of at most {most:.4g} of the range at this confidence, where there are two; ask "
+            "for less, or take noise"
+        )
+    return classes
 
 
 # ---- how many columns a report answers

@@ -123,7 +123,7 @@ def test_who_was_not_asked_is_spread_by_the_shares(rng: np.random.Generator) -> 
 
 @pytest.mark.parametrize("method", ["by-class", "global", "local", "randomized"])
 def test_without_noise_the_tree_is_scikit_learns(rng: np.random.Generator, method: str) -> None:
-    """On values as they are every method grows scikit-learn's tree on the same intervals: structure, shares, answers."""
+    """On values as they are every method grows scikit-learn's tree on the same intervals: splits, shares, answers."""
     X = rng.random((3000, 3))
     y = np.where((X[:, 0] < 0.43) ^ (X[:, 1] > 0.71), "p", "q")
     y[rng.random(3000) < 0.1] = "p"

@@ -1,0 +1,299 @@
+"""Plans of tables: schemas read or refused, promises shared and kept exactly, grids, what is said of them."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.privacy import Breach, Epsilon
+from assocpriv.planning.numeric.designs import design_gaussian, design_window
+from assocpriv.planning.numeric.planner import answer_costs, plan_table
+from assocpriv.planning.numeric.schema import read_schema
+from assocpriv.planning.numeric.table_facts import (
+    column_facts,
+    foresee_table,
+    gaussian_deviation,
+    gaussian_distance,
+    uniform_distance,
+    wave_distance,
+)
+from assocpriv.plans.numeric.channel import exact_transition, transition
+from assocpriv.plans.numeric.columns import NumberColumn
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+
+AGE = {"kind": "number", "low": 20, "high": 80}
+WAVE = AGE | {"release": "square-wave", "cells": 20, "intervals": 10}
+NOISE = AGE | {"release": "gaussian", "privacy": "100%"}
+REGION = {"kind": "category", "values": ["north", "south", "east"], "release": "response"}
+CLASS = {"kind": "label", "values": ["A", "B"], "release": "response"}
+
+
+def schema(**columns: Any) -> dict[str, Any]:
+    """Return a schema of some columns."""
+    return {"columns": columns}
+
+
+# ---- schemas
+
+
+def test_a_schema_is_read_exactly(tmp_path: Path) -> None:
+    """Numbers are taken as they are written, whole numbers of a category become text, and a file reads as a dict."""
+    text = (
+        "[columns.x]\nkind = 'number'\nlow = -0.1\nhigh = 1e2\nrelease = 'uniform'\nprivacy = 0.5\n"
+        "confidence = '99.9%'\noptional = true\n[columns.'the region']\n"
+        "kind = 'category'\nvalues = [1, '2']\nrelease = 'as-is'\n"
+    )
+    (tmp_path / "s.toml").write_text(text)
+    x, region = read_schema(tmp_path / "s.toml")
+    assert (x.low, x.high, x.privacy, x.confidence) == (Fraction(-1, 10), 100, Fraction(1, 2), Fraction(999, 1000))
+    assert (x.optional, region.name, region.values) == (True, "the region", ("1", "2"))
+    plain = {"kind": "number", "low": -0.1, "high": 100, "release": "uniform", "privacy": "50%", "confidence": 0.999}
+    assert read_schema(schema(x=plain | {"optional": True}))[0] == x
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({}, "no columns"),
+        ({"x": 3}, "column x: must be a table of keys"),
+        ({"x": {"release": "as-is"}}, "column x: kind is missing; give one of number, category, label"),
+        ({"x": AGE | {"kind": "date"}}, "column x: kind must be one of number, category, label, got 'date'"),
+        ({"x": AGE}, "column x: release is missing"),
+        ({"x": AGE | {"release": "response"}}, "release must be one of as-is, membership, .* for a number"),
+        ({"x": REGION | {"release": "gaussian"}}, "release must be one of as-is, response for a category"),
+        ({"x": NOISE | {"hihg": 3}}, "column x: there is no key 'hihg' for a number; its keys are cells, confidence"),
+        ({"x": REGION | {"low": 3}}, "there is no key 'low' for a category"),
+        ({"x": NOISE | {"low": 80}}, "low must be below high, got 80 and 80"),
+        ({"x": NOISE | {"low": "20"}}, "low must be a number, got '20'"),
+        ({"x": NOISE | {"low": True}}, "low must be a number, got True"),
+        ({"x": NOISE | {"high": float("inf")}}, "high must be a finite number"),
+        ({"x": NOISE | {"high": 1e-40}}, "high must be a number of at most 30 digits"),
+        ({"x": {k: v for k, v in NOISE.items() if k != "low"}}, "column x: low is missing"),
+        ({"x": {"kind": "label", "release": "as-is"}}, "column x: values is missing"),
+        ({"x": AGE | {"release": "uniform"}}, "privacy is missing; release uniform needs it"),
+        ({"x": NOISE | {"privacy": "0%"}}, "privacy must be above 0"),
+        ({"x": NOISE | {"privacy": 50}}, "privacy must be a share of the range of at most 10"),
+        ({"x": NOISE | {"privacy": "much"}}, "privacy must be a share of the range"),
+        ({"x": NOISE | {"privacy": [1]}}, "privacy must be a share such as 50%"),
+        ({"x": NOISE | {"confidence": "100%"}}, "confidence must lie between 0 and 1"),
+        ({"x": WAVE | {"privacy": "50%"}}, "privacy does not go with release square-wave, which has γ"),
+        ({"x": AGE | {"release": "as-is", "confidence": "50%"}}, "confidence does not go with release as-is"),
+        ({"x": NOISE | {"intervals": 0}}, "intervals must be a whole number from 1"),
+        ({"x": NOISE | {"intervals": 7, "cells": 20}}, "cells must be a multiple of intervals, got 20 and 7"),
+        ({"x": REGION | {"values": []}}, "values must be a list"),
+        ({"x": REGION | {"values": ["a", "a"]}}, "values must differ"),
+        ({"x": REGION | {"values": [1, "1"]}}, "values must differ"),
+        ({"x": REGION | {"values": [0.5, 1]}}, "values must be texts or whole numbers"),
+        ({"x": REGION | {"values": ["a "]}}, "a value of values must be text"),
+        ({"x": REGION | {"values": ["a"]}}, "values must be two at least"),
+        ({"x": REGION | {"optional": "yes"}}, "optional must be true or false"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_named(columns: dict[str, Any], said: str) -> None:
+    """What is wrong in a schema is refused on one line, with the column and the key."""
+    with pytest.raises(PlanError, match=said) as refused:
+        plan_table({"columns": columns})
+    assert "\n" not in str(refused.value)
+
+
+def test_other_files_are_no_schema(tmp_path: Path) -> None:
+    """A file that is no TOML, or holds something else, is refused by name."""
+    for text, said in [("[columns", "not TOML"), ("title = 'x'\n", "columns alone"), ("", "has no columns")]:
+        (tmp_path / "s.toml").write_text(text)
+        with pytest.raises(PlanError, match=rf"s\.toml: .*{said}"):
+            read_schema(tmp_path / "s.toml")
+    with pytest.raises(PlanError, match="cannot read the schema"):
+        read_schema(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("options", [{"promise": Breach("5%", "50%")}, {"answer": "all"}])
+def test_nothing_protected_needs_no_promise(options: dict[str, Any]) -> None:
+    """A promise, or a number of columns to answer, is refused where no column is protected."""
+    with pytest.raises(PlanError, match="no column is protected"):
+        plan_table(schema(x=NOISE), **options)
+    assert plan_table(schema(x=NOISE)).amplification is None
+
+
+@pytest.mark.parametrize("answer", [0, 3, "both", True])
+def test_answers_are_counted(answer: Any) -> None:
+    """A report answers one of the protected columns at least, and at most all of them."""
+    with pytest.raises(PlanError, match="answers 1 to 2 of the protected columns"):
+        plan_table(schema(x=WAVE, y=REGION), answer=answer)
+
+
+# ---- promises
+
+
+@pytest.mark.parametrize("promise", [Breach("5%", "50%"), Breach("1%", "2%"), Epsilon(1), Epsilon(4)])
+@pytest.mark.parametrize("reports_per_person", [1, 3])
+@pytest.mark.parametrize("answer", [1, 2, "all", None])
+def test_the_promise_covers_the_record(promise: Breach, reports_per_person: int, answer: Any) -> None:
+    """γ enumerated from the plan's integers, of all reports of a person, is strictly below the limit, and near it."""
+    columns = schema(x=WAVE | {"optional": True}, y=REGION, z=REGION | {"optional": True}, label=CLASS, free=NOISE)
+    plan = plan_table(columns, promise, reports_per_person=reports_per_person, answer=answer)
+    worst = []
+    for column in plan.columns[:4]:
+        codes = zip(*exact_transition(column), strict=True)
+        worst.append(max(max(code) / min(code) for code in codes))
+    label = worst.pop()
+    gamma = label
+    for ratio in sorted(worst)[-plan.answered :]:
+        gamma *= ratio
+    assert gamma == plan.amplification
+    assert float(promise.amplification_limit) * (1 - 1e-6) < gamma**reports_per_person < promise.amplification_limit
+
+
+def test_labels_alone_are_protected() -> None:
+    """Where only labels are protected there is nothing to choose, and they get the promise."""
+    plan = plan_table(schema(x=NOISE, label=CLASS))
+    assert (plan.answered, plan.asked, plan.uncovered) == (0, (), "column x")
+    assert 18.99 < plan.amplification < 19  # type: ignore[operator]
+
+
+def test_fewest_reports_win() -> None:
+    """The planner takes the number of answers of least cost; many columns are not split under a strict promise."""
+    columns = schema(**{f"x{place}": REGION for place in range(4)}, y=WAVE)
+    for promise in (Epsilon("0.5"), Epsilon("ln 19"), Epsilon(20)):
+        plan = plan_table(columns, promise)
+        costs = answer_costs(plan)
+        assert [each.answered for each in costs] == [1, 2, 3, 4, 5]
+        assert plan.answered == min(costs, key=lambda each: each.cost).answered
+        assert answer_costs(plan_table(columns, promise, answer="all")) == costs
+    assert plan_table(columns, Epsilon("0.5")).answered == 1
+    assert plan_table(columns, Epsilon(20)).answered == 5
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_costs_are_those_of_the_channel(optional: bool) -> None:
+    """The cost of a column is the ratio of two variances, computed here from its transition matrix."""
+    ratio = 3.0
+    columns = schema(x=WAVE | {"optional": optional, "intervals": 20}, y=REGION | {"optional": optional})
+    plan = plan_table(columns, Breach("10%", "50%"), answer="all")  # γ of 9, of 3 for each
+    wave, response = plan.columns
+    channel = transition(wave)[: wave.law.outputs]
+    values, places = np.arange(20), np.arange(len(channel)) - (len(channel) - 1) / 2
+    means = places @ channel[:, :20]
+    slope = (means[-1] - means[0]) / 19
+    assert np.allclose(means, slope * (values - 9.5))  # so that place / slope is unbiased
+    spread = (places**2 @ channel[:, :20]).mean() / slope**2 / values.var()
+    channel = transition(response)
+    rows = len(channel)
+    inverse, even = np.linalg.inv(channel), np.full(rows, 1 / rows)
+    covariance = inverse @ (np.diag(even) - np.outer(even, even)) @ inverse.T
+    trace = np.trace(covariance) / np.trace(np.diag(even) - np.outer(even, even))
+    assert answer_costs(plan)[-1].cost == pytest.approx((spread + trace) / 2, rel=1e-6)
+    assert answer_costs(plan)[-1].limit == pytest.approx(ratio)
+
+
+# ---- grids
+
+
+def test_grids_fit_what_is_asked() -> None:
+    """Intervals follow the paper's rule, cells are a multiple of them, and classes divide the cells."""
+    noise = plan_table(schema(x=NOISE), reports=3000).columns[0]
+    assert isinstance(noise, NumberColumn)
+    assert (noise.intervals, noise.inputs) == (30, 1020)
+    classes = plan_table(schema(x=AGE | {"release": "membership", "privacy": "30%", "intervals": 10})).columns[0]
+    assert classes.law == Clear(30, 10)  # three classes: four would give 95%/4 < 30%
+    alone = plan_table(schema(x=AGE | {"release": "membership", "privacy": "25%"})).columns[0]
+    assert isinstance(alone, NumberColumn)
+    assert (alone.intervals, alone.law) == (3, Clear(6, 2))
+    given = plan_table(schema(x=AGE | {"release": "as-is", "cells": 61 * 4})).columns[0]
+    assert isinstance(given, NumberColumn)
+    assert (given.intervals, given.law) == (61, Clear(244))
+
+
+@pytest.mark.parametrize("release", ["membership", "uniform", "gaussian"])
+@pytest.mark.parametrize("privacy", ["10%", "50%", "100%", "200%"])
+def test_noise_has_the_privacy_asked_for(release: str, privacy: str) -> None:
+    """What is read back is never less than what was asked for, nor much more; more than two classes give, none."""
+    asked = schema(x=AGE | {"release": release, "privacy": privacy, "confidence": "95%"})
+    if release == "membership" and privacy != "10%":
+        with pytest.raises(PlanError, match=r"column x: classes give a privacy of at most 0\.475"):
+            plan_table(asked)
+        return
+    facts = column_facts(plan_table(asked).columns[0])
+    wanted = Fraction(privacy.removesuffix("%")) / 100
+    assert wanted <= facts.widths[1] <= wanted * Fraction(107, 100)
+
+
+# ---- distances
+
+
+def distance_of(law: Any, density: Any, offset: float) -> float:
+    """Return the total variation between a law spread over cells and a density, of the worst of five places in a cell.
+
+    ``density`` is of (place, value); ``offset`` is where output 0 begins, in cells.
+    """
+    fine, worst = 200, 0.0
+    places = (np.arange(-3 * law.outputs * fine, 4 * law.outputs * fine) + 0.5) / fine
+    cells = np.floor(places - offset).astype(int)
+    inside = (cells >= 0) & (cells < law.outputs)
+    for value in (0, law.inputs // 2, law.inputs - 1):
+        row = np.array(law.weights(value), dtype=float)
+        grid = np.where(inside, (row / row.sum())[np.clip(cells, 0, law.outputs - 1)], 0)
+        for within in (0.0, 0.25, 0.5, 0.75, 1.0):
+            worst = max(worst, float(np.abs(density(places, value + within) - grid).sum()) / fine / 2)
+    return worst
+
+
+@pytest.mark.parametrize("law", [Window(6, 3, 5, 1), Window(10, 1, 3, 1), Window(10, 5, 30, 2)])
+def test_distance_of_a_square_wave(law: Window) -> None:
+    """The stated distance is that of the two densities, summed by brute force."""
+
+    def density(places: Any, value: float) -> Any:
+        reach, total = law.near / 2, law.near * law.high + law.inputs * law.low
+        near = np.where(np.abs(places - value) < reach, law.high, law.low) / total
+        return np.where((places > -reach) & (places < law.inputs + reach), near, 0)
+
+    assert wave_distance(law) == pytest.approx(distance_of(law, density, -(law.near // 2)), rel=1e-3)
+
+
+@pytest.mark.parametrize("reach", [1, 4])
+def test_distance_of_uniform_noise(reach: int) -> None:
+    """Likewise."""
+    law = UniformNoise(4, reach)
+    width = 2 * reach + 1
+    found = distance_of(law, lambda places, value: (np.abs(places - value) < width / 2) / width, -reach)
+    assert uniform_distance(law) == pytest.approx(found, rel=1e-3)
+
+
+@pytest.mark.parametrize(("cells", "privacy"), [(10, 3), (12, 1), (4, 1)])
+def test_distance_of_gaussian_noise(cells: int, privacy: int) -> None:
+    """Likewise, and its σ is the one asked for."""
+    law = design_gaussian(cells, Fraction(privacy), Fraction(95, 100))
+    deviation = gaussian_deviation(law)
+    assert deviation == pytest.approx(privacy * cells / 3.92, rel=1e-3)
+
+    def density(places: Any, value: float) -> Any:
+        return np.exp(-(((places - value) / deviation) ** 2) / 2) / deviation / np.sqrt(2 * np.pi)
+
+    found = distance_of(law, density, -law.largest)
+    assert found <= gaussian_distance(law) + 1e-6
+    assert gaussian_distance(law) == pytest.approx(found, rel=1e-3)
+
+
+def test_facts_of_a_plan() -> None:
+    """Each column is described in the words of the schema, with scales in its own unit."""
+    columns = schema(w=WAVE, g=NOISE, m=AGE | {"release": "membership", "privacy": "30%", "intervals": 10}, r=REGION)
+    facts = foresee_table(plan_table(columns, reports=5000), 5000)
+    assert [each.release for each in facts.columns] == ["square-wave", "gaussian", "membership", "response"]
+    assert facts.columns[1].scale == pytest.approx(60 / 3.92, rel=1e-3)
+    assert facts.columns[2].scale == 20
+    wave = facts.columns[0].column.law
+    assert isinstance(wave, Window)
+    assert facts.columns[0].scale == wave.near * 3 / 2
+    assert isinstance(facts.columns[1].column.law, GaussianNoise)
+    with pytest.raises(PlanError, match="reports must be at least 1"):
+        foresee_table(facts.plan, 0)
+
+
+def test_windows_stay_below_any_limit() -> None:
+    """A window's γ is strictly below its limit, whatever this is, or it is refused."""
+    for limit in (Fraction(19), Fraction(3), Fraction(1001, 1000), Fraction(10**9)):
+        assert design_window(5, limit, optional=True, near=1).amplification < limit
+    with pytest.raises(PlanError, match="next to nothing"):
+        design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
