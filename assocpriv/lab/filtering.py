@@ -65,7 +65,9 @@ def gaussian_bayes(released: Floats, deviations: Floats) -> Floats:
     return found
 
 
-def interval_bayes(codes: NDArray[np.int64], matrix: Floats, middles: Floats, confidence: float) -> tuple[Floats, Floats]:
+def interval_bayes(
+    codes: NDArray[np.int64], matrix: Floats, middles: Floats, confidence: float
+) -> tuple[Floats, Floats]:
     """Return two estimates of one column: the mean given its code, and the middle of the shortest likely interval.
 
     Args:

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +39,11 @@ from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Clear, Noise, Window
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.records.table_files import TableOptions, stream_table
 
 LEAST_RECORDS = 100
 MOST_RECORDS = 200_000  # more would not change the widths
-RELEASED, PRIOR = "released value", "no report"
+RELEASED, COMPONENTS = "released value", "principal components"
 _LARGEST_EXPONENT = 16.0  # ln of the γ that a column's square wave may have; weights hold no more
 
 
@@ -50,9 +52,9 @@ class ColumnLeft:
     """What is left of a column's privacy, widths as shares of the range.
 
     Attributes:
-        stated: what the plan states; 0 where the column's γ plan is looked at.
-        unseen: what an attacker leaves who sees no report.
-        left: by attack.
+        stated: what the plan states.
+        unseen: what somebody leaves who knows how values are spread and sees no report.
+        left: by attack; "released value" is none, the release taken for the value.
         amplification: γ of the square wave of equal accuracy; None if none is as accurate.
         left_by_wave: by attack, under it.
     """
@@ -68,6 +70,11 @@ class ColumnLeft:
     def best(self) -> str:
         """The attack that leaves least."""
         return min(self.left, key=self.left.__getitem__)
+
+    @property
+    def best_on_wave(self) -> str:
+        """The attack that leaves least under the square wave."""
+        return min(self.left_by_wave, key=self.left_by_wave.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -88,6 +95,22 @@ class _Released:
     values: Floats
     deviation: float
     raw_cells: Floats
+
+
+def attack_table(
+    table: Any, plan: TablePlan, *, missing: Sequence[str] = (), confidence: Fraction = Fraction(95, 100)
+) -> PrivacyLeft:
+    """Attack the plan's noise on a table: a file's name or a frame, as records/table_files.py takes them.
+
+    Values outside a range are moved to its ends. Raises RecordError of the table, and as :func:`privacy_left`.
+    """
+    batches, count = [], 0
+    for batch in stream_table(table, plan, TableOptions(missing=tuple(missing), clip=True)):
+        batches.append(batch)
+        count += len(batch)
+        if count >= MOST_RECORDS:
+            break
+    return privacy_left(plan, np.concatenate(batches), confidence=confidence)
 
 
 def privacy_left(
@@ -164,7 +187,7 @@ def _release_column(column: NumberColumn, cells: NDArray[np.int32], entropy: Wor
         values: Floats = (codes - law.largest).astype(np.float64)
     elif isinstance(law, Window):
         slope = law.near * (law.high - law.low) / law.total(optional=column.optional)
-        values = (codes - (law.outputs - 1) / 2) / slope + (law.inputs - 1) / 2
+        values = (codes.astype(np.float64) - (law.outputs - 1) / 2) / slope + (law.inputs - 1) / 2
         deviation = _wave_deviation(law.inputs, float(law.amplification))
     else:
         values, deviation = codes.astype(np.float64), 0.0
@@ -225,10 +248,16 @@ def _attack(released: Sequence[_Released], confidence: Fraction) -> list[dict[st
                 other = released[partner]
                 theirs = transition(other.column)[: other.column.law.outputs, : other.column.intervals]
                 estimates[place]["pair Bayes"] = pair_bayes((each.codes, other.codes), (matrix, theirs), middles)
-    return [
-        {name: width_left(each.raw_cells - values, level) / each.column.inputs for name, values in found.items()}
-        for each, found in zip(released, estimates, strict=True)
-    ]
+    return [_widths(each, found, level) for each, found in zip(released, estimates, strict=True)]
+
+
+def _widths(released: _Released, estimates: dict[str, Floats], level: float) -> dict[str, float]:
+    """Return what each attack leaves; of principal components, with as many of them as leave least."""
+    left = dict[str, float]()
+    for name, values in estimates.items():
+        attack, width = name.partition(" (")[0], width_left(released.raw_cells - values, level)
+        left[attack] = min(left.get(attack, math.inf), width / released.column.inputs)
+    return left
 
 
 def _linear(released: Sequence[_Released], estimates: list[dict[str, Floats]]) -> None:
@@ -238,13 +267,13 @@ def _linear(released: Sequence[_Released], estimates: list[dict[str, Floats]]) -
     noisy = np.flatnonzero(deviations)
     filtered = spectral_filtering(table[:, noisy], deviations[noisy])
     attacks = {"Gaussian Bayes": gaussian_bayes(table, deviations)}
-    for kept in range(1, len(released)):
-        attacks[f"principal components, {kept}"] = principal_components(table, deviations, kept)
+    for kept in range(1, len(released)):  # however many tell most, as an attacker may know
+        attacks[f"{COMPONENTS} ({kept})"] = principal_components(table, deviations, kept)
     for name, found in attacks.items():
         for place in range(len(released)):
             estimates[place][name] = found[:, place]
-    for position, place in enumerate(noisy):
-        estimates[place]["spectral filtering"] = filtered[:, position]
+    for position, noise_place in enumerate(noisy.tolist()):
+        estimates[noise_place]["spectral filtering"] = filtered[:, position]
 
 
 def _partner(released: Sequence[_Released], place: int) -> int | None:
@@ -262,5 +291,5 @@ def _partner(released: Sequence[_Released], place: int) -> int | None:
 def _middles(column: NumberColumn) -> Floats:
     """Return the middles of the intervals, in cells counted as the middle of the first one being 0."""
     cells = column.inputs // column.intervals
-    middles: Floats = np.arange(column.intervals) * float(cells) + (cells - 1) / 2
+    middles: Floats = np.arange(column.intervals, dtype=np.float64) * cells + (cells - 1) / 2
     return middles
