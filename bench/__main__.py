@@ -19,6 +19,7 @@ from bench.accuracy import run as accuracy
 from bench.figures import run as figures
 from bench.machine import machine, versions
 from bench.speed import device_timing, growth, mining, startup
+from bench.speed import tables as table_speed
 from bench.speed.child import measure
 from bench.speed.peers import PEERS
 
@@ -29,6 +30,7 @@ TITLES = {
     "mining": "Mining end to end",
     "growth": "How mining grows",
     "startup": "Start-up",
+    "numeric": "Tables randomized",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
     "planted": "Planted faults",
@@ -45,7 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels, liars: how many (default 1,000,000)")
+    parser.add_argument("--reports", type=int, help="kernels, numeric, liars: how many (default 1,000,000)")
     parser.add_argument(
         "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
     )
@@ -73,6 +75,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "mining": lambda options: mining.run(mining_settings(options)),
     "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
+    "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),

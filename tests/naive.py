@@ -12,6 +12,7 @@ from math import comb
 import numpy as np
 
 from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
+from assocpriv.client.numeric.randomizer import encode, release
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -185,6 +186,19 @@ def randomize_transactions(transactions, plan, words):
         fitted.append(fit_transaction(sorted(transaction), plan, ReplayEntropy(words[used:])))
         used += entropy.used
     return reports, fitted, used
+
+
+def randomize_records(inputs, plan, words):
+    """Twin: reports of as many records as the words suffice for, by the one-report client, and the words used."""
+    reports, used = [], 0
+    for row in inputs:
+        entropy = ReplayEntropy(words[used:])
+        try:
+            reports.append(encode(release(row, plan, entropy), plan))
+        except IndexError:
+            break
+        used += entropy.used
+    return reports, used
 
 
 def count_itemset(transactions, itemset):

@@ -47,6 +47,7 @@ Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 types = numba.types
 uint8, uint16, uint64, int32, int64 = numba.uint8, numba.uint16, numba.uint64, numba.int32, numba.int64
+float64 = numba.float64
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 

@@ -177,13 +177,13 @@ def _cells(
     numbers: NDArray[np.float64], column: NumberColumn, options: CellOptions, found: Found, line: Callable[[int], int]
 ) -> NDArray[np.int32]:
     """Return the cells of numbers: as ``read_value`` finds them, and the range's first and last beyond its ends."""
+    from assocpriv.core.kernels.tables import find_cells
+
     edges = column.edges
-    outside = (numbers < edges[0]) | (numbers > edges[-1])
-    found.outside = int(np.count_nonzero(outside))
+    inputs = np.empty(len(numbers), dtype=np.int32)
+    found.outside = find_cells(np.ascontiguousarray(numbers), edges, column.inputs / (edges[-1] - edges[0]), inputs)
     if found.outside and not options.clip:
-        found.refuse("outside", np.flatnonzero(outside), line)
-    inputs = np.searchsorted(edges[1:-1], numbers, side="right").astype(np.int32)
-    inputs[np.isnan(numbers)] = column.inputs
+        found.refuse("outside", np.flatnonzero((numbers < edges[0]) | (numbers > edges[-1])), line)
     return inputs
 
 

@@ -1,5 +1,6 @@
 """Every kernel of the core against its naive twin; passes compiled, with bounds checks and without compilation."""
 
+from fractions import Fraction
 from itertools import combinations, takewhile
 
 import naive
@@ -8,11 +9,17 @@ import pytest
 
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
+from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
 from assocpriv.core.kernels.counting import count_pairs, count_supersets
 from assocpriv.core.kernels.draws import OUT_OF_WORDS
 from assocpriv.core.kernels.randomizing import randomize_transactions
+from assocpriv.core.kernels.tables import find_cells
 from assocpriv.core.kernels.vector import LANES
+from assocpriv.core.privacy import Breach
+from assocpriv.plans.numeric.columns import NumberColumn
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
 
 LENGTHS = (0, 1, 63, 64, 65, 130)
 
@@ -234,3 +241,64 @@ def test_randomize_transactions_tells_dependent_columns(rng):
         np.zeros((1, 1), dtype=np.uint64),
     )
     assert status == 2
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 7, 500])
+def test_find_cells(rng, n_cells):
+    """Cells are those of a search among the edges, at every edge and beside it, beyond the ends and for NaN."""
+    edges = np.sort(rng.choice(np.linspace(-3, 5, 1000), n_cells + 1, replace=False))
+    near = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
+    numbers = np.concatenate([near, rng.uniform(-4, 6, 100), [np.nan, np.inf, -np.inf]])
+    wanted = np.searchsorted(edges[1:-1], numbers, side="right")
+    wanted[np.isnan(numbers)] = n_cells
+    for per_unit in (0.0, n_cells / (edges[-1] - edges[0]), 1e300):  # where to look first changes nothing
+        cells = np.full(len(numbers), -1, dtype=np.int32)
+        outside = find_cells(numbers, edges, per_unit, cells)
+        assert cells.tolist() == wanted.tolist()
+        assert outside == ((numbers < edges[0]) | (numbers > edges[-1])).sum()
+
+
+def table_records(rng, n_records):
+    """Return a plan with every law, one of more than 256 codes, and inputs, missing values among them."""
+    noise = GaussianNoise(6, (5, 3, 3, 1)), GaussianNoise(300, tuple(range(40, 0, -1)))
+    laws = [Clear(6, 2), UniformNoise(6, 2), *noise, Window(6, 3, 5, 2), Window(6, 1, 3, 1), Window(8, 1, 9, 1)]
+    columns = tuple(NumberColumn(f"x{place}", law, True, Fraction(0), Fraction(1), 1) for place, law in enumerate(laws))
+    plan = TablePlan(columns, 2, Breach("1%", "99%"))
+    inputs = [rng.integers(0, column.inputs + 1, n_records) for column in columns]
+    return plan, np.array(inputs, dtype=np.int32).T.copy()
+
+
+def run_tables(plan, inputs, words):
+    """Return (reports, words used), as the naive twin, and the status."""
+    reports = np.zeros((len(inputs), plan.report_bytes), dtype=np.uint8)
+    done, used, status = TableRandomizer(plan).run(inputs, words, reports)
+    return ([bytes(row) for row in reports[:done]], used), status
+
+
+@pytest.mark.parametrize("n_records", [0, 1, 65])
+def test_randomize_records(rng, n_records):
+    """Reports and words used are those of one record after the other, also where draws are rejected or words end."""
+    plan, inputs = table_records(rng, n_records)
+    for count in (0, 7, 40, 64, 1000):
+        words = random_words(rng, count)
+        words[rng.random(count) < 0.2] = 0  # every draw below an n that is no power of 2 rejects 0
+        wanted = naive.randomize_records(inputs.tolist(), plan, words)
+        got, status = run_tables(plan, inputs, words)
+        assert got == wanted
+        assert (status == OUT_OF_WORDS) == (len(wanted[0]) < n_records)
+
+
+def test_randomize_records_at_the_boundaries_of_weights():
+    """Draws at and beside every cumulative weight of noise, fine and coarse, fall where the one-report client's do."""
+    for half in ((5, 3, 1), tuple(4 ** (12 - k) for k in range(13)), (1 << 31, 1), (1 << 20, *[1] * 3000)):
+        law = GaussianNoise(4, half)
+        plan = TablePlan((NumberColumn("x", law, False, Fraction(0), Fraction(1), 1),), 0)
+        total = law.cumulative[-1]
+        drawn = sorted({d for c in law.cumulative for d in (c - 1, c) if d < total})
+        # the last word that makes each draw: the first ones may be rejected
+        words = np.array([((d + 1 << 64) - 1) // total if total & (total - 1) else d for d in drawn], dtype=np.uint64)
+        inputs = np.ones((len(drawn), 1), dtype=np.int32)
+        wanted = naive.randomize_records(inputs.tolist(), plan, words)
+        assert len(wanted[0]) == len(drawn)
+        assert len(set(wanted[0])) == len(law.cumulative)
+        assert run_tables(plan, inputs, words) == (wanted, 0)

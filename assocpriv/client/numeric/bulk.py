@@ -4,7 +4,8 @@ This module sees raw values, as inputs of the plan's columns. For equal words th
 client/numeric/randomizer.py, one record after the other.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from assocpriv.plans.numeric.plan import TablePlan
 
 CHUNK = 1 << 15  # records a task randomizes at most
 _SPARE_WORDS = 64
+_GUIDE_BITS = 12  # of a draw from cumulative weights, which say where to look for it: 32 KiB, half of the first cache
 
 
 class TableRandomizer:
@@ -26,9 +28,11 @@ class TableRandomizer:
     def __init__(self, plan: TablePlan) -> None:
         self.plan = plan
         self._cumulative: list[int] = []
+        self._guides: list[int] = []
         rows = [self._row(column, plan.record_type[place].itemsize) for place, column in enumerate(plan.columns)]
         self._columns = np.array(rows, dtype=np.int64)
         self._totals = np.array(self._cumulative or [0], dtype=np.int64)
+        self._starts = np.array(self._guides or [0], dtype=np.int64)
         self._asked = np.array(plan.asked, dtype=np.int64)
         drawing = sum(not isinstance(column.law, Clear) for column in plan.columns)
         self.words = drawing + (plan.answered if plan.is_sampled else 0)  # of a record, when no draw is rejected
@@ -36,7 +40,7 @@ class TableRandomizer:
     def _row(self, column: Column, n_bytes: int) -> list[int]:
         from assocpriv.core.kernels.tables import CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW
 
-        law, at = column.law, len(self._cumulative)
+        law, at, guide, shift = column.law, len(self._cumulative), len(self._guides), 0
         numbers: tuple[int, ...]
         if isinstance(law, Clear):
             form, numbers = CLEAR, (law.width, 0, 0, 0)
@@ -44,28 +48,46 @@ class TableRandomizer:
             form, numbers = EVEN_NOISE, (1, 0, 0, 2 * law.reach + 1)
         elif isinstance(law, GaussianNoise):
             self._cumulative += law.cumulative
+            shift = max(0, law.cumulative[-1].bit_length() - _GUIDE_BITS)
+            self._guides += guide_of(law.cumulative, shift)
             form, numbers = WEIGHTED_NOISE, (len(law.cumulative), 0, 0, law.cumulative[-1])
         else:
             assert isinstance(law, Window)
             form, numbers = WINDOW, (law.near, law.high, law.low, law.total(optional=column.optional))
-        return [form, law.inputs, law.outputs, *numbers, at, column.codes, n_bytes]
+        return [form, law.inputs, law.outputs, *numbers, at, column.codes, n_bytes, guide, shift]
 
     def randomize(
         self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], entropy: WordEntropy
     ) -> NDArray[np.uint8]:
         """Return the reports of inputs, int32 (n, columns), with the words given first, then with further ones."""
-        from assocpriv.core.kernels.tables import randomize_records
-
         reports = np.empty((len(raw_inputs), self.plan.report_bytes), dtype=np.uint8)
         done = 0
         while True:
-            more, used, status = randomize_records(
-                raw_inputs[done:], words, self._columns, self._totals, self._asked, self.plan.answered, reports[done:]
-            )
+            more, used, status = self.run(raw_inputs[done:], words, reports[done:])
             done += more
             if not status:
                 return reports
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
+
+    def run(
+        self, raw_inputs: NDArray[np.int32], words: NDArray[np.uint64], reports: NDArray[np.uint8]
+    ) -> tuple[int, int, int]:
+        """Run the kernel, which fills reports: returns (records done, words they used, status)."""
+        from assocpriv.core.kernels.tables import randomize_records
+
+        done: tuple[int, int, int] = randomize_records(
+            raw_inputs, words, self._columns, self._totals, self._starts, self._asked, self.plan.answered, reports
+        )
+        return done
+
+
+def guide_of(cumulative: Sequence[int], shift: int) -> list[int]:
+    """Return for each drawn >> shift the first place that a draw with these bits can fall on (Chen and Asau 1974).
+
+    >>> guide_of([1, 4, 8], 1)
+    [0, 1, 2, 2]
+    """
+    return [bisect_right(cumulative, start << shift) for start in range((cumulative[-1] - 1 >> shift) + 1)]
 
 
 def randomize_inputs(

@@ -28,10 +28,22 @@ def draw_below(n: int, words: Words, state: Ints) -> Any:
         return 0
     size = np.uint64(n)
     word = next_word(words, state)
-    if n & (n - 1) == 0:
-        return np.int64(word & (size - U1))
-    while word * size < size and word * size < (U0 - size) % size:  # the remainder is below size: seldom needed
+    while not is_accepted(word, size):
         word = next_word(words, state)
+    return scaled_below(word, size)
+
+
+@kernel
+def is_accepted(word: Any, size: Any) -> Any:
+    """Return whether a word makes a draw below a size ≤ 2^32, or another one is to be taken."""
+    return word * size >= size or word * size >= (U0 - size) % size  # the remainder is below size: seldom needed
+
+
+@kernel
+def scaled_below(word: Any, size: Any) -> Any:
+    """Return the draw below a size ≤ 2^32 that an accepted word makes, as int64."""
+    if size & (size - U1) == U0:
+        return np.int64(word & (size - U1))
     return np.int64(((word >> _U32) * size + ((word & _LOW32) * size >> _U32)) >> _U32)
 
 

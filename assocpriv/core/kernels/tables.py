@@ -1,50 +1,102 @@
-"""Records of a table -> reports with the random words given, drawing exactly as the one-report client does."""
+"""Records of a table -> inputs -> reports with the random words given, drawn exactly as the one-report client does."""
 
 from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, int32, int64, kernel, uint8, uint64
-from assocpriv.core.kernels.draws import OUT_OF_WORDS, draw_below
+from assocpriv.core.compiling import Ints, Words, const, entry, float64, int32, int64, kernel, uint8, uint64
+from assocpriv.core.kernels.draws import OUT_OF_WORDS, draw_below, is_accepted, scaled_below
+from assocpriv.core.kernels.vector import U0
 
-FIELDS = 10  # of a column's row of numbers, in this order
-_FORM, _INPUTS, _OUTPUTS, _WIDTH, _HIGH, _LOW, _TOTAL, _AT, _UNASKED, _BYTES = range(FIELDS)
+FIELDS = 12  # of a column's row of numbers, in this order
+_FORM, _INPUTS, _OUTPUTS, _WIDTH, _HIGH, _LOW, _TOTAL, _AT, _UNASKED, _BYTES, _GUIDE, _SHIFT = range(FIELDS)
 CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW = range(4)
 
 
+@entry(const(float64[::1]), const(float64[::1]), float64, int32[::1])
+def find_cells(numbers: Any, edges: Any, cells_per_unit: float, cells: Any) -> int:
+    """Write the cell of each number, int32 (n,), among cells with these rising edges, float64 (cells + 1,).
+
+    A number on an edge lies above it, but for the highest; one beyond the ends is given the end's cell, NaN the number
+    of cells. ``cells_per_unit`` only says where to look first. Returns how many numbers lie beyond the ends.
+    """
+    last, outside = edges.shape[0] - 2, 0
+    for row in range(numbers.shape[0]):
+        number = numbers[row]
+        outside += int(number < edges[0] or number > edges[last + 1])
+        if np.isnan(number):
+            cells[row] = last + 1
+        elif number >= edges[last]:
+            cells[row] = last
+        else:
+            place = int(min(max((number - edges[0]) * cells_per_unit, 0.0), last)) if number > edges[0] else 0
+            while number < edges[place] and place > 0:
+                place -= 1
+            while number >= edges[place + 1]:
+                place += 1
+            cells[row] = place
+    return outside
+
+
 @entry(
-    const(int32[:, ::1]), const(uint64[::1]), const(int64[:, ::1]), const(int64[::1]), const(int64[::1]), int64,
-    uint8[:, ::1],
+    const(int32[:, ::1]), const(uint64[::1]), const(int64[:, ::1]), const(int64[::1]), const(int64[::1]),
+    const(int64[::1]), int64, uint8[:, ::1],
 )  # fmt: skip
 def randomize_records(
-    inputs: Any, words: Words, columns: Ints, cumulative: Ints, asked: Ints, answered: int, reports: Any
+    inputs: Any, words: Words, columns: Ints, cumulative: Ints, guides: Ints, asked: Ints, answered: int, reports: Any
 ) -> Any:
     """Write the reports, uint8 (n, bytes), of records of inputs, int32 (n, columns), with the words given.
 
     ``columns`` has a row of numbers for each: form of the law, inputs, outputs, width (of a class, or of a window),
-    weights high and low, total of the weights, where its cumulative weights begin, code of not being asked, bytes. An
-    input as large as the number of inputs is a missing value. Of the positions ``asked`` each record answers
-    ``answered``; nothing is drawn for this if that is all of them. Returns (records done, words they used, status), and
-    stops before one that the words do not suffice for.
+    weights high and low, total of the weights, where its cumulative weights begin, code of not being asked, bytes, and
+    where its guide begins, which says for each ``drawn >> shift`` (the last number) from which place on to look among
+    the cumulative weights. An input as large as the number of inputs is a missing value. Of the positions ``asked``
+    each record answers ``answered``; nothing is drawn for this if that is all of them. Returns (records done, words
+    they used, status), and stops before one that the words do not suffice for.
     """
     state = np.zeros(2, dtype=np.int64)  # words used, status
     order, skipped = np.arange(asked.shape[0]), np.zeros(columns.shape[0], dtype=np.int64)
+    used = 0
     for record in range(inputs.shape[0]):
-        used, at = state[0], 0
+        before, at = used, 0
         if answered < asked.shape[0]:
+            state[0] = used
             _skip_some(asked, answered, words, state, order, skipped)
+            used = state[0]
+            if state[1]:
+                return record, before, OUT_OF_WORDS
         for place in range(columns.shape[0]):
+            form, code = columns[place, _FORM], int(inputs[record, place])
             if skipped[place]:
                 code = columns[place, _UNASKED]
+            elif form == CLEAR:
+                code = columns[place, _OUTPUTS] if code == columns[place, _INPUTS] else code // columns[place, _WIDTH]
             else:
-                code = _release(inputs[record, place], columns, place, cumulative, words, state)
+                # helpers take numbers alone: for every array that one takes the compiler counts references, which
+                # costs more than the draw
+                size = np.uint64(columns[place, _TOTAL])
+                word = U0
+                accepted = False
+                while not accepted:
+                    if used == words.shape[0]:
+                        return record, before, OUT_OF_WORDS
+                    word = words[used]
+                    used += 1
+                    accepted = is_accepted(word, size)
+                drawn = scaled_below(word, size)
+                if form == WEIGHTED_NOISE:
+                    first = columns[place, _AT]
+                    above = first + guides[columns[place, _GUIDE] + (drawn >> columns[place, _SHIFT])]
+                    while cumulative[above] <= drawn:
+                        above += 1
+                    drawn = above - first
+                near, high, low = columns[place, _WIDTH], columns[place, _HIGH], columns[place, _LOW]
+                code = _released(form, code, drawn, columns[place, _INPUTS], columns[place, _OUTPUTS], near, high, low)
             reports[record, at] = np.uint8(code & 255)
             if columns[place, _BYTES] == 2:
                 reports[record, at + 1] = np.uint8(code >> 8)
             at += columns[place, _BYTES]
-        if state[1]:
-            return record, used, OUT_OF_WORDS
-    return inputs.shape[0], state[0], 0
+    return inputs.shape[0], used, 0
 
 
 @kernel
@@ -60,40 +112,19 @@ def _skip_some(asked: Ints, answered: int, words: Words, state: Ints, order: Int
 
 
 @kernel
-def _release(value: Any, columns: Ints, place: int, cumulative: Ints, words: Words, state: Ints) -> Any:
-    """Return the released code of a column's input (plans/numeric/laws.py has the laws)."""
-    form, inputs, outputs = columns[place, _FORM], columns[place, _INPUTS], columns[place, _OUTPUTS]
-    if form == CLEAR:
-        return outputs if value == inputs else value // columns[place, _WIDTH]
-    drawn = draw_below(columns[place, _TOTAL], words, state)
-    if form == WINDOW:
-        return _window(value, drawn, columns, place)
-    if form == WEIGHTED_NOISE:
-        first, count = columns[place, _AT], columns[place, _WIDTH]
-        drawn = _first_above(cumulative, first, count, drawn)
-    return outputs if value == inputs else value + drawn
-
-
-@kernel
-def _window(value: Any, drawn: int, columns: Ints, place: int) -> Any:
-    """Return the code that a draw below the total picks: first those near the value, then all others in order."""
-    inputs, near, high = columns[place, _INPUTS], columns[place, _WIDTH], columns[place, _HIGH]
+def _released(form: int, value: int, drawn: int, inputs: int, outputs: int, near: int, high: int, low: int) -> Any:
+    """Return the code that a draw picks: noise is added; of a window those near the value come first."""
+    if form != WINDOW:
+        return outputs if value == inputs else value + drawn
     if drawn < near * high:
-        return columns[place, _OUTPUTS] if value == inputs else value + drawn // high
-    far = (drawn - near * high) // columns[place, _LOW]
+        return outputs if value == inputs else value + _quotient(drawn, high)
+    far = _quotient(drawn - near * high, low)
     if far < value or value == inputs:
         return far
-    return far + near if far < inputs - 1 else columns[place, _OUTPUTS]
+    return far + near if far < inputs - 1 else outputs
 
 
 @kernel
-def _first_above(cumulative: Ints, first: int, count: int, drawn: int) -> Any:
-    """Return the first of count places whose cumulative weight exceeds a draw."""
-    low, high = 0, count - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[first + middle] > drawn:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+def _quotient(number: int, divisor: int) -> Any:
+    """Return the quotient of numbers that are not negative, rounded down: as unsigned ones, which is faster."""
+    return np.int64(np.uint64(number) // np.uint64(divisor))
