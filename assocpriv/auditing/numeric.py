@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
+from assocpriv.auditing.noise_on_data import audit_on_data
 from assocpriv.auditing.request import AuditRequest, Progress
 from assocpriv.client.numeric.randomizer import release_value
 from assocpriv.core.privacy import read_fraction
@@ -15,12 +16,13 @@ from assocpriv.plans.numeric.plan import TablePlan
 
 
 def audit_table(
-    plan: TablePlan | None, text: str, _request: AuditRequest, _progress: Progress | None = None
+    plan: TablePlan | None, text: str, request: AuditRequest, _progress: Progress | None = None
 ) -> list[Finding]:
     """Audit a plan of a table, and clients of it; see :func:`assocpriv.auditing.kinds.audit`."""
     findings = [_audit_promise(json.loads(text))]
     if plan is not None:
         findings += [_audit_law(column) for column in plan.columns]
+        findings += audit_on_data(plan, request)
     return findings
 
 

@@ -8,6 +8,8 @@ _HOMES = {
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
     "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
     "reconstruct": "assocpriv.apps.commands.numeric_reconstruct:reconstruct",
+    "tree": "assocpriv.apps.commands.numeric_tree:tree",
+    "predict": "assocpriv.apps.commands.numeric_predict:predict",
 }
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fit import Z_LIMIT
 
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.core.errors import EstimateError, PlanError
@@ -23,7 +24,6 @@ from assocpriv.server.numeric.iterated_bayes import _midpoint_densities, iterate
 from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.moments import ClassCounts, estimate_moments, moment_weights
 from assocpriv.server.numeric.smooth import smooth_shares
-from fit import Z_LIMIT
 
 N_CELLS = 40
 FULL, SURE = Fraction(1), Fraction(19, 20)
@@ -125,7 +125,9 @@ def test_least_squares_is_unbiased_and_its_covariance_exact() -> None:
         found = least_squares(10_000 * rates, 10_000 * rates, 10_000, matrix, INTERVALS)
         assert found.shares == pytest.approx(INTERVALS, abs=1e-9)
         weighted = matrix / rates[:, None]
-        information = np.linalg.inv(weighted.T @ matrix)  # the bound of Cramér and Rao, but for the mixed-in even shares
+        information = np.linalg.inv(
+            weighted.T @ matrix
+        )  # the bound of Cramér and Rao, but for the mixed-in even shares
         best = np.sqrt((np.diag(information) - INTERVALS**2) / 10_000)
         assert (found.errors >= best * (1 - 1e-9)).all()
         assert found.errors.sum() <= 1.1 * best.sum()
@@ -186,7 +188,7 @@ def test_relabelling_values_relabels_shares(rng) -> None:
 
 
 def test_errors_fall_with_the_root_of_the_number_of_reports(rng) -> None:
-    """Where the noise is invertible the error of the distribution function goes as N^-1/2, measured over two decades."""
+    """Where noise is invertible the error of the distribution function goes as N^-1/2, measured over two decades."""
     for name in ("uniform", "window"):
         column = number(LAWS[name])
         channel = coarse_channel(column)
@@ -261,7 +263,7 @@ def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
 
 @pytest.mark.parametrize("name", ["uniform", "window"])
 def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
-    """Unbiased shares within 1.96 errors, and the whole distribution function within its band; half a band is rejected."""
+    """Unbiased shares lie within 1.96 errors, the whole function within its band; a band 20% narrower is rejected."""
     runs = 400
     matrix = coarse_channel(number(LAWS[name])).matrix
     lower, true = np.tri(20, 20), np.cumsum(INTERVALS)
@@ -282,7 +284,7 @@ def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
 
 
 def test_the_smooth_estimate_says_how_far_off_it_is(rng) -> None:
-    """Behind Gaussian noise shares lie within 1.96 errors in 90 to 99% of intervals, where likeliest ones' would not."""
+    """Behind Gaussian noise shares lie within 1.96 errors in 90 to 99.5% of intervals of a curve."""
     column = number(LAWS["gaussian"])
     matrix, inside = transition(column), []
     for counts in rng.multinomial(20_000, matrix @ INTERVALS, size=40).astype(float):
@@ -392,7 +394,7 @@ def test_questions_without_sense_are_refused(rng, question, said: str) -> None:
 
 
 def test_too_few_reports_are_refused(rng) -> None:
-    """No report, more intervals than reports, and a class that nobody has; a rare class is left out, with the reason."""
+    """No report, and more intervals than reports; a class that is rare or that nobody has is left out, and why."""
     plan = TablePlan((number(LAWS["uniform"]), LabelColumn("class", Clear(3), False, ("y", "n", "rare"))), 0)
     with pytest.raises(EstimateError, match="there are no reports"):
         reconstruct(Reports(plan, np.zeros((0, plan.report_bytes), np.uint8)))
