@@ -9,13 +9,25 @@ from pathlib import Path
 import pandas as pd
 
 import assocpriv as ap
-
 from assocpriv.numeric import items
 
-COLUMNS = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex capital-gain "
-    "capital-loss hours-per-week native-country class"
-).split()
+COLUMNS = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "class",
+]
 SCHEMA = {
     "columns": {
         "age": {"kind": "number", "low": 17, "high": 92, "intervals": 5, "release": "as-is"},

@@ -44,7 +44,9 @@ def table_baskets(
     common = len(set(listed) & set(beside.catalogue))
     if common:
         have = "has" if common == 1 else "have"
-        raise BasketError(f"{counted(common, 'item')} of the baskets {have} the name of an item of the table; rename it")
+        raise BasketError(
+            f"{counted(common, 'item')} of the baskets {have} the name of an item of the table; rename it"
+        )
     theirs = beside.items[beside.offsets[0] : beside.offsets[-1]] + len(listed)
     rows = np.concatenate([np.repeat(np.arange(len(sizes)), each) for each in (sizes, beside.sizes)])
     order = np.argsort(rows, kind="stable")

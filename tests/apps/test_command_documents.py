@@ -117,6 +117,21 @@ def table_and_plan(folder: Path) -> list[Any]:
     return [folder / "table.csv", "--plan", folder / "table-plan.json"]
 
 
+def released_table(folder: Path) -> Path:
+    """Return reports of loan applicants, made in a folder with the table."""
+    table, schema, plan = folder / "table.csv", folder / "schema.toml", folder / "table-plan.json"
+    run("generate", "agrawal", "--records", 2000, "--schema", schema, "-o", table)
+    run("numeric", "plan", schema, "-o", plan)
+    run("numeric", "randomize", table, "--plan", plan, "-o", folder / "released.parquet")
+    return folder / "released.parquet"
+
+
+def tree_model(folder: Path) -> Path:
+    """Return a model of such reports."""
+    run("numeric", "tree", released_table(folder), "--class", "class", "-o", folder / "model.json")
+    return folder / "model.json"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -129,6 +144,12 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     ],
     "assocpriv numeric randomize": lambda home, out: [
         "numeric", "randomize", *table_and_plan(out), "-o", out / "released.parquet"
+    ],
+    "assocpriv numeric tree": lambda home, out: [
+        "numeric", "tree", released_table(out), "--class", "class", "-o", out / "m.json"
+    ],
+    "assocpriv numeric predict": lambda home, out: [
+        "numeric", "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
     ],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],

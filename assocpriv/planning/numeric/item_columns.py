@@ -5,6 +5,7 @@ Quantitative Association Rules in Large Relational Tables, SIGMOD 1996, section 
 """
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from assocpriv.core.errors import PlanError
@@ -16,7 +17,7 @@ from assocpriv.plans.numeric.plan import TablePlan
 
 USUAL_BINS = 5
 _MOST_BINS = 1000
-_DIGITS = 12  # of an edge that is no whole number, at most
+_DIGITS = 10  # of an edge that is no whole number, fewer than
 _DASH = "–"  # between the ends of an interval; a hyphen would read as a minus
 
 
@@ -71,15 +72,15 @@ def _labels(column: Column) -> tuple[str, ...]:
 
 def _whole_labels(edges: list[Fraction]) -> tuple[str, ...]:
     """Name intervals by their first and last whole number; the last interval holds the range's upper end too."""
-    ends = [(int(low), int(high) - 1) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    ends = [(int(low), int(high) - 1) for low, high in pairwise(edges)]
     ends[-1] = (ends[-1][0], int(edges[-1]))
     return tuple(f"{low}" if low == high else f"{low}{_DASH}{high}" for low, high in ends)
 
 
 def _labels_between(edges: list[Fraction]) -> tuple[str, ...]:
-    """Name intervals by their ends, written with the fewest digits that tell neighbours apart."""
-    for digits in range(3, _DIGITS):
-        texts = [f"{float(edge):.{digits}g}" for edge in edges]
-        if len(set(texts)) == len(texts):
-            break
-    return tuple(f"{low}{_DASH}{high}" for low, high in zip(texts[:-1], texts[1:], strict=True))
+    """Name intervals by their ends: exactly where a few digits do, otherwise with as many as tell neighbours apart."""
+    written = [[f"{float(edge):.{digits}g}" for edge in edges] for digits in range(3, _DIGITS)]
+    exact = [texts for texts in written if list(map(Fraction, texts)) == edges]
+    apart = [texts for texts in written if len(set(texts)) == len(texts)]
+    texts = [*exact, *apart, written[-1]][0]
+    return tuple(f"{low}{_DASH}{high}" for low, high in pairwise(texts))

@@ -21,7 +21,6 @@ from typing import Any
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.designs import (
-    default_intervals,
     design_gaussian,
     design_membership,
     design_uniform,
@@ -39,7 +38,7 @@ from assocpriv.planning.numeric.schema import (
     ColumnRequest,
     read_schema,
 )
-from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
 from assocpriv.plans.numeric.plan import TablePlan
 
