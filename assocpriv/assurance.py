@@ -129,11 +129,13 @@ def audit(
     confidence: str | float | Fraction = "99.9%",
     client: str = "both",
     program: Sequence[str] | None = None,
+    data: Any = None,
+    missing: str | Sequence[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Audit":
     """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
 
-    The clients run on transactions made here, never on anybody's baskets.
+    The clients run on records made here, never on anybody's, unless ``data`` is given.
 
     Args:
         plan: a plan, or a plan file.
@@ -143,6 +145,9 @@ def audit(
         confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
         client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
         program: a program of any language and its arguments, in place of our clients; it needs a plan file.
+        data: a table at hand, in memory or a file's name: what attacks leave of the noise of a table's plan, beside
+            what it states. Nothing of a record is shown.
+        missing: a word, or several, for missing values in it.
         progress: called with (stage, done, total).
 
     Returns:
@@ -158,7 +163,8 @@ def audit(
     from assocpriv.auditing.request import AuditRequest
 
     words = None if program is None else tuple(program)
-    request = AuditRequest(depth, trials, confidence, client, words)
+    absent = (missing,) if isinstance(missing, str) else tuple(missing)
+    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=absent)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, lambda: None, progress)
     if words is not None:

@@ -8,27 +8,45 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from assocpriv.client.numeric.predict import PredictionCounts
     from assocpriv.files.atomic import check_writable
-    from assocpriv.files.reports import Reports
+    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.tree_models import read_tree as read_model
+    from assocpriv.files.tree_models import write_tree as write_model
+    from assocpriv.lab.privacy_left import PrivacyLeft
+    from assocpriv.lab.privacy_left import attack_table as privacy_left
     from assocpriv.planning.numeric.planner import plan_table as plan
     from assocpriv.planning.numeric.table_facts import foresee_table as foresee
     from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.numeric.plan import TablePlan
+    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
     from assocpriv.server.numeric.released import released_frame
+    from assocpriv.server.numeric.trees.estimator import ReleasedTreeClassifier
+    from assocpriv.server.numeric.trees.export import tree_dot, tree_lines
 
 __all__ = [
-    "CategoryColumn", "LabelColumn", "NumberColumn", "TableCounts", "TablePlan", "check_writable", "foresee", "plan",
-    "randomize_file", "randomize_table", "read_plan", "released_frame",
+    "CategoryColumn", "LabelColumn", "NumberColumn", "PredictionCounts", "PrivacyLeft", "ReleasedTreeClassifier",
+    "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee", "grow_tree", "items", "items_file", "plan",
+    "predict", "predict_file", "privacy_left", "randomize_file", "randomize_table", "read_model", "read_plan",
+    "read_reports", "released_frame", "tree_dot", "tree_lines", "write_model",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.client.numeric.predict": ("PredictionCounts",),
     "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.files.reports": ("read_reports",),
+    "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
+    "assocpriv.lab.privacy_left": ("PrivacyLeft", "attack_table as privacy_left"),
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
     "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
     "assocpriv.plans.numeric.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),
     "assocpriv.plans.numeric.plan": ("TablePlan",),
+    "assocpriv.plans.numeric.tree_model": ("TreeModel",),
     "assocpriv.records.table_files": ("TableCounts",),
     "assocpriv.server.numeric.released": ("released_frame",),
+    "assocpriv.server.numeric.trees.estimator": ("ReleasedTreeClassifier",),
+    "assocpriv.server.numeric.trees.export": ("tree_dot", "tree_lines"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -158,7 +176,199 @@ def _check_plan(plan: object) -> None:
         raise TypeError(f"plan must be a TablePlan (read_plan reads one from a file), got a {type(plan).__name__}")
 
 
+# ---- columns as items
+
+
+def items(
+    table: Any,
+    schema: Any,
+    *,
+    baskets: "Baskets | str | PathLike[str] | None" = None,
+    bins: int | None = None,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    clip: bool = False,
+) -> "Baskets":
+    """Turn records of a table into baskets: an item for each column, as ``age=30–39`` or ``region=north``.
+
+    The baskets are raw data, for the clients' side: to plan for, randomize and mine as any others. A missing value
+    gives no item.
+
+    Args:
+        table: as of :func:`randomize_table`.
+        schema: path of a TOML file, or what one holds; how it says that columns are released is not looked at.
+        baskets: of the same people in the same order, in memory or a file's name: their items come beside.
+        bins: equal intervals of every column of numbers; by default the schema's, or five.
+        separator, missing, clip: as of :func:`randomize_table`.
+
+    Raises:
+        PlanError: what is wrong in the schema.
+        RecordError: another table than the schema's, values outside their columns, or not one basket a record.
+
+    >>> import pandas as pd
+    >>> schema = {"columns": {"age": {"kind": "number", "low": 20, "high": 80, "release": "as-is"}}}
+    >>> items(pd.DataFrame({"age": [34, 80]}), schema, bins=6).catalogue[1]
+    'age=30–39'
+    """
+    return _items(table, schema, baskets, bins, (separator, _words(missing), clip))[0]
+
+
+def items_file(
+    table: Any,
+    schema: Any,
+    output: str | PathLike[str],
+    *,
+    names: str | PathLike[str] | None = None,
+    baskets: "Baskets | str | PathLike[str] | None" = None,
+    bins: int | None = None,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    clip: bool = False,
+    force: bool = False,
+) -> "tuple[Baskets, TableCounts]":
+    """Write what :func:`items` returns to a Parquet file, and the names of all items, a line each, to ``names``.
+
+    Returns the baskets, and how many values were clipped and how many are missing. FileError: a file exists and
+    ``force`` is not set, or cannot be written.
+    """
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.catalogues import write_catalogue
+    from assocpriv.files.reports import check_report_output
+    from assocpriv.records.table_items import write_item_baskets
+
+    check_report_output(Path(output))
+    for path in (output, names):
+        if path is not None:
+            check_writable(Path(path), force=force)
+    made, counts = _items(table, schema, baskets, bins, (separator, _words(missing), clip))
+    write_item_baskets(made, Path(output), force=force)
+    if names is not None:
+        write_catalogue(made.catalogue, Path(names), force=force)
+    return made, counts
+
+
+def _items(
+    table: Any, schema: Any, baskets: Any, bins: int | None, reading: tuple[str | None, tuple[str, ...], bool]
+) -> "tuple[Baskets, TableCounts]":
+    from assocpriv.basket_files import read_baskets
+    from assocpriv.planning.numeric.item_columns import item_columns, item_names
+    from assocpriv.records.table_files import TableOptions, stream_table
+    from assocpriv.records.table_items import table_baskets
+
+    columns = item_columns(schema, bins)
+    names = item_names(columns)
+    beside = read_baskets(baskets, empty="keep") if isinstance(baskets, str | PathLike) else baskets
+    stream = stream_table(table, columns, TableOptions(*reading))
+    return table_baskets(stream, names, beside), stream.counts
+
+
 # ---- distributions
 
 
 # ---- decision trees
+
+
+def grow_tree(
+    reports: "Reports",
+    class_column: str | None = None,
+    method: str = "by-class",
+    *,
+    max_depth: int | None = None,
+    min_samples_split: int = 2,
+    min_samples_leaf: int | None = None,
+    pruning: str = "description-length",
+    ccp_alpha: float = 0.0,
+    seed: int = 0,
+) -> "TreeModel":
+    """Grow a decision tree on reports of a table; needs scikit-learn (the extra ``trees``).
+
+    Args:
+        reports: of a table plan.
+        class_column: a label or a category; the plan's only label by default. A protected one is learned from, too: the
+            shares of the tree's nodes are inverted.
+        method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
+            4.2); ``"randomized"`` corrects nothing, for comparison.
+        max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; a leaf has by default at
+            least one in a thousand of the records, 1 at least and 100 at most.
+        pruning: ``"description-length"``, ``"cost-complexity"`` with ``ccp_alpha``, or ``"none"``.
+        ccp_alpha: price of a leaf, for ``"cost-complexity"``.
+        seed: of the order in which equal values are taken; the same seed gives the same tree.
+
+    Raises:
+        PlanError: reports of another kind than tables, or no such column.
+        EstimateError: no reports, one class only, a class that is a number, more intervals than reports, or
+            scikit-learn is not installed.
+    """
+    from assocpriv.core.errors import EstimateError
+
+    try:
+        from assocpriv.server.numeric.trees.building import TreeRequest
+        from assocpriv.server.numeric.trees.reports import grow_tree as grow
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "sklearn":
+            raise
+        raise EstimateError("trees need scikit-learn; install it: pip install assocpriv[trees]") from None
+    request = TreeRequest(method, max_depth, min_samples_split, min_samples_leaf, pruning, ccp_alpha, seed)
+    return grow(reports, class_column, request)
+
+
+def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ()) -> Any:
+    """Return the likeliest class of one raw record, a dictionary, or of each in a pandas, polars or pyarrow table.
+
+    A number outside its range goes where the nearest one inside goes; a missing value, or a category that the model
+    does not know, where most such records went. ``missing`` are words for missing values in a table.
+
+    Raises:
+        RecordError: no number where one is needed, or a table that lacks a column; no value is shown.
+        TypeError: neither a record nor a table.
+
+    >>> from assocpriv.plans.numeric.tree_model import Node, NumberInput, Split
+    >>> nodes = (Node(9, (0.4, 0.6), Split(0, 40.0, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
+    >>> model = TreeModel("class", ("A", "B"), (NumberInput("age", 20, 80),), nodes, "by-class", 2)
+    >>> predict({"age": 39}, model), predict({"age": None}, model)
+    ('A', 'B')
+    """
+    from collections.abc import Mapping
+
+    if isinstance(data, Mapping):
+        from assocpriv.client.numeric.predict import predict_record
+
+        return predict_record(data, model)
+    from assocpriv.client.numeric.predict import predict_table
+    from assocpriv.records.table_files import TableOptions
+
+    return predict_table(data, model, TableOptions(missing=_words(missing)))[0]
+
+
+def predict_file(
+    model: "TreeModel",
+    table: str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> "PredictionCounts":
+    """Write a table of raw records with a further column, ``predicted``; batch by batch, in bounded memory.
+
+    Args:
+        model: the tree.
+        table: CSV or Parquet file.
+        output: .csv or .parquet file to write; it appears whole or not at all.
+        separator, missing: as for :func:`randomize_table`.
+        force: replace an existing file.
+        progress: called with (bytes read, bytes of the file).
+
+    Returns:
+        How many records and classes there are, and by column how many values are missing, unseen or out of range.
+
+    Raises:
+        RecordError: as :func:`predict`, or a file that cannot be read.
+        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
+    """
+    from assocpriv.client.numeric.predict import predict_file as run
+    from assocpriv.records.table_files import TableOptions
+
+    options = TableOptions(separator, _words(missing), progress=progress)
+    return run(Path(table), model, Path(output), options, force=force)

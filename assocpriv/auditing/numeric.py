@@ -41,6 +41,7 @@ from assocpriv.auditing.findings import (
     client_at_work,
     failure,
 )
+from assocpriv.auditing.noise_on_data import audit_on_data
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
 from assocpriv.auditing.request import EXACT, LEAST_TRIALS, PROGRAM, AuditRequest, Progress
 from assocpriv.core.errors import FileError, PlanError, WireError
@@ -71,6 +72,7 @@ def audit_table(
         for client, box in _boxes(plan, request).items():
             found = _black_box(plan, table, client, box, request, progress)
             findings += [replace(finding, client=client) for finding in found]
+        findings += audit_on_data(plan, request)
     return findings
 
 

@@ -14,6 +14,7 @@ EXACT = "exact"  # the promise, and our client walked through
 DEPTHS = (EXACT, "conformance", "empirical")  # the others take each client for a black box
 ALL = "all"
 BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
+ON_DATA = "on data"  # depth of findings about data at hand
 CLIENTS = (BOTH, *OURS)
 LEAST_TRIALS = 1000
 
@@ -30,6 +31,8 @@ class AuditRequest:
     client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
     program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
+    data: Any = None  # a table at hand, or its file's name, to try attacks on
+    missing: tuple[str, ...] = ()  # words in it that stand for missing values
 
     def __post_init__(self) -> None:
         if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:

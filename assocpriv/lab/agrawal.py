@@ -103,21 +103,21 @@ def _within(amount: NDArray[Any], low: int, high: int) -> Any:
     return (amount >= low * 1000) & (amount <= high * 1000)
 
 
-def _by_age(records: Records, young: Any, middle: Any, old: Any) -> NDArray[np.bool_]:
+def _by_age(records: Records, young: Any, middle: Any, old: Any) -> Any:
     age = records["age"]
     return np.where(age < 40, young, np.where(age < 60, middle, old))
 
 
-def _function_1(records: Records) -> NDArray[np.bool_]:
+def _function_1(records: Records) -> Any:
     return _by_age(records, True, False, True)
 
 
-def _function_2(records: Records) -> NDArray[np.bool_]:
+def _function_2(records: Records) -> Any:
     salary = records["salary"]
     return _by_age(records, _within(salary, 50, 100), _within(salary, 75, 125), _within(salary, 25, 75))
 
 
-def _function_3(records: Records) -> NDArray[np.bool_]:
+def _function_3(records: Records) -> Any:
     salary, level = records["salary"], records["elevel"]
     low, middle, high = (_within(salary, *bounds) for bounds in ((25, 75), (50, 100), (75, 125)))
     return _by_age(
@@ -250,7 +250,8 @@ def agrawal_schema(release: str = "gaussian", privacy: str = "100%") -> str:
     lines = []
     for name, known in ATTRIBUTES.items():
         lines += [f"[columns.{name}]", 'kind = "number"', f"low = {known.low}", f"high = {known.high}"]
-        lines += [f"intervals = {known.values}"] * (known.values is not None)
+        if known.values is not None:
+            lines += [f"intervals = {known.values}", f"cells = {known.values}"]
         lines += [f'release = "{release}"', f'privacy = "{privacy}"', 'confidence = "95%"', ""]
     values = ", ".join(f'"{value}"' for value in CLASSES)
     return "\n".join([*lines, f"[columns.{LABEL}]", 'kind = "label"', f"values = [{values}]", 'release = "as-is"', ""])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import RecordError, counted
 from assocpriv.plans.numeric.columns import CategoryColumn, Column, NumberColumn
+from assocpriv.plans.numeric.tree_model import CategoryInput
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[iI]nf(?:inity)?", re.ASCII)
@@ -88,7 +89,7 @@ def _no_number(_word: str) -> None:
     raise ValueError  # NaN and Infinity are no JSON
 
 
-def place_of(value: Any, column: CategoryColumn) -> int:
+def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:
     """Return a value's place among a column's, −1 if it is none of them; numbers and truths are taken as text.
 
     >>> from assocpriv.plans.numeric.laws import Clear
@@ -187,7 +188,7 @@ def column_inputs(
     """Return the inputs, int32 (n,), of a column that Arrow holds, and what was met; ``line`` names a row's place."""
     found = Found()
     if isinstance(column, NumberColumn):
-        numbers, wrong = _numbers(values, options)
+        numbers, wrong = cell_numbers(values, options)
         found.refuse("unreadable", np.flatnonzero(wrong), line)
         inputs = _cells(numbers, column, options, found, line)
     else:
@@ -216,7 +217,7 @@ def _cells(
     return inputs
 
 
-def _numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def cell_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return a column's numbers, float64 (n,), NaN where there is none, and which cells hold something else."""
     import pyarrow.types as kinds
 

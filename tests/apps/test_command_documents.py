@@ -95,6 +95,12 @@ def inbox(folder: Path) -> Path:
     return folder / "inbox"
 
 
+def people(folder: Path) -> Path:
+    """Return a table of two records of the schema below."""
+    (folder / "people.csv").write_text("age,region\n34,north\n58,south\n")
+    return folder / "people.csv"
+
+
 def table_schema(folder: Path) -> Path:
     """Return a schema of a table of two columns."""
     (folder / "schema.toml").write_text(
@@ -111,6 +117,21 @@ def table_and_plan(folder: Path) -> list[Any]:
     return [folder / "table.csv", "--plan", folder / "table-plan.json"]
 
 
+def released_table(folder: Path) -> Path:
+    """Return reports of loan applicants, made in a folder with the table."""
+    table, schema, plan = folder / "table.csv", folder / "schema.toml", folder / "table-plan.json"
+    run("generate", "agrawal", "--records", 2000, "--schema", schema, "-o", table)
+    run("numeric", "plan", schema, "-o", plan)
+    run("numeric", "randomize", table, "--plan", plan, "-o", folder / "released.parquet")
+    return folder / "released.parquet"
+
+
+def tree_model(folder: Path) -> Path:
+    """Return a model of such reports."""
+    run("numeric", "tree", released_table(folder), "--class", "class", "-o", folder / "model.json")
+    return folder / "model.json"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -123,6 +144,12 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     ],
     "assocpriv numeric randomize": lambda home, out: [
         "numeric", "randomize", *table_and_plan(out), "-o", out / "released.parquet"
+    ],
+    "assocpriv numeric tree": lambda home, out: [
+        "numeric", "tree", released_table(out), "--class", "class", "-o", out / "m.json"
+    ],
+    "assocpriv numeric predict": lambda home, out: [
+        "numeric", "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
     ],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
@@ -142,6 +169,9 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
+    "assocpriv numeric items": lambda home, out: [
+        "numeric", "items", people(out), "--schema", table_schema(out), "-o", out / "b.parquet"
+    ],
     "assocpriv numeric plan": lambda home, out: ["numeric", "plan", table_schema(out), "-o", out / "p.json"],
     "assocpriv generate agrawal": lambda home, out: ["generate", "agrawal", "--records", 9, "-o", out / "t.csv"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],

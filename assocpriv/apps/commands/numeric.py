@@ -5,8 +5,11 @@ import click
 from assocpriv.apps.console import LazyGroup
 
 _HOMES = {
+    "items": "assocpriv.apps.commands.numeric_items:items",
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
     "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
+    "tree": "assocpriv.apps.commands.numeric_tree:tree",
+    "predict": "assocpriv.apps.commands.numeric_predict:predict",
 }
 
 

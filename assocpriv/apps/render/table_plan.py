@@ -123,8 +123,7 @@ def _column_lines(facts: ColumnFacts) -> list[str]:
     what = _number(column) if isinstance(column, NumberColumn) else _named(column)
     missing = ", may be missing" if column.optional else ""
     name = f"{column.name:<11}" if len(column.name) < 12 else f"{column.name}\n{_INDENT[1:]}"
-    lines = [*f"{name} {what}{missing}; {facts.release}".split("\n"), *_law_lines(facts)]
-    return lines
+    return [*f"{name} {what}{missing}; {facts.release}".split("\n"), *_law_lines(facts)]
 
 
 def _number(column: NumberColumn) -> str:

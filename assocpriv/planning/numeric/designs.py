@@ -140,17 +140,6 @@ def _floor_root(number: int, degree: int) -> int:
     return low
 
 
-def default_intervals(reports: int) -> int:
-    """Return how many intervals a column is cut into: one for each 100 points, 10 at least and 100 at most.
-
-    Source: AS00, section 3.2.
-
-    >>> default_intervals(5_000), default_intervals(1_000_000), default_intervals(50)
-    (50, 100, 10)
-    """
-    return min(100, max(10, reports // 100))
-
-
 def _check(privacy: Fraction, confidence: Fraction) -> None:
     if not 0 < confidence < 1:
         raise PlanError("a confidence must lie between 0 and 1, such as 95%")

@@ -21,7 +21,6 @@ from typing import Any
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.designs import (
-    default_intervals,
     design_gaussian,
     design_membership,
     design_uniform,
@@ -39,7 +38,7 @@ from assocpriv.planning.numeric.schema import (
     ColumnRequest,
     read_schema,
 )
-from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
 from assocpriv.plans.numeric.plan import TablePlan
 
@@ -189,7 +188,7 @@ def _classes(asked: ColumnRequest) -> int:
 
 
 @dataclass(frozen=True)
-class _Size:
+class ColumnSize:
     """What the cost of a protected column depends on."""
 
     inputs: int
@@ -197,10 +196,10 @@ class _Size:
     optional: bool
 
 
-def _size(asked: ColumnRequest, reports: int) -> _Size:
+def _size(asked: ColumnRequest, reports: int) -> ColumnSize:
     if asked.kind == NUMBER:
-        return _Size(_grid(asked, reports)[1], True, asked.optional)
-    return _Size(len(asked.values), False, asked.optional)
+        return ColumnSize(_grid(asked, reports)[1], True, asked.optional)
+    return ColumnSize(len(asked.values), False, asked.optional)
 
 
 def answer_costs(plan: TablePlan) -> list[AnswerCost]:
@@ -209,12 +208,12 @@ def answer_costs(plan: TablePlan) -> list[AnswerCost]:
         return []
     columns = [column for column in plan.columns if column.is_protected]
     columns.sort(key=lambda column: isinstance(column, LabelColumn))
-    sizes = [_Size(column.inputs, isinstance(column, NumberColumn), column.optional) for column in columns]
+    sizes = [ColumnSize(column.inputs, isinstance(column, NumberColumn), column.optional) for column in columns]
     labels = len(columns) - len(plan.asked)
     return _costs(sizes, labels, plan.promise.amplification_limit, plan.reports_per_person)
 
 
-def _costs(sizes: Sequence[_Size], labels: int, limit: Fraction, reports_per_person: int) -> list[AnswerCost]:
+def _costs(sizes: Sequence[ColumnSize], labels: int, limit: Fraction, reports_per_person: int) -> list[AnswerCost]:
     """Return the costs of all numbers of answers; the labels' sizes come last."""
     free = len(sizes) - labels
     found = []
@@ -226,10 +225,10 @@ def _costs(sizes: Sequence[_Size], labels: int, limit: Fraction, reports_per_per
     return found
 
 
-def column_cost(size: _Size, ratio: float) -> float:
+def column_cost(size: ColumnSize, ratio: float) -> float:
     """Return how many reports of a column with a γ are worth one direct answer.
 
-    >>> column_cost(_Size(2, False, False), 3.0)  # p − q = 1/2
+    >>> column_cost(ColumnSize(2, False, False), 3.0)  # p − q = 1/2
     4.0
     """
     n = size.inputs

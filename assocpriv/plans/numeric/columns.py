@@ -199,6 +199,17 @@ class LabelColumn(CategoryColumn):
 COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (NumberColumn, CategoryColumn, LabelColumn)}
 
 
+def default_intervals(reports: int) -> int:
+    """Return how many intervals a column is cut into: one for each 100 points, 10 at least and 100 at most.
+
+    Source: AS00, section 3.2.
+
+    >>> default_intervals(5_000), default_intervals(1_000_000), default_intervals(50)
+    (50, 100, 10)
+    """
+    return min(100, max(10, reports // 100))
+
+
 def column_to_json(column: Column) -> dict[str, Any]:
     """Return a column as JSON content."""
     shared = {"name": column.name, "kind": column.kind, "optional": column.optional}

@@ -1,0 +1,312 @@
+"""A published decision tree applied where records lie: one record, or a table of any size.
+
+This module sees raw values. A number outside its range goes where the nearest one inside goes. A missing value, and a
+category that the tree does not know, go where most such records went when the tree grew, or most records. Nothing
+leaves: the classes are for whoever holds the records.
+"""
+
+import contextlib
+import csv
+import io
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from assocpriv.core.errors import FileError, RecordError, counted
+from assocpriv.files.atomic import atomic_output
+from assocpriv.plans.numeric.tree_model import CategoryInput, Input, NumberInput, TreeModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from assocpriv.records.table_cells import CellOptions
+    from assocpriv.records.table_files import TableOptions
+
+PREDICTED = "predicted"
+_ENDINGS = (".csv", ".parquet", ".pq")
+_ROWS = 1 << 16
+_UNREADABLE = "the file is damaged, or no CSV in UTF-8 in which every line has as many cells as line 1 names columns"
+
+
+@dataclass(slots=True)
+class PredictionCounts:
+    """What was met: records, those of each predicted class, and by column values missing, unseen and out of range."""
+
+    records: int = 0
+    classes: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    unseen: Counter[str] = field(default_factory=Counter)
+    outside: Counter[str] = field(default_factory=Counter)
+
+
+# ---- one record
+
+
+def predict_record(record: Mapping[str, Any], model: TreeModel) -> str:
+    """Return the likeliest class of one record: a value for each of the model's columns, by name.
+
+    None, NaN and a column that is left out are missing values; further columns are not looked at.
+
+    Raises:
+        RecordError: something that is no number in a column of numbers; it is not shown.
+    """
+    values = [_value(record.get(column.name), column) for column in model.columns]
+    return model.classes[model.likeliest(model.leaf(values))]
+
+
+def _value(value: Any, column: Input) -> float:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return math.nan
+    if isinstance(column, CategoryInput):
+        return _category(value, column)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if cast(int, value) > 0 else -math.inf
+
+
+def _category(value: Any, column: CategoryInput) -> float:
+    if isinstance(value, str):  # without loading numpy
+        text = value.strip()
+        return float(column.values.index(text)) if text in column.values else math.nan
+    from assocpriv.records.table_cells import place_of
+
+    place = place_of(value, column)
+    return float(place) if place >= 0 else math.nan
+
+
+# ---- tables
+
+
+def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tuple[NDArray[Any], PredictionCounts]":
+    """Return the classes of a pandas, polars or pyarrow table, text (n,), and what was met.
+
+    Raises:
+        RecordError: the table lacks a column, or has something that is no number where one is needed.
+        TypeError: no table.
+    """
+    import narwhals as nw
+    import numpy as np
+    import pyarrow as pa
+
+    try:
+        arrow = table if isinstance(table, pa.Table) else nw.from_native(table, eager_only=True).to_arrow()
+    except TypeError:
+        arrow = None
+    except pa.ArrowException:  # its text quotes cells
+        raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it") from None
+    if arrow is None:
+        raise TypeError(f"a table must be a pandas, polars or pyarrow table, got a {type(table).__name__}")
+    counts = PredictionCounts()
+    parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=_ROWS)]
+    return np.concatenate(parts) if parts else np.array([], dtype=object), counts
+
+
+def predict_file(
+    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, force: bool = False
+) -> PredictionCounts:
+    """Write a table with one more column, ``predicted``, and return what was met; batch by batch.
+
+    Of CSV every cell is kept as it is written. The output is CSV or Parquet, whatever the table is.
+
+    Raises:
+        RecordError: a file that cannot be read, or as :func:`predict_table`; nothing is written.
+        FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
+    """
+    check_prediction_output(output)
+    counts = PredictionCounts()
+    with atomic_output(output, force=force) as stream:
+        write = _write_csv if output.suffix.lower() == ".csv" else _write_parquet
+        write(_predicted(table, model, options, counts), stream)
+    return counts
+
+
+def check_prediction_output(output: Path) -> None:
+    """Refuse a name whose ending says neither CSV nor Parquet."""
+    if output.suffix.lower() not in _ENDINGS:
+        raise FileError(f"{output} must end in .csv, .parquet or .pq to say what to write")
+
+
+def _predict(batch: Any, model: TreeModel, cells: "CellOptions", counts: PredictionCounts) -> "NDArray[Any]":
+    import numpy as np
+
+    names = [str(name).strip() for name in batch.schema.names]
+    _check_columns(names, model)
+    values = np.empty((batch.num_rows, len(model.columns)))
+    for place, column in enumerate(model.columns):
+        raw = batch.column(names.index(column.name))
+        if isinstance(column, NumberInput):
+            values[:, place] = _numbers(raw, column, cells, counts)
+        else:
+            values[:, place] = _places(raw, column, cells, counts)
+    likeliest = np.array([model.likeliest(place) for place in range(len(model.nodes))])
+    found: NDArray[Any] = np.array(model.classes, dtype=object)[likeliest[model.leaves(values)]]
+    counts.records += len(found)
+    counts.classes.update(found.tolist())
+    return found
+
+
+def _check_columns(names: list[str], model: TreeModel) -> None:
+    from assocpriv.plans.numeric.plan import shortened
+
+    wanted = [column.name for column in model.columns]
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise RecordError(
+            f"the table lacks {len(missing)} of the model's {counted(len(wanted), 'column')}: {shortened(missing)}; "
+            "names must be those of the model, letter for letter"
+        )
+    twice = [name for name in wanted if names.count(name) > 1]
+    if twice:
+        raise RecordError(f"the table has column {twice[0]} twice; names must differ")
+
+
+def _numbers(values: Any, column: NumberInput, cells: "CellOptions", counts: PredictionCounts) -> "NDArray[np.float64]":
+    import numpy as np
+
+    from assocpriv.records.table_cells import cell_numbers
+
+    numbers, wrong = cell_numbers(values, cells)
+    if wrong.any():
+        row = counts.records + int(np.flatnonzero(wrong)[0]) + 1
+        raise RecordError(
+            f"column {column.name} has no number in record {row:,}; correct it, or name a word for missing values with "
+            "missing= (--missing)"
+        )
+    counts.missing[column.name] += int(np.isnan(numbers).sum())
+    counts.outside[column.name] += int(((numbers < column.low) | (numbers > column.high)).sum())
+    return numbers
+
+
+def _places(
+    values: Any, column: CategoryInput, cells: "CellOptions", counts: PredictionCounts
+) -> "NDArray[np.float64]":
+    import numpy as np
+    import pyarrow as pa
+
+    from assocpriv.records.table_cells import place_of
+
+    encoded = values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    absent = [value is None or (isinstance(value, str) and value.strip() in {"", *cells.missing}) for value in distinct]
+    absent = [gone or value != value for gone, value in zip(absent, distinct, strict=True)]  # noqa: PLR0124 -- NaN
+    places = [-1 if gone else place_of(value, column) for gone, value in zip(absent, distinct, strict=True)]
+    indices = encoded.indices.cast(pa.int32()).fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    gone = np.array([*absent, True])[indices]
+    found = np.array([*places, -1], dtype=np.float64)[indices]
+    counts.missing[column.name] += int(gone.sum())
+    counts.unseen[column.name] += int(((found < 0) & ~gone).sum())
+    return np.where(found < 0, np.nan, found)
+
+
+# ---- files
+
+
+def _predicted(table: Path, model: TreeModel, options: "TableOptions", counts: PredictionCounts) -> Iterator[Any]:
+    """Yield the batches of a file with the column of classes."""
+    import pyarrow as pa
+
+    from assocpriv.records.source_files import named_after
+
+    def step(action: Callable[[], Any]) -> Any:
+        return named_after(table, action, RecordError)
+
+    with contextlib.ExitStack() as opened:
+        batches, cells = step(lambda: _open(table, model, options, opened))
+        while (batch := step(lambda: _next(batches))) is not None:
+            if PREDICTED in batch.schema.names:
+                raise RecordError(f"{table.name}: the table has a column {PREDICTED!r} already; rename it")
+            classes = step(partial(_predict, batch, model, cells, counts))
+            yield batch.append_column(PREDICTED, pa.array(classes, pa.string()))
+    if not counts.records:
+        raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
+
+
+def _next(batches: Iterator[Any]) -> Any:
+    import pyarrow as pa
+
+    with contextlib.suppress(pa.ArrowException, ValueError):  # their texts quote cells
+        return next(batches, None)
+    raise RecordError(_UNREADABLE)
+
+
+def _open(
+    path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack
+) -> "tuple[Iterator[Any], CellOptions]":
+    """Return a file's batches, and how its cells are taken: those of text are written. ``opened`` closes the file."""
+    from dataclasses import replace
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from assocpriv.records.source_files import SPREADSHEET, SPREADSHEETS
+
+    name = path.name.lower()
+    if name.endswith(SPREADSHEETS):
+        raise RecordError(SPREADSHEET)
+    if not name.endswith((".parquet", ".pq")):
+        return _open_text(path, model, options, opened), replace(options.cells, written=True)
+    file = opened.enter_context(path.open("rb"))
+    with contextlib.suppress(pa.ArrowException, OSError, ValueError):
+        return pq.ParquetFile(file).iter_batches(batch_size=_ROWS), options.cells
+    raise RecordError("the file is not Parquet, or is damaged; write it again")
+
+
+def _open_text(path: Path, model: TreeModel, options: "TableOptions", opened: contextlib.ExitStack) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
+    from assocpriv.records.source_files import open_source, read_sample
+
+    file = opened.enter_context(open_source(path, options.progress))
+    sample = read_sample(file)
+    lines = first_lines(sample)
+    skip = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if skip is None:
+        raise RecordError("the file is empty; line 1 must name the columns")
+    wanted = {column.name for column in model.columns}
+    cut = {mark: [name.strip() for name in cut_line(lines[skip], mark) or []] for mark in SEPARATORS}
+    separator = options.mark or max(SEPARATORS, key=lambda mark: len(wanted.intersection(cut[mark])))
+    names = cut[separator]
+    if len(set(names)) != len(names):
+        raise RecordError("line 1 names a column twice; names must differ")
+    file.seek(0)
+    with contextlib.suppress(pa.ArrowException, ValueError):
+        return iter(
+            arrow_csv.open_csv(
+                file,
+                arrow_csv.ReadOptions(column_names=names, skip_rows=skip + 1),
+                arrow_csv.ParseOptions(delimiter=separator),
+                arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            )
+        )
+    raise RecordError(_UNREADABLE)
+
+
+def _write_csv(batches: Iterator[Any], stream: BinaryIO) -> None:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    for number, batch in enumerate(batches):
+        if number == 0:
+            writer.writerow(batch.schema.names)
+        writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    text.detach()
+
+
+def _write_parquet(batches: Iterator[Any], stream: BinaryIO) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(batches)
+    with pq.ParquetWriter(stream, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)

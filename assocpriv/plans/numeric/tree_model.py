@@ -1,0 +1,196 @@
+"""A decision tree over raw values, as a server publishes it and anybody applies it.
+
+A number goes left where it is below a threshold, a category where it is one of some values. A missing value, and a
+category that the tree does not know, go where the node says. Nodes stand in preorder: the left child follows its
+parent. Nothing of this needs the table it was grown on, nor scikit-learn; one record does not even need numpy.
+"""
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from assocpriv.core.errors import EstimateError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_NODES = 1 << 20
+EVERY_NUMBER = sys.float_info.max  # as a threshold: every number but this goes left, and what is missing right
+_NEAR_ONE = 1e-6  # within which a leaf's shares must add up to 1
+
+
+@dataclass(frozen=True, slots=True)
+class NumberInput:
+    """A column of numbers; its range is told, values beyond it go where the nearest one goes."""
+
+    name: str
+    low: float
+    high: float
+    optional: bool = False  # whether a value could be missing where the tree grew
+
+    kind = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryInput:
+    """A column of named values."""
+
+    name: str
+    values: tuple[str, ...]
+    optional: bool = False
+
+    kind = "category"
+
+
+Input = NumberInput | CategoryInput
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Where records go from a node: left if below a threshold, or if one of some values (positions in the column's)."""
+
+    column: int
+    below: float | None
+    among: frozenset[int] | None
+    missing_left: bool
+    right: int  # the right child's position; the left child follows its parent
+
+    def goes_left(self, value: float) -> bool:
+        """Tell where a value goes; a number, or the position of a category; NaN where it is missing or unknown."""
+        if math.isnan(value):
+            return self.missing_left
+        return value < self.below if self.among is None else value in self.among  # type: ignore[operator]
+
+    def go_left(self, values: "NDArray[np.float64]") -> "NDArray[np.bool_]":
+        """Tell where values go, bool (n,)."""
+        import numpy as np
+
+        missing = np.isnan(values)
+        chosen = values < self.below if self.among is None else np.isin(values, sorted(self.among))  # type: ignore[operator]
+        left: NDArray[np.bool_] = np.where(missing, self.missing_left, chosen)
+        return left
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node: the records it was grown on, the share of each class among them, and its split; a leaf has none."""
+
+    records: int
+    shares: tuple[float, ...]
+    split: Split | None = None
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """A decision tree with what it asks and what it answers.
+
+    ``shares`` of nodes are those of the true classes, estimated where the class was protected. ``grown_leaves`` says
+    how many leaves there were before pruning; ``plan_id`` is empty for a tree that was grown on no plan's reports.
+
+    Raises:
+        EstimateError: nodes that make no tree over these columns and classes.
+    """
+
+    class_name: str
+    classes: tuple[str, ...]
+    columns: tuple[Input, ...]
+    nodes: tuple[Node, ...]
+    method: str
+    grown_leaves: int
+    plan_id: str = ""
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.nodes) <= MOST_NODES:
+            raise EstimateError(f"a tree has 1 to {MOST_NODES:,} nodes, got {len(self.nodes):,}")
+        if len(set(self.classes)) != len(self.classes) or not self.classes:
+            raise EstimateError("a tree's classes must differ, and there must be one at least")
+        names = [column.name for column in self.columns]
+        if len({*names, self.class_name}) != len(names) + 1:
+            raise EstimateError("a tree's columns and its class must have names that differ")
+        for place, node in enumerate(self.nodes):
+            self._check_node(place, node)
+        if _preorder_ends([node.split.right if node.split else None for node in self.nodes]) != len(self.nodes):
+            raise EstimateError("a tree's nodes must stand in preorder, each below one other but the first")
+
+    def _check_node(self, place: int, node: Node) -> None:
+        if len(node.shares) != len(self.classes) or not all(0 <= share <= 1 for share in node.shares):
+            raise EstimateError(f"node {place} of the tree needs a share in 0..1 for each of the classes")
+        if abs(sum(node.shares) - 1) > _NEAR_ONE or node.records < 0:
+            raise EstimateError(f"node {place} of the tree needs shares that add up to 1, and no negative records")
+        split = node.split
+        if split is None:
+            return
+        if not 0 <= split.column < len(self.columns):
+            raise EstimateError(f"node {place} of the tree asks for a column that the model does not have")
+        column = self.columns[split.column]
+        if isinstance(column, NumberInput):
+            fits = split.among is None and split.below is not None and math.isfinite(split.below)
+        else:
+            fits = split.below is None and split.among is not None and split.among <= set(range(len(column.values)))
+        if not fits:
+            raise EstimateError(f"node {place} of the tree has a split that does not fit column {column.name}")
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return sum(node.split is None for node in self.nodes)
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """How many splits lie above each node."""
+        depths = [0] * len(self.nodes)
+        for place, node in enumerate(self.nodes):
+            if node.split:
+                depths[place + 1] = depths[node.split.right] = depths[place] + 1
+        return tuple(depths)
+
+    @property
+    def depth(self) -> int:
+        """How many splits a record meets at most."""
+        return max(self.depths)
+
+    def likeliest(self, node: int) -> int:
+        """Return the position of a node's likeliest class; the first of equal ones."""
+        shares = self.nodes[node].shares
+        return shares.index(max(shares))
+
+    def leaf(self, values: Sequence[float]) -> int:
+        """Return the leaf of one record: a number, the position of a category, or NaN for each column."""
+        at = 0
+        while (split := self.nodes[at].split) is not None:
+            at = at + 1 if split.goes_left(values[split.column]) else split.right
+        return at
+
+    def leaves(self, values: "NDArray[np.float64]") -> "NDArray[np.int64]":
+        """Return the leaves of many records, int64 (n,), of values as for :meth:`leaf`, float64 (n, columns)."""
+        import numpy as np
+
+        found = np.zeros(len(values), dtype=np.int64)
+        rows = {0: np.arange(len(values))}
+        for place, node in enumerate(self.nodes):
+            here = rows.pop(place)
+            if node.split is None:
+                found[here] = place
+            else:
+                left = node.split.go_left(values[here, node.split.column])
+                rows[place + 1], rows[node.split.right] = here[left], here[~left]
+        return found
+
+
+def _preorder_ends(rights: Sequence[int | None]) -> int | None:
+    """Return where the tree that begins at node 0 ends, or None if right children do not stand where left parts end."""
+    expected: list[int] = []  # right children that are waited for, the nearest last
+    for place, right in enumerate(rights):
+        if right is not None:
+            if not place + 1 < right < len(rights) or (expected and right >= expected[-1]):
+                return None
+            expected.append(right)
+        elif not expected:
+            return place + 1
+        elif expected.pop() != place + 1:
+            return None
+    return None

@@ -1,0 +1,1 @@
+"""Decision trees from released tables."""

@@ -1,0 +1,55 @@
+"""Trees as people read them: indented lines, and the DOT language of Graphviz."""
+
+import json
+from collections.abc import Iterator
+
+from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, CategoryInput, Split, TreeModel
+
+_MOST_VALUES = 4  # of a category that a line names
+
+
+def tree_lines(model: TreeModel) -> Iterator[str]:
+    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share."""
+    if model.nodes[0].split is None:
+        yield _answer(model, 0)
+        return
+    waiting = [(model.nodes[0].split.right, 0, True), (1, 0, False)]
+    while waiting:
+        place, parent, is_right = waiting.pop()
+        split = model.nodes[parent].split
+        assert split is not None
+        test = f"{'  ' * model.depths[parent]}{_test(model, split, is_right)}"
+        below = model.nodes[place].split
+        yield test if below else f"{test}: {_answer(model, place)}"
+        if below:
+            waiting += [(below.right, place, True), (place + 1, place, False)]
+
+
+def _answer(model: TreeModel, place: int) -> str:
+    best = model.likeliest(place)
+    return f"{model.classes[best]} ({model.nodes[place].shares[best]:.1%} of {model.nodes[place].records:,})"
+
+
+def _test(model: TreeModel, split: Split, is_right: bool) -> str:
+    column = model.columns[split.column]
+    missing = " or missing" if column.optional and split.missing_left != is_right else ""
+    if split.below == EVERY_NUMBER:
+        return f"{column.name} is {'missing' if is_right else 'there'}"
+    if split.among is None:
+        return f"{column.name} {'>=' if is_right else '<'} {split.below:.6g}{missing}"
+    assert isinstance(column, CategoryInput)
+    chosen = [value for place, value in enumerate(column.values) if (place in split.among) != is_right]
+    named = ", ".join(chosen[:_MOST_VALUES])
+    others = len(chosen) - _MOST_VALUES
+    return f"{column.name} is {named}{f' or {others} more' if others > 0 else ''}{missing}"
+
+
+def tree_dot(model: TreeModel) -> str:
+    """Return a graph in DOT: a box for each node, an edge for each side of a split."""
+    lines = ["digraph tree {", '  node [shape=box, fontname="sans-serif"];']
+    for place, node in enumerate(model.nodes):
+        test = "" if node.split is None else f"{_test(model, node.split, False)}\n"
+        lines.append(f"  n{place} [label={json.dumps(test + _answer(model, place), ensure_ascii=False)}];")
+        if node.split is not None:
+            lines += [f'  n{place} -> n{place + 1} [label="yes"];', f'  n{place} -> n{node.split.right} [label="no"];']
+    return "\n".join([*lines, "}", ""])

@@ -1,0 +1,133 @@
+"""Trees applied where records lie: one record, frames and files give the same, and what cannot be taken is refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assocpriv.core.errors import FileError, RecordError
+from assocpriv.files.tree_models import write_tree
+from assocpriv.numeric import predict, predict_file
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
+
+MODEL = TreeModel(
+    "risk",
+    ("high", "low"),
+    (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south", "1"), True)),
+    (
+        Node(10, (0.4, 0.6), Split(0, 40.0, None, True, 2)),
+        Node(4, (1.0, 0.0)),
+        Node(6, (0.0, 1.0), Split(1, None, frozenset({1, 2}), False, 4)),
+        Node(3, (0.75, 0.25)),
+        Node(3, (0.25, 0.75)),
+    ),
+    "by-class",
+    3,
+)
+TABLE = pd.DataFrame(
+    {
+        "note": ["a,b", 'q"', "", "x", "y", "z"],
+        "region": ["south", "north", "south", None, "west", " south "],
+        "age": [30.0, 50.0, 40.0, 50.0, 90.0, np.nan],
+    }
+)
+RISKS = ["high", "low", "high", "low", "low", "high"]
+
+
+def test_every_way_gives_the_same_classes(tmp_path: Path) -> None:
+    """Records, pandas, polars and pyarrow tables, CSV and Parquet: the same classes, and cells kept as they are."""
+    assert [predict(record, MODEL) for record in TABLE.to_dict("records")] == RISKS
+    for table in (TABLE, pl.from_pandas(TABLE), pa.Table.from_pandas(TABLE)):
+        assert predict(table, MODEL).tolist() == RISKS
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    TABLE.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        for ending in ("csv", "parquet"):
+            counts = predict_file(MODEL, tmp_path / name, tmp_path / f"{name}.{ending}")
+            assert (counts.records, counts.classes) == (6, {"high": 3, "low": 3})
+            assert (+counts.missing, +counts.unseen, +counts.outside) == (
+                {"age": 1, "region": 1}, {"region": 1}, {"age": 1},
+            )  # fmt: skip
+    found = pq.read_table(tmp_path / "t.parquet.parquet").to_pandas()
+    assert found["predicted"].tolist() == RISKS
+    assert found.drop(columns="predicted").equals(TABLE)
+    lines = (tmp_path / "t.csv.csv").read_text().splitlines()
+    assert lines[0] == "note,region,age,predicted"
+    assert lines[1:3] == ['"a,b",south,30.0,high', '"q""",north,50.0,low']
+
+
+def test_records_as_people_write_them() -> None:
+    """Whole numbers as categories, huge numbers, columns left out, further ones."""
+    assert predict({"age": 41, "region": 1}, MODEL) == "high"
+    assert predict({"age": 41, "region": 1.0, "more": "x"}, MODEL) == "high"
+    assert predict({"age": 10**400, "region": "north"}, MODEL) == "low"
+    assert predict({"age": -(10**400)}, MODEL) == "high"
+    assert predict({}, MODEL) == "high"
+    for wrong in ("41", True, [1]):
+        with pytest.raises(RecordError, match="column age takes numbers"):
+            predict({"age": wrong}, MODEL)
+
+
+def test_one_record_needs_no_numpy(tmp_path: Path) -> None:
+    """A device reads a model and predicts without numpy, pandas, pyarrow or scikit-learn."""
+    write_tree(MODEL, tmp_path / "m.json")
+    code = (
+        "import sys\nfrom assocpriv.numeric import predict, read_model\n"
+        f"assert predict({{'age': 30, 'region': 'south'}}, read_model({str(tmp_path / 'm.json')!r})) == 'high'\n"
+        "assert not {'numpy', 'pandas', 'pyarrow', 'sklearn', 'scipy'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_words_and_separators(tmp_path: Path) -> None:
+    """A word for missing values, and a separator found by the model's columns or named; blank lines are no records."""
+    (tmp_path / "t.csv").write_text("\nnote;with,commas;age;region\n1;2,3;?;south\n\n1;2,3;50;?\n")
+    counts = predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.csv", missing="?")
+    assert (tmp_path / "o.csv").read_text().splitlines()[1:] == ['1,"2,3",?,south,high', '1,"2,3",50,?,low']
+    assert counts.missing == {"age": 1, "region": 1}
+    predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.parquet", missing=["?"], separator=";")
+
+
+BAD = {
+    "lacks.csv": ("age,place\n30,south\n", "lacks 1 of the model's 2 columns: region"),
+    "twice.csv": ("age,age,region\n3,3,south\n", "names a column twice"),
+    "text.csv": ("age,region\n30,south\nsecret,south\n", "column age has no number in record 2"),
+    "ragged.csv": ("age,region\n30,south\n30\n", "as many cells"),
+    "done.csv": ("age,region,predicted\n30,south,x\n", "'predicted' already"),
+    "empty.csv": ("", "empty"),
+    "header.csv": ("age,region\n", "no records|no CSV"),
+    "no.parquet": ("age,region\n", "not Parquet"),
+    "t.xlsx": ("x", "spreadsheet"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_tables_that_cannot_be_taken(tmp_path: Path, name: str) -> None:
+    """One line that names the file and shows no value, and nothing is written."""
+    content, said = BAD[name]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(RecordError, match=said) as refused:
+        predict_file(MODEL, tmp_path / name, tmp_path / "out.csv")
+    assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert name in str(refused.value)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_outputs_and_arguments(tmp_path: Path) -> None:
+    """No file, an ending that says nothing, an existing output and what is no table are refused."""
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(RecordError, match="no such file"):
+        predict_file(MODEL, tmp_path / "none.csv", tmp_path / "o.csv")
+    with pytest.raises(FileError, match="must end in"):
+        predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.txt")
+    with pytest.raises(FileError, match="exists already"):
+        predict_file(MODEL, tmp_path / "t.csv", tmp_path / "t.csv")
+    with pytest.raises(TypeError, match="pandas, polars or pyarrow"):
+        predict([1, 2], MODEL)
