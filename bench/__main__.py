@@ -18,7 +18,7 @@ from bench.accuracy import liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import run as figures
 from bench.machine import machine, versions
-from bench.speed import device_timing, growth, mining, startup
+from bench.speed import device_timing, growth, mining, reconstruction, startup
 from bench.speed import tables as table_speed
 from bench.speed.child import measure
 from bench.speed.peers import PEERS
@@ -31,6 +31,7 @@ TITLES = {
     "growth": "How mining grows",
     "startup": "Start-up",
     "numeric": "Tables randomized",
+    "reconstruct": "Distributions from a file of released records",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
     "planted": "Planted faults",
@@ -79,6 +80,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
+    "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),

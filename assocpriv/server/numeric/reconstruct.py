@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, counted
+from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column
@@ -90,10 +91,9 @@ def _answer(reports: Reports, question: Question, progress: Progress | None) -> 
     crossed = [] if by is None else [(place, by) for place in places if place != by]
     _check_any(len(reports))
     counts = count_codes(reports, [*((place,) for place in places), *crossed], progress=progress)
-    whole = {
-        column.name: _whole(column, counts[place][: column.codes], question.method, level)
-        for place, column in enumerate(plan.columns)
-    }
+    tallied = zip(plan.columns, counts, strict=False)
+    found = map_ahead(lambda each: _whole(each[0], each[1][: each[0].codes], question.method, level), tallied)
+    whole = {each.name: each for each in found}
     if by is None:
         return Distributions(len(reports), level, whole)
     tables = {plan.columns[table[0]]: each for table, each in zip(crossed, counts[len(places) :], strict=True)}
