@@ -1,6 +1,6 @@
 """The door of assurance: what a plan proves, whether clients keep to it, what files hold, and one device's reports."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from assocpriv.auditing.kinds import Audit, audit_file
     from assocpriv.auditing.request import AuditRequest
+    from assocpriv.client.kinds import parse_record, takes_names
     from assocpriv.client.ledger import Ledger
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.privacy import Breach
@@ -42,13 +43,16 @@ __all__ = [
     "describe_privacy",
     "explain_promises",
     "inspect",
+    "parse_record",
     "privacy",
     "read_plan",
     "report",
+    "takes_names",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.auditing.kinds": ("audit_file",),
     "assocpriv.auditing.request": ("AuditRequest",),
+    "assocpriv.client.kinds": ("parse_record", "takes_names"),
     "assocpriv.client.ledger": ("Ledger",),
     "assocpriv.core.entropy": ("SystemEntropy",),
     "assocpriv.files.plans": ("read_plan",),
@@ -287,7 +291,7 @@ class DeviceReport:
 
 
 def report(
-    basket: Collection[str],
+    basket: Any,
     plan: "PublishedPlan",
     *,
     ledger: Path,
@@ -298,13 +302,13 @@ def report(
     inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> DeviceReport:
-    """Make one basket's report on a device that keeps count, with the operating system's entropy, and write it.
+    """Make one record's report on a device that keeps count, with the operating system's entropy, and write it.
 
     Args:
-        basket: names of items.
+        basket: names of items; of another kind of plan what it takes, for a table a dictionary {"age": 34}.
         plan: the published plan.
         ledger: what this device told; made if it is missing, and a report was made.
-        occasion: what the basket is of; the same one gets the same report again, for free.
+        occasion: what the record is of; the same one gets the same report again, for free.
         output: file for the report's bytes, all that may leave the device.
         limit: a promise that all reports of this device keep, under any plans.
         empty: "error", or "keep" to report on an empty basket; a pipe that fails gives one.
@@ -313,9 +317,10 @@ def report(
 
     Raises:
         BudgetError: the device has told all that a promise allows.
-        BasketError: a basket that does not fit the plan, or an empty one; nothing is spent.
+        RecordError: a basket or record that does not fit the plan, or an empty basket; nothing is spent.
         FileError: a ledger or an output that cannot be used.
     """
+    from assocpriv.client.kinds import takes_names
     from assocpriv.client.ledger import Ledger
     from assocpriv.files.atomic import atomic_output, check_writable
 
@@ -325,7 +330,13 @@ def report(
         try:
             # only now does a new ledger exist, so that the output can be told from it under any name
             check_writable(output, force=force, inputs=[*inputs, ledger])
-            if empty == "error" and isinstance(basket, Sized) and not len(basket) and not book.has(plan, occasion):
+            if (
+                empty == "error"
+                and takes_names(plan)
+                and isinstance(basket, Sized)
+                and not len(basket)
+                and not book.has(plan, occasion)
+            ):
                 raise BasketError(
                     "the basket is empty, as after a pipe that failed; if nothing was bought, report that with "
                     "--empty keep (empty='keep')"

@@ -1,57 +1,299 @@
-"""The audit of a plan of a table: γ anew from its text, and the client walked through, column by column."""
+"""The audit of a plan of a table: γ anew from its text, our clients walked through, then each client as a black box."""
 
-import json
-import math
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
 
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.auditing.black_box.clients import Answers
+from assocpriv.auditing.black_box.laws import Events
+from assocpriv.auditing.black_box.pipe import Program
+from assocpriv.auditing.black_box.table_clients import (
+    BulkTables,
+    Inputs,
+    SingleTables,
+    TableBox,
+    chosen_records,
+    lines_of,
+)
+from assocpriv.auditing.black_box.table_laws import (
+    TableLaw,
+    asked_events,
+    column_events,
+    equal_chance,
+    laws,
+    pair_events,
+    repeat_events,
+)
+from assocpriv.auditing.enumerate.table_walks import check_asked, check_column, check_words
+from assocpriv.auditing.findings import (
+    BROKEN,
+    CONSISTENT,
+    UNDECIDED,
+    Fault,
+    Finding,
+    client_at_work,
+    failure,
+)
 from assocpriv.auditing.noise_on_data import audit_on_data
-from assocpriv.auditing.request import AuditRequest, Progress
-from assocpriv.client.numeric.randomizer import release_value
-from assocpriv.core.privacy import read_fraction
-from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.numeric.columns import Column
+from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
+from assocpriv.auditing.request import EXACT, LEAST_TRIALS, PROGRAM, AuditRequest, Progress
+from assocpriv.core.errors import FileError, PlanError, WireError
+from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.numeric.plan import TablePlan
+
+_CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
+_BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
+_SINGLE_SECONDS, _TIMED = 8.0, 64
+_LARGEST = Fraction(10**300)  # that is shown as a number
+_FEW_CHOICES = 64  # of a column whose weights are all looked at
 
 
 def audit_table(
-    plan: TablePlan | None, text: str, request: AuditRequest, _progress: Progress | None = None
+    plan: TablePlan | None, text: str, request: AuditRequest, progress: Progress | None = None
 ) -> list[Finding]:
     """Audit a plan of a table, and clients of it; see :func:`assocpriv.auditing.kinds.audit`."""
-    findings = [_audit_promise(json.loads(text))]
+    try:
+        table = read_table(text)
+    except PlanError as error:
+        return [Finding(EXACT, "amplification", BROKEN, f"The text is no plan of a table: {error}.")]
+    findings: list[Finding] = []
+    if EXACT in request.depths:
+        findings.append(_promise(plan, table))
+        if plan is not None and not request.program:  # what our client does says nothing of the program
+            findings += _walks(plan, table, progress)
     if plan is not None:
-        findings += [_audit_law(column) for column in plan.columns]
+        for client, box in _boxes(plan, request).items():
+            found = _black_box(plan, table, client, box, request, progress)
+            findings += [replace(finding, client=client) for finding in found]
         findings += audit_on_data(plan, request)
     return findings
 
 
-def _audit_promise(content: dict[str, Any]) -> Finding:
-    protected = [column for column in content["columns"] if column["release"]["law"] == "window"]
-    ratios = {kind: sorted(_ratios(protected, labels=kind == "label")) for kind in ("label", "other")}
-    chosen = ratios["label"] + ratios["other"][len(ratios["other"]) - content["answered"] :]
-    together = math.prod(chosen, start=Fraction(1)) ** content["reports_per_person"]
-    if content["promise"] is None:
-        kept = not protected
-    else:
-        prior, posterior = (read_fraction(content["promise"][name], name) for name in ("prior", "posterior"))
-        kept = together < posterior * (1 - prior) / (prior * (1 - posterior))
-    return Finding("exact", "amplification", CONSISTENT if kept else BROKEN, f"γ is {float(together):.9g}.")
+# ---- exact
 
 
-def _ratios(columns: list[dict[str, Any]], *, labels: bool) -> list[Fraction]:
-    return [
-        Fraction(column["release"]["high"], column["release"]["low"])
-        for column in columns
-        if (column["kind"] == "label") == labels
-    ]
+def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
+    """Compare γ, of the text's numbers, with the promise."""
+
+    def finding(kept: bool, said: str) -> Finding:
+        figures = (
+            {}
+            if ratio is None
+            else {"amplification": float(min(ratio, Fraction(10**300))), "limit": limit and float(limit)}
+        )
+        return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
+
+    ratio, limit = table.amplification, None if table.promise is None else table.limit
+    if any(column.choices <= _FEW_CHOICES and _worst_ratio(column) != column.ratio for column in table.columns):
+        return finding(False, "A column's weights have another ratio than its numbers say.")
+    if plan is not None and plan.amplification != ratio:
+        return finding(False, "The package reads another γ from this plan than its text has.")
+    if ratio is None or limit is None:
+        said = "No column has a γ, and none is promised: noise promises an average only."
+        if ratio is not limit:
+            said = "The plan states a promise and no column has a γ, or the other way round."
+        return finding(ratio is limit and plan is not None, said)
+    together = ratio**table.reports_per_person
+    said = f"γ is {_shown(ratio)} for one report, with {table.answered} of {len(table.asked)} protected columns"
+    if table.reports_per_person > 1:
+        said += f", and {_shown(together)} for {table.reports_per_person} reports of a person"
+    said += f"; the promise needs less than {float(limit):.9g}"
+    if plan is None and together < limit:
+        said += ", but the text breaks another rule of plans"
+    elif plan is not None and plan.uncovered:
+        said += f"; it does not cover {plan.uncovered}"
+    return finding(plan is not None and together < limit, f"{said}.")
 
 
-def _audit_law(column: Column) -> Finding:
-    same = True
-    for value in {0, column.inputs // 2, column.inputs - 1 + column.optional}:
-        law = column.law.weights(value, optional=column.optional)
-        wanted = {code: Fraction(weight, sum(law)) for code, weight in enumerate(law) if weight}
-        same &= distribution(lambda entropy, value=value: release_value(value, column, entropy)) == wanted  # type: ignore[misc]
-    said = "Every draw was walked." if same else "The client's law is not that of the plan."
-    return Finding("exact", f"column {column.name}", CONSISTENT if same else BROKEN, said)
+def _shown(number: Fraction) -> str:
+    """Return a number that may be beyond the largest float."""
+    return f"{float(number):.9g}" if number < _LARGEST else "more than 10^300"
+
+
+def _worst_ratio(column: ColumnNumbers) -> Fraction | None:
+    """Return the largest ratio of two inputs' weights of one output, from all weights; None where one is 0."""
+    rows = [dict(column.runs(value)) for value in range(column.choices)]
+    columns = [[row.get(code, 0) for row in rows] for code in range(column.codes)]
+    if any(min(weights) == 0 for weights in columns) or column.ratio is None:
+        return None  # one input alone has no ratio, and none is claimed
+    return max(Fraction(max(weights), min(weights)) for weights in columns)
+
+
+def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> list[Finding]:
+    chance = np.random.default_rng()
+
+    def columns() -> tuple[str, str]:
+        inputs = outcomes = 0
+        for place, column in enumerate(table.columns):
+            more = check_column(plan, place, column)
+            inputs, outcomes = inputs + more[0], outcomes + more[1]
+            if progress:
+                progress(EXACT, place + 1, len(table.columns))
+        every = sum(column.choices for column in table.columns)
+        said = f"Every draw of {inputs:,} of {every:,} inputs was walked: all {outcomes:,} outcomes have the"
+        return CONSISTENT, f"{said} chances that the plan says."
+
+    def asked() -> tuple[str, str]:
+        choices = check_asked(plan, table, [tuple(map(int, row)) for row in chosen_records(plan)])
+        if choices is None:
+            return UNDECIDED, "Too many choices of columns to be walked; the words of whole records are compared."
+        return CONSISTENT, f"All {choices:,} choices of columns are equally likely, whatever the record."
+
+    def words() -> tuple[str, str]:
+        done = check_words(plan, table, chance)
+        said = f"{done['records']:,} records of random words, and {done['ends']:,} with draws at the ends of outcomes, "
+        return CONSISTENT, said + "become the reports that docs/formats/client.md says, one by one and in bulk."
+
+    checks = {"client, every draw": columns, "client, columns asked": asked, "client, whole records": words}
+    if not table.is_sampled:
+        del checks["client, columns asked"]
+    return [_checked(name, check) for name, check in checks.items()]
+
+
+def _checked(name: str, check: Callable[[], tuple[str, str]]) -> Finding:
+    try:
+        return Finding(EXACT, name, *check())
+    except Fault as fault:
+        return Finding(EXACT, name, BROKEN, str(fault))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return failure(EXACT, name, error)
+
+
+# ---- black boxes
+
+
+def _boxes(plan: TablePlan, request: AuditRequest) -> dict[str, TableBox]:
+    if request.program:
+        return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
+    boxes: dict[str, TableBox] = {"bulk": BulkTables(plan), "single": SingleTables(plan)}
+    return {name: box for name, box in boxes.items() if name in request.clients}
+
+
+def _black_box(
+    plan: TablePlan, table: TableNumbers, client: str, box: TableBox, request: AuditRequest, progress: Progress | None
+) -> list[Finding]:
+    """Audit one client at the depths asked for; where there are two they share the false alarms."""
+    found: list[Finding] = []
+    for depth in request.depths:
+        if depth == EXACT:
+            continue
+        try:
+            if depth == _CONFORMANCE:
+                found += audit_form(plan, box)
+            else:
+                trials = min(request.trials, _trials_in_time(plan, box)) if client == "single" else request.trials
+                alarm = float(1 - request.level) / len(request.clients)
+                found += audit_laws(plan, table, box, trials=trials, false_alarm=alarm, progress=progress)
+        except (FileError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+            found.append(failure(depth, "answers", error))
+    return found
+
+
+def _trials_in_time(plan: TablePlan, box: TableBox) -> int:
+    batch = chosen_records(plan)[[0] * _TIMED]
+    try:
+        start = perf_counter()
+        list(box.reports([batch]))
+        return max(LEAST_TRIALS, int(_SINGLE_SECONDS * _TIMED / (perf_counter() - start)))
+    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
+        return LEAST_TRIALS
+
+
+def audit_form(plan: TablePlan, box: TableBox) -> list[Finding]:
+    """Check that every record is answered with one report of the plan's length and form, which a file keeps."""
+    batch = np.repeat(chosen_records(plan), 16, axis=0)
+    [answers] = _asked(box, [batch])
+    found = [Finding(_CONFORMANCE, "answers", CONSISTENT, "Every record is answered with one report.")]
+    lengths = np.unique(answers.lengths).tolist()
+    if lengths != [plan.report_bytes]:
+        said = f"Reports are {lengths[0]} to {lengths[-1]} bytes long; the plan says {plan.report_bytes}."
+        return [*found, Finding(_CONFORMANCE, "length", BROKEN, said)]
+    found.append(Finding(_CONFORMANCE, "length", CONSISTENT, f"All reports have the plan's {plan.report_bytes} bytes."))
+    try:
+        plan.check_form(answers.octets)
+    except WireError as error:
+        return [*found, Finding(_CONFORMANCE, "format", BROKEN, f"Some answers are no reports: {error}.")]
+    found.append(Finding(_CONFORMANCE, "format", CONSISTENT, "Every report has codes that the plan's columns have."))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "reports.parquet"
+        Reports(plan, answers.octets).write(path)
+        read = read_reports(path)
+        same = np.array_equal(np.concatenate(list(read.batches(_BATCH))), answers.octets) and read.plan == plan
+    said = "A file keeps these reports and their plan." if same else "A file does not give these reports back."
+    return [*found, Finding(_CONFORMANCE, "report file", CONSISTENT if same else BROKEN, said)]
+
+
+def _asked(box: TableBox, batches: list[Inputs]) -> list[Answers]:
+    """Return the answers to batches, and check that each record has one."""
+    with client_at_work():
+        answers = list(box.reports(iter(batches)))
+    if [len(each) for each in answers] != [len(batch) for batch in batches]:
+        raise WireError("the client did not answer with one report for each record")
+    return answers
+
+
+def audit_laws(
+    plan: TablePlan, table: TableNumbers, box: TableBox, *, trials: int, false_alarm: float,
+    progress: Progress | None = None,
+) -> list[Finding]:  # fmt: skip
+    """Compare what a client's reports of known records show with the plan's laws.
+
+    A client that follows the plan is called broken with a chance of at most ``false_alarm``, which the laws share.
+    """
+    records = chosen_records(plan)
+    trials = min(trials, _KEPT_BYTES // plan.report_bytes)
+    turns = max(1, min(_BATCH, trials // 4) // len(records))
+    batch = np.tile(records, (turns, 1))
+    runs = max(2, trials // len(batch) - 1)
+    if progress:
+        progress(_EMPIRICAL, 0, runs + 1)
+    first = [_reports(answers, plan) for answers in _asked(box, [batch] * runs)]
+    again = [_reports(answers, plan) for answers in _asked(box, [batch])]
+    if progress:
+        progress(_EMPIRICAL, runs + 1, runs + 1)
+    seen: dict[str, list[Events]] = {"columns": [], "pairs": [], "asked": [], "repeats": []}
+    for number, row in enumerate(records):
+        mine = [packed[number :: len(records)] for packed in (*first, *again)]
+        together = np.concatenate(mine)
+        codes = np.stack([plan.codes(together, place).astype(np.int64) for place in range(len(plan.columns))], axis=1)
+        chance = equal_chance(row, table)
+        seen["columns"].append(column_events(codes, row, table))
+        seen["pairs"].append(pair_events(codes, row, table))
+        seen["asked"].append(asked_events(codes, table))
+        seen["repeats"] += [
+            repeat_events(together[:-1:2], together[1::2], chance),
+            repeat_events(np.concatenate(mine[:-2:2]), np.concatenate(mine[1:-1:2]), chance),
+            repeat_events(mine[0], mine[-1], chance),
+        ]
+    reports = len(batch) * (runs + 1)
+    tested = [law for law in laws(seen) if law.tests]
+    return [_law(law, false_alarm / len(tested), reports) for law in tested]
+
+
+def _reports(answers: Answers, plan: TablePlan) -> NDArray[np.uint8]:
+    """Return answers as packed reports; a WireError if they are none."""
+    if (answers.lengths != plan.report_bytes).any():
+        raise WireError("some answers have another length than the plan's reports")
+    packed = np.ascontiguousarray(answers.octets)
+    plan.check_form(packed, "of the client, ")
+    return packed
+
+
+def _law(law: TableLaw, false_alarm: float, reports: int) -> Finding:
+    figures = {"p_value": law.p_value, "tests": law.tests, "false_alarm": false_alarm, "reports": reports}
+    if law.p_value > false_alarm:
+        return Finding(_EMPIRICAL, law.name, CONSISTENT, f"As the plan says: {law.what}.", figures)
+    chance = f"at most {law.p_value:.1e}" if law.p_value else "less than 1e-300"
+    said = f"Not as the plan says: {law.what}. A client that follows it would look so with a chance of {chance}."
+    return Finding(_EMPIRICAL, law.name, BROKEN, said, figures)

@@ -6,6 +6,7 @@ This module hands raw records on and keeps none.
 from typing import Any
 
 from assocpriv.core.entropy import Entropy
+from assocpriv.core.errors import RecordError
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import load_for
 
@@ -15,6 +16,33 @@ KINDS = {
     "fixed-size": "assocpriv.client.baskets.randomizer:randomize_basket",
     "table": "assocpriv.client.numeric.randomizer:randomize_record",
 }
+
+# kind -> a function that reads one person's record of text, as `report` gets it; of other kinds names are read
+RECORDS = {"table": "assocpriv.records.table_cells:parse_record"}
+_MOST_BYTES = 1 << 24  # of a record
+
+
+def takes_names(plan: PublishedPlan) -> bool:
+    """Return whether a record of the plan's kind is a collection of names."""
+    return plan.kind not in RECORDS
+
+
+def parse_record(text: bytes, plan: PublishedPlan) -> Any:
+    """Return the record that some text holds: a name a line, or what the plan's kind reads.
+
+    Raises:
+        RecordError: text that is no record, or too long.
+    """
+    if len(text) > _MOST_BYTES:
+        raise RecordError(f"the record on standard input is longer than {_MOST_BYTES >> 20} MiB")
+    return _names_of(text) if takes_names(plan) else load_for(plan.kind, RECORDS, "read")(text)
+
+
+def _names_of(text: bytes) -> list[str]:
+    """Return names, one a line; blank lines say nothing."""
+    # what is no UTF-8 becomes halves of surrogate pairs, which no name may hold: an error of the codec would show it
+    lines = text.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="surrogateescape").split("\n")
+    return [line.strip() for line in lines if line.strip()]
 
 
 def make_report(record: Any, plan: PublishedPlan, *, entropy: Entropy) -> bytes:

@@ -4,6 +4,7 @@ A number's input is the cell that it lies in, a category's its place among the c
 number of inputs. Both ways give the same input for the same value. Raw values appear in no error.
 """
 
+import json
 import math
 import re
 from bisect import bisect_right
@@ -58,6 +59,34 @@ def _read_number(value: Any, column: NumberColumn) -> int:
     if not column.edges[0] <= number <= column.edges[-1]:
         raise RecordError(f"column {column.name} has a value outside its range; clip it, or widen low and high")
     return min(bisect_right(column.edges, number) - 1, column.inputs - 1)
+
+
+def parse_record(text: bytes) -> dict[str, Any]:
+    """Return the record that one JSON object writes, ``{"age": 34, "region": "north"}``; null is a missing value.
+
+    Raises:
+        RecordError: text that is no JSON object in UTF-8, or with a column given twice; it is not shown.
+    """
+    try:
+        record = json.loads(text.decode("utf-8-sig"), object_pairs_hook=_without_doubles, parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise RecordError(
+            'a record must be one JSON object in UTF-8, each column once, as {"age": 34, "region": "north"}; null is a '
+            "missing value"
+        )
+    return record
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)
+
+
+def _no_number(_word: str) -> None:
+    raise ValueError  # NaN and Infinity are no JSON
 
 
 def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:

@@ -9,15 +9,14 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import OUTPUT, choice, epsilon_option, plan_option, result_options, take_promise
-from assocpriv.core.errors import BasketError
 
-_MOST_BYTES = 1 << 24  # of a basket
+_MOST_BYTES = 1 << 24  # of a record
 
 
 @click.command()
 @plan_option
 @click.option("--ledger", type=OUTPUT, required=True, help="What this device told; made if missing.")
-@click.option("--occasion", required=True, help="What the basket is of, as 2026-W47; one report each.")
+@click.option("--occasion", required=True, help="What the record is of, as 2026-W47; one report each.")
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
 )
@@ -28,9 +27,10 @@ _MOST_BYTES = 1 << 24  # of a basket
 @click.option("-o", "--output", type=OUTPUT, required=True, help="File for the report's bytes, which are to be sent.")
 @result_options
 def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> None:
-    """Make one basket's report on a device that keeps count of what it told.
+    """Make one record's report on a device that keeps count of what it told.
 
-    The basket's names stand on standard input, one a line. The same occasion gets the same report again, for free.
+    The record stands on standard input: a basket's names, one a line, or for a plan of a table one JSON object, as
+    {"age": 34, "region": "north"}. The same occasion gets the same report again, for free.
 
     \b
     Example:
@@ -38,29 +38,24 @@ def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> 
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
     from assocpriv.apps.render.assurance import device_lines, device_record
-    from assocpriv.assurance import read_plan
+    from assocpriv.assurance import read_plan, takes_names
     from assocpriv.assurance import report as make_report
 
     limit = take_promise(device)
     plan = read_plan(plan_path)
-    names = _names_given(basket) if basket is not None else _names_read()
-    done = make_report(names, plan, output=output, limit=limit, inputs=[plan_path], **device)
+    if basket is not None and not takes_names(plan):
+        raise click.UsageError(f"--basket does not go with a plan of the kind {plan.kind}; see docs/cli/clients.md")
+    record = _names_given(basket) if basket is not None else _record_read(plan)
+    done = make_report(record, plan, output=output, limit=limit, inputs=[plan_path], **device)
     show_result(lambda: device_record(done), lambda: device_lines(done, output))
 
 
-def _names_read() -> list[str]:
+def _record_read(plan: Any) -> Any:
     if sys.stdin is None:  # closed by whoever started this
-        raise click.UsageError("standard input is closed; give the basket's names there, one a line")
-    return _names_of(sys.stdin.buffer.read(_MOST_BYTES + 1))
+        raise click.UsageError("standard input is closed; give the record there: a basket's names, one a line")
+    from assocpriv.assurance import parse_record
 
-
-def _names_of(text: bytes) -> list[str]:
-    """Return the names on standard input, one a line; blank lines say nothing."""
-    if len(text) > _MOST_BYTES:
-        raise BasketError(f"the basket on standard input is longer than {_MOST_BYTES >> 20} MiB")
-    # what is no UTF-8 becomes halves of surrogate pairs, which no name may hold: an error of the codec would show it
-    lines = text.removeprefix(b"\xef\xbb\xbf").decode("utf-8", errors="surrogateescape").split("\n")
-    return [line.strip() for line in lines if line.strip()]
+    return parse_record(sys.stdin.buffer.read(_MOST_BYTES + 1), plan)
 
 
 def _names_given(text: str) -> list[str]:

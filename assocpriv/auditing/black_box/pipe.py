@@ -17,16 +17,16 @@ import signal
 import subprocess
 import threading
 from binascii import unhexlify
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import monotonic
-from typing import IO
+from typing import IO, Any
 
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.core.errors import FileError, WireError
-from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.published import PublishedPlan
 from assocpriv.records.baskets import Baskets
 
 PATIENCE_SECONDS = 60.0
@@ -46,16 +46,24 @@ class Program:
         plan_path: the plan's file.
         plan: the plan in it.
         patience_seconds: how long it may write nothing before it counts as stuck.
+        lines_of: what a batch is on the program's input; by default of baskets.
     """
 
     starts_anew = True
 
     def __init__(
-        self, command: Sequence[str], plan_path: str | Path, plan: Plan, *, patience_seconds: float = PATIENCE_SECONDS
+        self,
+        command: Sequence[str],
+        plan_path: str | Path,
+        plan: PublishedPlan,
+        *,
+        patience_seconds: float = PATIENCE_SECONDS,
+        lines_of: Callable[[Any], bytes] | None = None,
     ) -> None:
         self._command, self._plan, self._patience = [*command, str(plan_path)], plan, patience_seconds
+        self._lines_of = lines_of or _lines_of
 
-    def reports(self, batches: Iterable[Baskets]) -> Iterator[Answers]:
+    def reports(self, batches: Iterable[Any]) -> Iterator[Answers]:
         """Yield the reports of each batch.
 
         Raises:
@@ -66,7 +74,7 @@ class Program:
             sizes = []
             for batch in batches:
                 sizes.append(len(batch))
-                asked.write(_lines_of(batch))
+                asked.write(self._lines_of(batch))
             asked.seek(0)
             try:
                 process = subprocess.Popen(self._command, stdin=asked, stdout=subprocess.PIPE, start_new_session=True)
@@ -152,7 +160,9 @@ class _Lines:
             if len(self._waiting) > _LONGEST_LINE:
                 raise WireError(f"line {done + 1:,} of the program is longer than any report")
             if not self._reads(done):
-                raise WireError(f"the program's output ended after {done:,} lines; it owes one for each transaction")
+                raise WireError(
+                    f"the program's output ended after {done:,} lines; it owes one for each transaction or record"
+                )
         return [line.removesuffix(b"\r") for line in lines]
 
     def skip_plan_line(self, plan_id: str) -> None:

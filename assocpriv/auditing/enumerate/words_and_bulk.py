@@ -46,6 +46,11 @@ class Replayed(WordEntropy):
     def __init__(self, given: Iterable[int]) -> None:
         self._left = list(given)
 
+    @property
+    def left(self) -> int:
+        """How many words are left."""
+        return len(self._left)
+
     def words(self, count: int) -> NDArray[np.uint64]:
         """Return the next words."""
         if count > len(self._left):

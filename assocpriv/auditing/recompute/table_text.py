@@ -1,0 +1,231 @@
+"""A table plan's JSON text → its integers, weights and γ, by docs/formats/plan.md, without the package's own reader.
+
+    weight of output y under input x:   clear     1 at ⌊x / width⌋
+                                        noise     half[|y − x − K|], K its reach; of uniform noise all are 1
+                                        window    high for x ≤ y < x + near, low elsewhere
+    a missing value, where allowed, is one more input and one more output, the last: under a window near·high against
+    low everywhere else, and near·low for who has a value; elsewhere it is told as it is
+
+γ of a report is the largest product of ratios that labels and as many other protected columns as it answers can have.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+
+CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
+_PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
+_MOST = 1 << 32
+
+
+@dataclass(frozen=True)
+class ColumnNumbers:
+    """One column: what it is called, whether it is a label or a number, its inputs and the numbers of its law."""
+
+    name: str
+    kind: str
+    inputs: int
+    optional: bool
+    law: str
+    numbers: dict[str, Any]
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs, but for that of a missing value."""
+        if self.law == CLEAR:
+            return int(self.inputs // self.numbers["width"])
+        if self.law == WINDOW:
+            return int(self.inputs + self.numbers["near"] - 1)
+        return self.inputs + 2 * self.reach
+
+    @property
+    def reach(self) -> int:
+        """K of noise: the largest, in cells."""
+        return int(self.numbers["reach"]) if self.law == UNIFORM else len(self.numbers["half"]) - 1
+
+    @property
+    def codes(self) -> int:
+        """Number of codes, but for that of not being asked."""
+        return self.outputs + self.optional
+
+    @property
+    def choices(self) -> int:
+        """Number of inputs, a missing value among them."""
+        return self.inputs + self.optional
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """γ: the largest ratio of two inputs' chances of one output; None where a chance is 0."""
+        return Fraction(self.numbers["high"], self.numbers["low"]) if self.law == WINDOW else None
+
+    @property
+    def draws(self) -> bool:
+        """Whether a release takes a draw."""
+        return self.law != CLEAR
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights of an input, of each the same."""
+        if self.law == CLEAR:
+            return 1
+        if self.law == UNIFORM:
+            return 2 * self.reach + 1
+        if self.law == GAUSSIAN:
+            half = self.numbers["half"]
+            return int(half[0] + 2 * sum(half[1:]))
+        near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+        return near * high + (self.inputs - 1 + near * self.optional) * low
+
+    def runs(self, value: int) -> list[tuple[int, int]]:
+        """Return (code, weight) in the order in which a draw falls on them (docs/formats/client.md); zeros left out."""
+        if self.law == WINDOW:
+            return self._window_runs(value)
+        if value == self.inputs:
+            return [(self.outputs, self.total)]
+        if self.law == CLEAR:
+            return [(value // self.numbers["width"], 1)]
+        half = [1] * (self.reach + 1) if self.law == UNIFORM else self.numbers["half"]
+        return [(value + self.reach + step, half[abs(step)]) for step in range(-self.reach, self.reach + 1)]
+
+    def _window_runs(self, value: int) -> list[tuple[int, int]]:
+        near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+        if value == self.inputs:
+            return [(self.outputs, near * high), *((code, low) for code in range(self.outputs))]
+        close = range(value, value + near)
+        runs = [(code, high) for code in close] + [(code, low) for code in range(self.outputs) if code not in close]
+        return [*runs, (self.outputs, near * low)] if self.optional else runs
+
+    def law_of(self, value: int) -> dict[int, Fraction]:
+        """Return the chance of every code that an input can have."""
+        return {code: Fraction(weight, self.total) for code, weight in self.runs(value)}
+
+
+@dataclass(frozen=True)
+class TableNumbers:
+    """A table plan's integers."""
+
+    columns: tuple[ColumnNumbers, ...]
+    answered: int
+    promise: tuple[Fraction, Fraction] | None  # prior and posterior
+    reports_per_person: int
+
+    @cached_property
+    def asked(self) -> list[int]:
+        """Positions of the protected columns but for labels."""
+        return [place for place, each in enumerate(self.columns) if each.ratio is not None and each.kind != "label"]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether a report answers some of these only."""
+        return self.answered < len(self.asked)
+
+    @property
+    def amplification(self) -> Fraction | None:
+        """γ of one report; None where no column has one."""
+        labels = [each.ratio for each in self.columns if each.ratio is not None and each.kind == "label"]
+        others = sorted((self.columns[place].ratio or Fraction(1) for place in self.asked), reverse=True)
+        chosen = [*labels, *others[: self.answered]]
+        return math.prod(chosen, start=Fraction(1)) if chosen else None
+
+    @property
+    def limit(self) -> Fraction:
+        """What γ of all reports of a person must stay below: the posterior's odds over the prior's."""
+        assert self.promise is not None
+        prior, posterior = self.promise
+        return posterior * (1 - prior) / (prior * (1 - posterior))
+
+
+def read_table(text: str) -> TableNumbers:
+    """Read the integers of a table plan's JSON text.
+
+    Raises:
+        PlanError: a field that is missing, doubled or of another form. Whether a promise is kept is not looked at.
+    """
+    try:
+        content = json.loads(text, object_pairs_hook=_without_doubles)
+    except (ValueError, RecursionError) as error:
+        raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
+    listed = _field(content, "columns")
+    if not isinstance(listed, list) or not listed:
+        raise PlanError("columns must be a list")
+    columns = tuple(map(_column, listed))
+    if len({each.name for each in columns}) != len(columns):
+        raise PlanError("two columns have one name")
+    promise = _field(content, "promise")
+    stated = None if promise is None else (_probability(promise, "prior"), _probability(promise, "posterior"))
+    if stated is not None and not 0 < stated[0] < stated[1] < 1:
+        raise PlanError("a promise needs 0 < prior < posterior < 1")
+    table = TableNumbers(columns, 0, stated, _whole(content, "reports_per_person", 1, 1000))
+    answered = _whole(content, "answered", min(1, len(table.asked)), len(table.asked))
+    return TableNumbers(columns, answered, stated, table.reports_per_person)
+
+
+def _column(content: object) -> ColumnNumbers:
+    name, kind, optional = (_field(content, key) for key in ("name", "kind", "optional"))
+    release = _field(content, "release")
+    law = _field(release, "law")
+    if not isinstance(name, str) or kind not in ("number", "category", "label") or type(optional) is not bool:
+        raise PlanError("a column needs a name, a known kind, and optional true or false")
+    if kind == "number":
+        inputs = _whole(content, "cells", 1, 1 << 16)
+    else:
+        values = _field(content, "values")
+        if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
+            raise PlanError("values must be a list of texts that differ")
+        inputs = len(values)
+    column = ColumnNumbers(name, kind, inputs, optional, str(law), _law(release, law, inputs))
+    if column.total > _MOST or column.outputs >= (1 << 16) - 1:
+        raise PlanError("a column's weights add up to more than 2^32, or it has too many outputs")
+    return column
+
+
+def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
+    if law == CLEAR:
+        width = _whole(release, "width", 1, inputs)
+        if inputs % width:
+            raise PlanError("width must divide the cells")
+        return {"width": width}
+    if law == UNIFORM:
+        return {"reach": _whole(release, "reach", 1, 1 << 16)}
+    if law == GAUSSIAN:
+        half = _field(release, "half")
+        if not isinstance(half, list) or len(half) < 2 or any(type(each) is not int or each < 1 for each in half):
+            raise PlanError("half must be a list of whole numbers from 1 on")
+        return {"half": half}
+    if law != WINDOW:
+        raise PlanError("a release names a law that is not known")
+    low = _whole(release, "low", 1, _MOST)
+    return {"near": _whole(release, "near", 1, 1 << 16), "high": _whole(release, "high", low, _MOST), "low": low}
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise PlanError("a field is given twice")
+    return dict(pairs)
+
+
+def _field(content: object, name: str) -> Any:
+    if not isinstance(content, dict) or name not in content:
+        raise PlanError(f"the field {name} is missing")
+    return content[name]
+
+
+def _whole(content: object, name: str, low: int, high: int) -> int:
+    number = _field(content, name)
+    if type(number) is not int or not low <= number <= high:
+        raise PlanError(f"{name} must be a whole number in {low}..{high}")
+    return number
+
+
+def _probability(content: object, name: str) -> Fraction:
+    text = _field(content, name)
+    match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
+    if not match or math.gcd(int(match[1]), int(match[2])) != 1:
+        raise PlanError(f"{name} must be a fraction a/b in lowest terms")
+    return Fraction(int(match[1]), int(match[2]))
