@@ -1,6 +1,6 @@
 """The door of tables: numbers and categories, perturbed on the device, reconstructed as distributions at the server."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
+    from assocpriv.server.numeric.distributions import Distribution, Distributions
     from assocpriv.server.numeric.released import released_frame
     from assocpriv.server.numeric.trees.estimator import ReleasedTreeClassifier
     from assocpriv.server.numeric.trees.export import tree_dot, tree_lines
 
 __all__ = [
-    "CategoryColumn", "LabelColumn", "NumberColumn", "PredictionCounts", "PrivacyLeft", "ReleasedTreeClassifier",
-    "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee", "grow_tree", "items", "items_file", "plan",
-    "predict", "predict_file", "privacy_left", "randomize_file", "randomize_table", "read_model", "read_plan",
-    "read_reports", "released_frame", "tree_dot", "tree_lines", "write_model",
+    "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",
+    "PrivacyLeft", "ReleasedTreeClassifier", "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee",
+    "grow_tree", "items", "items_file", "plan", "predict", "predict_file", "privacy_left", "randomize_file",
+    "randomize_table", "read_model", "read_plan", "read_reports", "reconstruct", "released_frame", "tree_dot",
+    "tree_lines", "write_model",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.client.numeric.predict": ("PredictionCounts",),
@@ -44,6 +46,7 @@ _HOMES = {
     "assocpriv.plans.numeric.plan": ("TablePlan",),
     "assocpriv.plans.numeric.tree_model": ("TreeModel",),
     "assocpriv.records.table_files": ("TableCounts",),
+    "assocpriv.server.numeric.distributions": ("Distribution", "Distributions"),
     "assocpriv.server.numeric.released": ("released_frame",),
     "assocpriv.server.numeric.trees.estimator": ("ReleasedTreeClassifier",),
     "assocpriv.server.numeric.trees.export": ("tree_dot", "tree_lines"),
@@ -263,6 +266,45 @@ def _items(
 
 
 # ---- distributions
+
+
+def reconstruct(
+    reports: "Reports | str | Path | Iterable[str | Path]",
+    by: str | None = None,
+    joint: tuple[str, str] | None = None,
+    method: str = "auto",
+    *,
+    confidence_level: float | str = 0.95,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Distributions":
+    """Reconstruct how the values of each column are spread, from released records alone.
+
+    Args:
+        reports: released records, a file of them, a folder, or a list of files.
+        by: a label or category: also the distributions within each of its classes, protected or not.
+        joint: two columns: instead, how their values are spread together.
+        method: ``auto`` (``smooth`` behind noise, else ``em``), ``smooth`` (penalized likelihood, its smoothness chosen
+            by the data), ``em`` (maximum likelihood), ``ems`` (EM with smoothing: Li et al. 2020), ``bayes`` (iterated
+            Bayes with the χ² stopping rule of AS00) or ``least-squares`` (unbiased, shares may be negative). Where one
+            is of no use to a column another is taken; ``Distribution.method`` says which.
+        confidence_level: of intervals and bands, as 0.95 or ``"95%"``.
+        progress: called with (reports done, all) while they are counted.
+
+    Returns:
+        ``columns`` by name, and with ``by`` ``classes`` by value; ``frame()`` gives all of them as a table.
+
+    Raises:
+        EstimateError: no reports, a class or a column without enough of them, or a question that makes no sense.
+        PlanError: reports of another kind of plan, or a column that it does not have.
+        WireError: files that are damaged or of different plans.
+    """
+    from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.server.numeric.reconstruct import Question
+    from assocpriv.server.numeric.reconstruct import reconstruct as run
+
+    question = Question(by, joint, method, confidence_level)
+    collection = reports if isinstance(reports, Reports) else read_reports(reports)
+    return run(collection, question, progress)
 
 
 # ---- decision trees

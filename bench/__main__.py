@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import liars, planted
+from bench.accuracy import liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import run as figures
 from bench.machine import machine, versions
@@ -42,6 +42,9 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
         "set", nargs="?", choices=[*TITLES, "figures", "accuracy", "all"], default="kernels", help="what to measure"
+    )
+    parser.add_argument(
+        "subject", nargs="?", choices=["baskets", "numeric"], default="baskets", help="accuracy: of what"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
@@ -114,6 +117,19 @@ def compare(options: argparse.Namespace) -> None:
         mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
 
 
+def compare_numbers(options: argparse.Namespace) -> None:
+    """Run the accuracy bench of numbers and print or save it."""
+    about = {"set": "accuracy numeric", "machine": machine(), "versions": versions()}
+    found = about | numeric.run(options.seeds, quick=options.quick)
+    text = tables.heading(found, "Distributions of numbers at equal privacy") + numeric.markdown(found)
+    print(json.dumps(found) if options.json else text, flush=True)
+    if options.save:
+        stem = RESULTS / f"accuracy-numeric{'-quick' if options.quick else ''}"
+        stem.with_suffix(".csv").write_text(numeric.as_csv(found["rows"]), encoding="utf-8", newline="\n")
+        stem.with_suffix(".md").write_text(text, encoding="utf-8")
+        mining.tell(f"kept as {stem.name}.csv and {stem.name}.md")
+
+
 def main() -> None:
     """Run sets of measurements and print or save them."""
     options = arguments()
@@ -122,7 +138,7 @@ def main() -> None:
         print(json.dumps(found) if options.json else figures.markdown(found))
         return
     if options.set == "accuracy":
-        compare(options)
+        compare_numbers(options) if options.subject == "numeric" else compare(options)
         return
     quick_enough = [name for name in TITLES if name != "planted"]
     for name in quick_enough if options.set == "all" else [options.set]:

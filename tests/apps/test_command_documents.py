@@ -145,6 +145,9 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv numeric randomize": lambda home, out: [
         "numeric", "randomize", *table_and_plan(out), "-o", out / "released.parquet"
     ],
+    "assocpriv numeric reconstruct": lambda home, out: [
+        "numeric", "reconstruct", released_table(out), "--by", "class"
+    ],
     "assocpriv numeric tree": lambda home, out: [
         "numeric", "tree", released_table(out), "--class", "class", "-o", out / "m.json"
     ],

@@ -8,6 +8,7 @@ _HOMES = {
     "items": "assocpriv.apps.commands.numeric_items:items",
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
     "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
+    "reconstruct": "assocpriv.apps.commands.numeric_reconstruct:reconstruct",
     "tree": "assocpriv.apps.commands.numeric_tree:tree",
     "predict": "assocpriv.apps.commands.numeric_predict:predict",
 }

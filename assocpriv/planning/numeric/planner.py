@@ -19,6 +19,7 @@ from math import lcm
 from typing import Any
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.designs import (
     design_gaussian,
@@ -40,12 +41,13 @@ from assocpriv.planning.numeric.schema import (
 )
 from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.numeric.plan import MOST_REPORTS_PER_PERSON, TablePlan
 
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
 GRID = 1000  # cells at least, where nothing else is asked for
 ALL = "all"
+_MOST_REPORTS = 10**15
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,8 @@ def plan_table(
     >>> plan_table({"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}})
     TablePlan(…, 1 columns, γ < 19, 2-byte reports)
     """
+    check_range("reports", reports, 1, _MOST_REPORTS)
+    check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)
     asked = read_schema(schema)
     if not any(column.is_protected for column in asked):
         if promise is not None or answer is not None:
@@ -219,9 +223,9 @@ def _costs(sizes: Sequence[ColumnSize], labels: int, limit: Fraction, reports_pe
     found = []
     for answered in range(min(1, free), free + 1):
         share = float(limit) ** (1 / ((answered + labels) * reports_per_person))
-        rarer = [free / answered if place < free else 1.0 for place in range(len(sizes))]
-        costs = [column_cost(size, share) * times for size, times in zip(sizes, rarer, strict=True)]
-        found.append(AnswerCost(answered, share, sum(costs) / len(costs)))
+        cost = {size: column_cost(size, share) for size in set(sizes)}  # columns are often alike
+        of_free = sum(cost[size] for size in sizes[:free]) * (free / answered if free else 1)
+        found.append(AnswerCost(answered, share, (of_free + sum(cost[size] for size in sizes[free:])) / len(sizes)))
     return found
 
 

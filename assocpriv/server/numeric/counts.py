@@ -36,7 +36,7 @@ def count_codes(
     tables: Sequence[tuple[int, ...]],
     *,
     bins: Mapping[int, NDArray[np.int64]] | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return the histogram of each table: of the codes of a column, or of the pairs of codes of two.
 
@@ -45,7 +45,7 @@ def count_codes(
         tables: positions of one column, or of two, for each histogram.
         bins: for some columns, by position, the bin of each of its codes, int64 (code_counts,); the others have a bin
             for each code.
-        progress: called with how many (report, table) have been counted.
+        progress: called with (reports counted, all).
 
     Returns:
         For each table int64 of shape (bins,) or (bins of the first, bins of the second). Each adds up to the number of
@@ -71,7 +71,9 @@ def count_codes(
         )
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
-    counts = _count(reports, axes, places, int(starts[-1]), progress)
+    total = len(reports)
+    tell = None if progress is None else lambda done: progress(round(done), total)
+    counts = _count(reports, axes, places, int(starts[-1]), tell)
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
@@ -108,6 +110,6 @@ def _count(
         for start in range(0, len(packed), _STEP):
             part = np.ascontiguousarray(packed[start : start + _STEP])
             tally_codes(part, axes, places, counts)
-            yield float(len(part) * len(axes))
+            yield float(len(part))
 
     return add_up(work, reports.batches(_BATCH), n_counts, progress)

@@ -11,7 +11,8 @@ and Aggarwal, PODS 2001). Steps are extrapolated as in SQUAREM (Varadhan and Rol
 to be near its maximum: as it is concave, no distribution has a log-likelihood higher by more than N·(max_i g_i − 1).
 
 With smoothing each step of EM is followed by an average of neighbours with weights 1, 2, 1, until the log-likelihood
-changes by less than 1/1000 (EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5).
+changes by less than 1/1000. EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5.
+changes by less than 1/1000 (EMS: Silverman et al., JRSS B 1990; Li et al., SIGMOD 2020, section 5.5).
 """
 
 import numpy as np
@@ -26,7 +27,7 @@ _STEPS_BACK = 0.1  # of a share of EM's own step, the least that an extrapolatio
 
 
 def maximize(
-    counts: NDArray[np.int64],
+    counts: NDArray[np.int64] | NDArray[np.float64],
     matrix: NDArray[np.float64],
     *,
     smooth: bool = False,

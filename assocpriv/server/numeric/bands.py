@@ -1,0 +1,158 @@
+"""What is sure of a distribution: unbiased shares with their covariance, simultaneous bands, intervals of quantiles.
+
+Weighted least squares invert the channel: with rates r of the bins and W = diag(1 / (A f)) at an estimate f,
+
+    f̂ = G r,  G = (Aᵀ W A)⁻¹ Aᵀ W,      Cov f̂ = (G diag(r) Gᵀ − f̂ f̂ᵀ) / N
+
+f̂ is unbiased whatever the weights, since G A = 1; shares may come out negative. Nothing is assumed of the distribution
+but that values lie evenly within an interval. It is used where the channel is well invertible: windows, randomized
+response, uniform noise, values as they are; of classes wider than an interval only the edges of the classes are known.
+Gaussian noise wipes out all but a few frequencies, and least squares would say nothing: there bands come from the
+smooth estimate's covariance, and rest on its assumption (smooth.py).
+
+The distribution function at the edges is linear in the shares. Its band is F̂ ± c·se, c the 95% point of the largest |z|
+of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may be made to rise and cut
+off at 0 and 1: nothing that covered it before fails to afterwards.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
+_SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
+_EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
+_FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
+# errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
+_LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearEstimate:
+    """Shares with their covariance, (inputs,) and (inputs, inputs); ``is_unbiased``: by least squares."""
+
+    shares: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+    is_unbiased: bool
+
+    def among(self, n_values: int) -> "LinearEstimate":
+        """Return the shares of the first inputs among themselves, missing values left out (the delta method)."""
+        whole = self.shares[:n_values].sum()
+        shares = self.shares[:n_values] / whole
+        slope = (np.eye(n_values, len(self.shares)) - np.outer(shares, np.arange(len(self.shares)) < n_values)) / whole
+        return LinearEstimate(shares, slope @ self.covariance @ slope.T, self.is_unbiased)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Standard errors, float64 (inputs,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+
+def least_squares(
+    values: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    n_reports: int,
+    matrix: NDArray[np.float64],
+    near: NDArray[np.float64],
+) -> LinearEstimate:
+    """Return the unbiased shares.
+
+    Args:
+        values: counts of the bins, or unbiased estimates of them, (bins,); ``squares`` as in ClassCounts.
+        n_reports: reports of all classes.
+        matrix: P(bin | input), float64 (bins, inputs); inputs that do the same, neighbours all of them, share alike.
+        near: an estimate of the shares, for the weights.
+    """
+    groups = np.append(0, np.cumsum((np.abs(np.diff(matrix, axis=1)) > 1e-12).any(axis=0)))
+    sizes = np.bincount(groups)
+    spread = np.eye(len(sizes))[groups] / sizes[groups][:, None]  # (inputs, groups)
+    pooled = matrix @ spread
+    expected = pooled @ ((1 - _EVEN) * (spread > 0).T @ near + _EVEN / len(sizes))
+    weighted = pooled / np.maximum(expected, 1e-12)[:, None]
+    solver = spread @ np.linalg.pinv(weighted.T @ pooled, rcond=1e-10, hermitian=True) @ weighted.T
+    shares = solver @ values / n_reports
+    covariance = (solver * (squares / n_reports)) @ solver.T - np.outer(shares, shares)
+    return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Band:
+    """The distribution function at all edges, float64 (intervals + 1,): estimate, standard error, simultaneous band.
+
+    ``known`` are the edges at which the data say something: all, or those of classes.
+    """
+
+    value: NDArray[np.float64]
+    error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    known: NDArray[np.bool_]
+    is_unbiased: bool
+
+
+def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level: float) -> Band:
+    """Return the distribution function of shares of intervals, with a band at a confidence level."""
+    n = len(estimate.shares)
+    lower = np.tri(n + 1, n, -1)
+    value = lower @ estimate.shares
+    covariance = lower @ estimate.covariance @ lower.T
+    error = np.sqrt(np.maximum(np.diag(covariance), 0))
+    width = np.maximum(error, (_FLOOR if estimate.is_unbiased else 1.0) * error.max())
+    error = error if estimate.is_unbiased else np.maximum(error, _LEAST_SMOOTH * error.max())
+    error[[0, -1]] = 0
+    inner = known & (width > 0)
+    inner[[0, -1]] = False
+    half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
+    low, high = _rising(value - half, value + half, inner)
+    return Band(value, error, low, high, known, estimate.is_unbiased)
+
+
+def largest_deviation(covariance: NDArray[np.float64], width: NDArray[np.float64], level: float) -> float:
+    """Return the quantile of max |d_i| / width_i of a normal vector d."""
+    if not len(width):
+        return 0.0
+    values, vectors = np.linalg.eigh(covariance / np.outer(width, width))
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    draws = np.random.default_rng(_SEED).standard_normal((_DRAWS, len(width))) @ root.T
+    return float(np.quantile(np.abs(draws).max(axis=1), level))
+
+
+def _rising(
+    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the narrowest band that every rising function within the given one at the inner edges is in."""
+    low, high = np.where(inner, low, 0.0), np.where(inner, high, 1.0)
+    low[-1], high[0] = 1.0, 0.0
+    low, high = np.maximum.accumulate(np.clip(low, 0, 1)), np.minimum.accumulate(np.clip(high, 0, 1)[::-1])[::-1]
+    return low, high
+
+
+def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+    """Return the ends of the values at which the share is not rejected: where |F̂ − share| is at most z errors.
+
+    It is a test inverted (Woodruff, JASA 1952), so it holds with at least the confidence of z, each quantile by itself.
+    Within classes of several intervals the function may be any that rises, so ends are edges of classes.
+    """
+    value, error, known = band.value[band.known], band.error[band.known], edges[band.known]
+    high = np.maximum.accumulate(value + z * error)
+    low = np.minimum.accumulate((value - z * error)[::-1])[::-1]
+    if band.known.all():
+        return _reached(high, edges, share), _reached(low, edges, share)
+    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
+    return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
+
+
+def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+    """Return where a function that rises in straight lines first reaches a share."""
+    at = int(np.searchsorted(rising, share, side="left"))
+    if at == 0:
+        return float(edges[0])
+    before, after = rising[at - 1], rising[at]
+    return float(edges[at - 1] + (edges[at] - edges[at - 1]) * (share - before) / (after - before))
+
+
+def quantile(shares: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:
+    """Return a quantile of shares of intervals, spread evenly over each; negative ones count as none."""
+    rising = np.append(0.0, np.cumsum(np.maximum(shares, 0)))
+    return _reached(rising / rising[-1], edges, share)

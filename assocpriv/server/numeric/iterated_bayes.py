@@ -1,0 +1,62 @@
+"""The reconstruction of AS00, section 3: iterated Bayes on interval midpoints, with their rule for stopping.
+
+    Pr'(I_p) = (1/N) Σ_s N(I_s) · f_Y(m(I_s) − m(I_p)) Pr(I_p) / Σ_t f_Y(m(I_s) − m(I_t)) Pr(I_t)
+
+N(I_s) released values lie in interval I_s, intervals of released values having the width of the others and reaching
+beyond their range; m is the midpoint, f_Y the density of the noise. It stops when the χ² statistic between successive
+estimates is below 1% of the threshold of its test. What is no additive noise has no density at midpoints: there the
+chances of whole intervals take its place.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.plans.numeric.channel import transition
+from assocpriv.plans.numeric.columns import NumberColumn
+from assocpriv.plans.numeric.laws import Noise
+
+_LEVEL, _PART = 0.95, 0.01  # of the test; of its threshold
+_MOST_STEPS = 10_000
+_LEAST = 1e-300
+
+
+def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
+    """Return the shares of the plan's intervals, and of a missing value if there may be one, float64 (inputs,).
+
+    ``counts`` are those of the column's codes, float64 (codes,).
+    """
+    from scipy.special import chdtri
+
+    seen, density = _midpoint_densities(counts, column)
+    rates, n = seen / seen.sum(), float(seen.sum())
+    shares = np.full(density.shape[1], 1 / density.shape[1])
+    enough = _PART * float(chdtri(max(1, len(shares) - 1), 1 - _LEVEL))
+    for _ in range(_MOST_STEPS):
+        expected = density @ shares
+        following = shares * ((rates / np.maximum(expected, _LEAST)) @ density)
+        following /= following.sum()  # released values where the density is zero everywhere belong to no interval
+        moved = n * float(((following - shares) ** 2 / np.maximum(shares, _LEAST)).sum())
+        shares = following
+        if moved < enough:
+            break
+    return shares
+
+
+def _midpoint_densities(
+    counts: NDArray[np.float64], column: NumberColumn
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the counts of intervals of released values, and the density of each for every interval of values."""
+    law, group = column.law, column.inputs // column.intervals
+    if not isinstance(law, Noise):
+        return counts, transition(column)
+    beyond = -(-law.largest // group)  # intervals on either side
+    padded = np.zeros((column.intervals + 2 * beyond) * group)
+    padded[beyond * group - law.largest :][: law.outputs] = counts[: law.outputs]
+    seen = padded.reshape(-1, group).sum(axis=1)
+    weights = np.diff(np.append(0, np.array(law.cumulative, dtype=np.float64))) / law.cumulative[-1]
+    shift = (np.arange(len(seen))[:, None] - beyond - np.arange(column.intervals)) * group + law.largest
+    density = np.where((shift >= 0) & (shift < len(weights)), group * weights[np.clip(shift, 0, len(weights) - 1)], 0.0)
+    if column.optional:
+        seen, density = np.append(seen, counts[-1]), np.pad(density, (0, 1))
+        density[-1, -1] = 1
+    return seen, density

@@ -1,0 +1,407 @@
+"""Distributions from released codes: exact small cases, invariances, coverage, oracles, and what is refused."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fit import Z_LIMIT
+
+from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.privacy import Breach
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.numeric import reconstruct
+from assocpriv.planning.numeric.designs import design_gaussian, design_membership, design_uniform, design_window
+from assocpriv.plans.numeric.channel import exact_transition, transition
+from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.server.numeric.bands import largest_deviation, least_squares
+from assocpriv.server.numeric.coarse_channel import coarse_channel
+from assocpriv.server.numeric.iterated_bayes import _midpoint_densities, iterated_bayes
+from assocpriv.server.numeric.likelihood import maximize
+from assocpriv.server.numeric.moments import ClassCounts, estimate_moments, moment_weights
+from assocpriv.server.numeric.smooth import smooth_shares
+
+N_CELLS = 40
+FULL, SURE = Fraction(1), Fraction(19, 20)
+PROMISE = Breach("0.1%", "90%")
+
+
+def number(law: Law, *, name: str = "x", intervals: int = 20, optional: bool = False) -> NumberColumn:
+    """Return a column of numbers from 0 to 100."""
+    return NumberColumn(name, law, optional, Fraction(0), Fraction(100), intervals)
+
+
+LAWS: dict[str, Law] = {
+    "clear": Clear(N_CELLS),
+    "uniform": design_uniform(N_CELLS, FULL, SURE),
+    "gaussian": design_gaussian(N_CELLS, Fraction(1, 2), SURE),
+    "window": design_window(N_CELLS, Fraction(19), optional=True),
+}
+BETA = np.diff((np.linspace(0, 1, N_CELLS + 1) ** 5) * (6 - 5 * np.linspace(0, 1, N_CELLS + 1)))  # Beta(5, 2)
+INTERVALS = BETA.reshape(20, 2).sum(axis=1)
+
+
+def fine_matrix(column: Column) -> np.ndarray:
+    """Return P(code | cell), (codes, inputs), from the exact fractions."""
+    return np.array([[float(chance) for chance in row] for row in exact_transition(column)]).T
+
+
+def reports_of(plan: TablePlan, inputs, seed: int = 1) -> Reports:
+    """Release records, int (n, columns), with the shipping client."""
+    batches = randomize_inputs([np.asarray(inputs, dtype=np.int32)], plan, entropy=SeededEntropy(seed), workers=1)
+    return Reports(plan, np.concatenate(list(batches)))
+
+
+def table(rng, n: int = 20_000):
+    """Return a plan with every law, a protected label and a label in clear, and its released records."""
+    columns = (
+        *(number(law, name=name, optional=name == "window") for name, law in LAWS.items()),
+        CategoryColumn("region", design_window(3, Fraction(9), optional=True, near=1), True, ("a", "b", "c")),
+        LabelColumn("class", Clear(2), False, ("y", "n")),
+        LabelColumn("secret", design_window(2, Fraction(9), optional=False, near=1), False, ("y", "n")),
+    )
+    plan = TablePlan(columns, 2, PROMISE)
+    label = (rng.random(n) < 0.4).astype(int)
+    x = rng.choice(N_CELLS, n, p=BETA)
+    x = np.where(label, x, N_CELLS - 1 - x)
+    missing = np.where(rng.random(n) < 0.25, N_CELLS, x)
+    region = rng.choice(4, n, p=[0.5, 0.2, 0.1, 0.2])
+    inputs = np.stack([x, x, x, missing, region, label, label], axis=1)
+    return plan, inputs, reports_of(plan, inputs)
+
+
+# ---- exact cases
+
+
+@pytest.mark.parametrize("optional", [False, True])
+@pytest.mark.parametrize("name", [*LAWS, "response"])
+def test_moment_weights_are_exact(name: str, optional: bool) -> None:
+    """E[c_k(y) | x] = x^k for every cell, and 0 for a missing value: mean and variance are unbiased by construction."""
+    law = {**LAWS, "response": Window(N_CELLS, 1, 9, 1)}[name]
+    column = number(law, optional=optional)
+    expected = moment_weights(column) @ fine_matrix(column)
+    places = (np.arange(N_CELLS) + 0.5) / N_CELLS
+    assert np.allclose(expected[:, :N_CELLS], [places**k for k in range(3)], atol=1e-9)
+    assert np.allclose(expected[:, N_CELLS:], 0, atol=1e-9)
+
+
+def test_clear_values_are_counted() -> None:
+    """Released as they are, values give their histogram, their mean and their variance."""
+    plan = TablePlan((number(Clear(4), intervals=4),), 0)
+    found = reconstruct(reports_of(plan, [[0], [1], [1], [3]]))["x"]
+    assert found.share == pytest.approx([0.25, 0.5, 0, 0.25])
+    assert found.numbers is not None
+    assert found.numbers.mean is not None
+    assert found.numbers.mean.value == pytest.approx(100 * (0.5 + 1.5 + 1.5 + 3.5) / 16)
+    cells = np.array([0.5, 1.5, 1.5, 3.5]) * 25
+    assert found.numbers.variance is not None
+    assert found.numbers.variance.value == pytest.approx(cells.var() + 25**2 / 12)
+    assert found.std_error == pytest.approx(np.sqrt(found.share * (1 - found.share) / 4), abs=1e-6)
+
+
+def test_of_classes_only_their_edges_are_known() -> None:
+    """Within a class of several intervals nothing is said: band, quantiles and mean allow all, the variance is none."""
+    plan = TablePlan((number(design_membership(N_CELLS, Fraction(1, 4), SURE)),), 0)  # two classes
+    found = reconstruct(reports_of(plan, np.repeat([[5], [35]], [300, 700], axis=0)))["x"].numbers
+    assert found is not None
+    assert found.cdf_low[5] == 0
+    assert found.cdf_high[5] == found.cdf_high[10]
+    assert found.cdf_low[10] <= 0.3 <= found.cdf_high[10]
+    assert [(each.low, each.high) for each in found.quantiles[::4]] == [(0, 50), (50, 100)]
+    assert found.variance is None
+    assert found.mean is not None
+    assert found.mean.low < 35 < 85 < found.mean.high  # the midpoints' mean is 60, and it can be off by 25
+
+
+def test_least_squares_is_unbiased_and_its_covariance_exact() -> None:
+    """G A = 1 on every channel, and the stated covariance is that of the multinomial counts."""
+    for name in ("uniform", "window"):
+        matrix = coarse_channel(number(LAWS[name])).matrix
+        rates = matrix @ INTERVALS
+        found = least_squares(10_000 * rates, 10_000 * rates, 10_000, matrix, INTERVALS)
+        assert found.shares == pytest.approx(INTERVALS, abs=1e-9)
+        weighted = matrix / rates[:, None]
+        information = np.linalg.inv(
+            weighted.T @ matrix
+        )  # the bound of Cramér and Rao, but for the mixed-in even shares
+        best = np.sqrt((np.diag(information) - INTERVALS**2) / 10_000)
+        assert (found.errors >= best * (1 - 1e-9)).all()
+        assert found.errors.sum() <= 1.1 * best.sum()
+
+
+def test_intervals_merged_and_codes_in_bins_keep_the_chances() -> None:
+    """A coarse channel is the exact one of the wider intervals and bins; a missing value stays apart."""
+    column = number(UniformNoise(N_CELLS, 12), optional=True)
+    coarse, fine = coarse_channel(column, 7, 20), fine_matrix(column)
+    assert coarse.matrix.shape == (17, 8)  # 64 codes by four, and the missing; intervals by three, and the missing
+    merged = fine[:, :N_CELLS].reshape(len(fine), 20, 2).mean(axis=2)
+    assert np.allclose(coarse.bin_counts(merged[:, :3].mean(axis=1)), coarse.matrix[:, 0])
+    assert np.allclose(coarse.bin_counts(merged[:, 18:].mean(axis=1)), coarse.matrix[:, 6])  # the last holds but two
+    assert np.allclose(coarse.matrix.sum(axis=0), 1)
+    assert coarse.edges is not None
+    assert coarse.edges == pytest.approx([0, 15, 30, 45, 60, 75, 90, 100])
+
+
+def test_a_column_of_very_many_cells_stays_cheap() -> None:
+    """A channel is made by intervals: 50,000 codes times 10 intervals, not times the 30,000 cells."""
+    assert transition(number(UniformNoise(30_000, 10_000), intervals=10)).shape == (50_000, 10)
+
+
+# ---- invariances
+
+
+@pytest.mark.parametrize("method", ["auto", "em", "ems", "bayes", "least-squares"])
+def test_mass_is_conserved_and_order_is_irrelevant(rng, method: str) -> None:
+    """Shares add up to 1, bands rise from 0 to 1, and the records' order changes nothing at all."""
+    plan, _, reports = table(rng, 3000)
+    found = reconstruct(reports, method=method)
+    again = reconstruct(Reports(plan, reports.packed[rng.permutation(len(reports))]), method=method)
+    assert found.record() == again.record()
+    for each in found.columns.values():
+        assert each.share.sum() == pytest.approx(1)
+        assert method == "least-squares" or (each.share >= 0).all()
+        if each.numbers is not None:
+            for side in (each.numbers.cdf_low, each.numbers.cdf_high):
+                assert (side[0], side[-1]) == (0, 1)
+                assert (np.diff(side) >= 0).all()
+
+
+def test_relabelling_values_relabels_shares(rng) -> None:
+    """Named values in another order get the same shares; numbers counted from above the mirrored ones."""
+    law = Window(4, 1, 9, 1)
+    inputs = rng.choice(4, (5000, 1), p=[0.4, 0.3, 0.2, 0.1])
+    order = np.array([2, 0, 3, 1])
+    plan = TablePlan((CategoryColumn("c", law, False, ("a", "b", "c", "d")),), 1, PROMISE)
+    codes = plan.codes(reports_of(plan, inputs).packed, 0)
+    first = reconstruct(Reports(plan, codes.astype(np.uint8)[:, None]))["c"].share
+    second = reconstruct(Reports(plan, order[codes].astype(np.uint8)[:, None]))["c"].share
+    assert second[order] == pytest.approx(first, abs=1e-4)
+    counts = rng.multinomial(5000, transition(number(LAWS["uniform"])) @ INTERVALS).astype(float)
+    channel = coarse_channel(number(LAWS["uniform"])).matrix
+    forth = smooth_shares(counts[:, None], channel, ordered=(20, 0)).shares[:, 0]
+    back = smooth_shares(counts[::-1][:, None], channel, ordered=(20, 0)).shares[::-1, 0]
+    assert back == pytest.approx(forth, abs=1e-6)
+
+
+def test_errors_fall_with_the_root_of_the_number_of_reports(rng) -> None:
+    """Where noise is invertible the error of the distribution function goes as N^-1/2, measured over two decades."""
+    for name in ("uniform", "window"):
+        column = number(LAWS[name])
+        channel = coarse_channel(column)
+        sizes, errors = [10**4, 10**5, 10**6], []
+        for n in sizes:
+            drawn = [rng.multinomial(n, channel.matrix @ INTERVALS) for _ in range(12)]
+            found = [maximize(counts, channel.matrix) for counts in drawn]
+            errors.append(np.mean([np.abs(np.cumsum(each - INTERVALS)).mean() for each in found]))
+        slope = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
+        assert -0.6 < slope < -0.4
+
+
+# ---- oracles
+
+
+def test_iterated_bayes_is_the_papers_formula(rng) -> None:
+    """One step written out as in AS00, intervals by their midpoints, equals one step of ours."""
+    column = number(GaussianNoise(12, (40, 20, 6, 1)), intervals=6)
+    counts = rng.integers(1, 50, column.codes).astype(float)
+    seen, density = _midpoint_densities(counts, column)
+    assert seen.sum() == counts.sum()
+    shares = iterated_bayes(counts, column)
+    weights = {0: 40, 2: 6, -2: 6}  # of the noise at whole intervals; 4 cells are beyond its reach
+    middles_seen, middles = np.arange(-2, 8), np.arange(6)
+    written = np.array([[2 * weights.get(2 * (s - p), 0) / 94 for p in middles] for s in middles_seen])
+    assert np.allclose(density, written)
+    following = shares * ((seen / seen.sum() / np.maximum(written @ shares, 1e-300)) @ written)
+    moved = seen.sum() * ((following / following.sum() - shares) ** 2 / shares).sum()
+    assert moved < 0.01 * 11.07  # the threshold of χ² with 5 degrees of freedom at 95%
+
+
+def test_em_is_that_of_another_program(rng) -> None:
+    """PyUnfold's iterative unfolding after so many steps equals ours after so many; both converge to the likeliest."""
+    pyunfold = pytest.importorskip("pyunfold", reason="pyunfold is not installed; pip install .[bench]")
+    matrix = transition(number(LAWS["window"], optional=False, intervals=10))
+    counts = rng.multinomial(20_000, matrix @ INTERVALS.reshape(10, 2).sum(axis=1)).astype(float)
+    other = pyunfold.iterative_unfold(
+        data=counts, data_err=np.sqrt(counts), response=matrix, response_err=np.zeros_like(matrix),
+        efficiencies=np.ones(10), efficiencies_err=np.zeros(10), ts_stopping=1e-12, max_iter=20_000,
+    )["unfolded"]  # fmt: skip
+    assert other / other.sum() == pytest.approx(maximize(counts, matrix), abs=2e-3)
+
+
+# ---- coverage
+
+
+def z_of_shares(hits: int, n: int, level: float) -> float:
+    """Return by how many standard errors a share of hits misses a level."""
+    return (hits / n - level) / np.sqrt(level * (1 - level) / n)
+
+
+def test_intervals_of_mean_and_variance_cover_95_percent(rng) -> None:
+    """Over 1000 collections of each law, missing values included; errors 25% too small are rejected."""
+    runs = 1000
+    places = (np.arange(N_CELLS) + 0.5) / N_CELLS * 100
+    mean, variance = places @ BETA, places**2 @ BETA - (places @ BETA) ** 2 + 2.5**2 / 12
+    for law in LAWS.values():
+        column = number(law, optional=True)
+        rates = fine_matrix(column) @ np.append(0.8 * BETA, 0.2)
+        hits = np.zeros(3, dtype=int)
+        for counts in rng.multinomial(20_000, rates, size=runs):
+            found = estimate_moments(ClassCounts.plain(counts), column)
+            assert found is not None
+            assert found.of_variance is not None
+            hits[0] += abs(found.of_mean[0] - mean) <= 1.96 * found.of_mean[1]
+            hits[1] += abs(found.of_variance[0] - variance) <= 1.96 * found.of_variance[1]
+            hits[2] += abs(found.of_mean[0] - mean) <= 1.96 * 0.75 * found.of_mean[1]
+        assert abs(z_of_shares(hits[0], runs, 0.95)) < Z_LIMIT
+        assert abs(hits[1] / runs - 0.95) < 0.01 + Z_LIMIT * np.sqrt(0.95 * 0.05 / runs)  # skewed: within 1% at 20,000
+        assert abs(z_of_shares(hits[2], runs, 0.95)) > Z_LIMIT
+
+
+@pytest.mark.parametrize("name", ["uniform", "window"])
+def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
+    """Unbiased shares lie within 1.96 errors, the whole function within its band; a band 20% narrower is rejected."""
+    runs = 400
+    matrix = coarse_channel(number(LAWS[name])).matrix
+    lower, true = np.tri(20, 20), np.cumsum(INTERVALS)
+    inside = np.zeros(runs)
+    whole = np.zeros((2, runs), dtype=bool)
+    for run, counts in enumerate(rng.multinomial(100_000, matrix @ INTERVALS, size=runs).astype(float)):
+        found = least_squares(counts, counts, 100_000, matrix, INTERVALS)
+        inside[run] = np.mean(np.abs(found.shares - INTERVALS) <= 1.96 * found.errors)
+        covariance = (lower @ found.covariance @ lower.T)[:-1, :-1]
+        errors = np.sqrt(np.diag(covariance))
+        errors = np.maximum(errors, 0.3 * errors.max())
+        apart = np.abs(lower @ found.shares - true)[:-1] / errors
+        limit = largest_deviation(covariance, errors, 0.95)
+        whole[:, run] = apart.max() <= limit, apart.max() <= 0.8 * limit
+    assert abs(inside.mean() - 0.95) < 0.01 + Z_LIMIT * inside.std() / np.sqrt(runs)
+    assert abs(z_of_shares(whole[0].sum(), runs, 0.95)) < Z_LIMIT
+    assert z_of_shares(whole[1].sum(), runs, 0.95) < -Z_LIMIT
+
+
+def test_the_smooth_estimate_says_how_far_off_it_is(rng) -> None:
+    """Behind Gaussian noise shares lie within 1.96 errors in 90 to 99.5% of intervals of a curve."""
+    column = number(LAWS["gaussian"])
+    matrix, inside = transition(column), []
+    for counts in rng.multinomial(20_000, matrix @ INTERVALS, size=40).astype(float):
+        found = smooth_shares(counts[:, None], matrix, ordered=(20, 0))
+        errors = np.sqrt(np.diag(found.covariance))
+        inside.append(np.mean(np.abs(found.shares[:, 0] - INTERVALS) <= 1.96 * errors))
+    assert 0.9 < np.mean(inside) < 0.995
+
+
+# ---- whole tables
+
+
+def test_columns_of_every_law_are_found_again(rng) -> None:
+    """From the client to the distribution: shares, missing values, named values, mean; not-asked records drop out."""
+    plan, inputs, reports = table(rng)
+    found = reconstruct(reports)
+    mixed = np.bincount(inputs[:, 0] // 2, minlength=20) / len(inputs)
+    for name in LAWS:
+        numbers = found[name].numbers
+        assert numbers is not None
+        assert numbers.mean is not None
+        middle = (inputs[inputs[:, 3] < N_CELLS] if name == "window" else inputs)[:, 0].mean() * 2.5 + 1.25
+        assert abs(numbers.mean.value - middle) < Z_LIMIT * max(numbers.mean.std_error, 1e-9)
+        assert np.abs(np.cumsum(found[name].share - mixed)).max() < 0.06
+    assert found["window"].missing is not None
+    assert abs(found["window"].missing.value - 0.25) < Z_LIMIT * found["window"].missing.std_error
+    region = found["region"]
+    assert (np.abs(region.share - [0.625, 0.25, 0.125]) < Z_LIMIT * region.std_error).all()
+    assert found["window"].reports == found["gaussian"].reports == len(inputs)
+    sampled = TablePlan(plan.columns, 1, PROMISE)
+    fewer = reconstruct(reports_of(sampled, inputs))
+    assert abs(fewer["window"].reports - len(inputs) / 2) < Z_LIMIT * np.sqrt(len(inputs) / 4)
+    assert fewer["gaussian"].reports == len(inputs)
+
+
+@pytest.mark.parametrize("by", ["class", "secret"])
+def test_classes_are_told_apart(rng, by: str) -> None:
+    """The distribution within a class, in clear or protected: means and shares of mirrored columns, and how many."""
+    _, inputs, reports = table(rng)
+    found = reconstruct(reports, by=by)
+    assert set(found.classes) == {"y", "n"}
+    for value, label in (("y", 0), ("n", 1)):
+        mine = inputs[inputs[:, 5] == label, 0]
+        for name in ("uniform", "gaussian", "clear"):
+            each = found.classes[value][name]
+            assert each.numbers is not None
+            assert each.numbers.mean is not None
+            assert abs(each.numbers.mean.value - (mine.mean() * 2.5 + 1.25)) < Z_LIMIT * max(
+                each.numbers.mean.std_error, 1e-9
+            )
+            true = np.bincount(mine // 2, minlength=20) / len(mine)
+            assert np.abs(np.cumsum(each.share - true)).max() < 0.09
+            assert abs(each.reports - len(mine)) < Z_LIMIT * np.sqrt(len(inputs))
+
+
+def test_two_columns_together(rng) -> None:
+    """The joint distribution finds that two columns go together, and its margins are those of the columns."""
+    _, inputs, reports = table(rng)
+    joint = reconstruct(reports, joint=("gaussian", "class")).joint
+    assert joint is not None
+    assert joint.share.sum() == pytest.approx(1)
+    assert joint.share.sum(axis=0) == pytest.approx(np.bincount(inputs[:, 5]) / len(inputs), abs=0.01)
+    assert joint.share[-5:, 1].sum() > 5 * joint.share[-5:, 0].sum()
+    frame = reconstruct(reports, joint=("region", "class")).frame()
+    assert list(frame.columns) == ["column", "first", "second", "share", "std_error"]
+    assert len(frame) == 6
+
+
+def test_frames_have_a_row_an_interval(rng, tmp_path: Path) -> None:
+    """Frames hold edges or values, shares and bands; files by extension hold the same."""
+    import pandas as pd
+
+    _, _, reports = table(rng, 2000)
+    found = reconstruct(reports, by="class")
+    frame = found.frame()
+    assert list(frame.columns) == [
+        "class", "column", "value", "low", "high", "share", "std_error", "cdf_low", "cdf_high",
+    ]  # fmt: skip
+    assert len(frame) == 2 * (4 * 20 + 3 + 2)
+    found.write(tmp_path / "d.csv")
+    assert pd.read_csv(tmp_path / "d.csv")["share"].tolist() == pytest.approx(frame["share"].tolist())
+    found.write(tmp_path / "d.parquet")
+    assert pd.read_parquet(tmp_path / "d.parquet")["cdf_low"].equals(frame["cdf_low"])
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ({"by": "nothing"}, "no column 'nothing'"),
+        ({"by": "uniform"}, "by takes a label or a category"),
+        ({"method": "magic"}, "method must be one of"),
+        ({"joint": ("uniform", "uniform")}, "two columns that differ"),
+        ({"joint": ("uniform", "clear"), "by": "class"}, "one at a time"),
+        ({"joint": ("uniform", "clear"), "method": "bayes"}, "one column at a time"),
+        ({"by": "secret", "method": "ems"}, "no protected class"),
+        ({"confidence_level": 2}, "confidence_level"),
+    ],
+)
+def test_questions_without_sense_are_refused(rng, question, said: str) -> None:
+    """One line says what is wrong."""
+    _, _, reports = table(rng, 1000)
+    with pytest.raises((EstimateError, PlanError), match=said):
+        reconstruct(reports, **question)
+
+
+def test_too_few_reports_are_refused(rng) -> None:
+    """No report, and more intervals than reports; a class that is rare or that nobody has is left out, and why."""
+    plan = TablePlan((number(LAWS["uniform"]), LabelColumn("class", Clear(3), False, ("y", "n", "rare"))), 0)
+    with pytest.raises(EstimateError, match="there are no reports"):
+        reconstruct(Reports(plan, np.zeros((0, plan.report_bytes), np.uint8)))
+    with pytest.raises(EstimateError, match="20 intervals are more than its 5 reports"):
+        reconstruct(reports_of(plan, np.zeros((5, 2), int)))
+    inputs = np.stack([rng.integers(0, N_CELLS, 300), np.repeat([0, 2], [295, 5])], axis=1)
+    found = reconstruct(reports_of(plan, inputs), by="class")
+    assert set(found.classes) == {"y"}
+    assert "no report answers it" in found.left_out["n"]
+    assert "5 reports" in found.left_out["rare"]
