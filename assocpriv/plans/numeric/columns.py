@@ -167,10 +167,10 @@ class CategoryColumn(Column):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(set(self.values)) != len(self.values) or len(self.values) != self.inputs:
-            raise PlanError(f"column {self.name} needs values that differ")
         for value in self.values:
             check_text(value, f"a value of column {self.name}")
+        if len(set(self.values)) != len(self.values) or len(self.values) != self.inputs:
+            raise PlanError(f"column {self.name} needs values that differ")
         law = self.law
         if not (law == Clear(self.inputs) or (isinstance(law, Window) and law.near == 1)):
             raise PlanError(f"column {self.name} has named values: it is released as it is or by a window of width 1")

@@ -155,6 +155,8 @@ def _by_class(
     left_out: dict[str, str] = {}
     for column, table in tables.items():
         counts = table[: column.codes, : by.codes]
+        if not counts.any():
+            continue  # records answer one of both columns, never both
         among = _apart if _is_counted(by) else _together
         for value, found in zip(by.values, among(column, counts, by, method, level), strict=False):
             if isinstance(found, str):
@@ -163,7 +165,7 @@ def _by_class(
                 classes[value][column.name] = found
     for value in left_out:
         del classes[value]
-    if not classes:
+    if left_out and not classes:
         raise EstimateError(f"no class of {by.name} has reports enough: {next(iter(left_out.values()))}")
     return classes, left_out
 

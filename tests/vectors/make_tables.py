@@ -1,0 +1,182 @@
+"""Make tests/vectors/tables.json: plans of tables, records with their words and reports, and what must be refused.
+
+PYTHONPATH=.:tests python tests/vectors/make_tables.py
+"""
+
+import json
+import random
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from naive import ReplayEntropy
+
+from assocpriv.client.numeric.randomizer import encode, randomize_record, release
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.records.table_cells import read_value
+
+_WAVE = {"law": "window", "near": 3, "high": 9, "low": 2}
+
+
+def number(name: str, release: dict[str, Any], n: int = 6, *, optional: bool = False, **own: Any) -> dict[str, Any]:
+    """Return a column of numbers."""
+    bounds = {"low": "-1/3", "high": "10/1", "cells": n, "intervals": 1} | own
+    return {"name": name, "kind": "number", "optional": optional, "release": release} | bounds
+
+
+def named(
+    name: str, values: list[str], release: dict[str, Any], *, kind: str = "category", optional: bool = False
+) -> Any:
+    """Return a column of named values."""
+    return {"name": name, "kind": kind, "optional": optional, "values": values, "release": release}
+
+
+def plan(columns: list[Any], answered: int = 0, posterior: str | None = None, repeats: int = 1) -> dict[str, Any]:
+    """Return a plan as JSON content, written out here rather than by the package."""
+    promise = None if posterior is None else {"prior": "1/100", "posterior": posterior}
+    envelope = {"format": "assocpriv-plan", "version": 1, "kind": "table", "reports_per_person": repeats}
+    return envelope | {"columns": columns, "answered": answered, "promise": promise}
+
+
+def good_plans() -> dict[str, Any]:
+    """Return plans by name."""
+    noise = [
+        number("u", {"law": "uniform-noise", "reach": 2}), number("g", {"law": "gaussian-noise", "half": [5, 3, 3, 1]}),
+        number("m", {"law": "clear", "width": 2}, optional=True),
+        named("c", ["a", "é", "7"], {"law": "clear", "width": 1}),
+    ]  # fmt: skip
+    far = number("far", {"law": "uniform-noise", "reach": 200}, optional=True)
+    asked = [
+        number("w", _WAVE, optional=True), named("r", ["x", "true"], {"law": "window", "near": 1, "high": 3, "low": 1}),
+        number("v", _WAVE | {"high": 1 << 20}, low="0/1", high="1/1", intervals=3),
+        named("class", ["A", "B", "C"], {"law": "window", "near": 1, "high": 7, "low": 5}, kind="label"),
+    ]  # fmt: skip
+    power = named("p", ["0", "1", "2", "3", "4"], {"law": "window", "near": 1, "high": 4, "low": 1})
+    return {
+        "noise": plan(noise),
+        "two-bytes": plan([far, *noise]),
+        "waves": plan([asked[0], asked[1], asked[3]], 2, "1/2", 1),
+        "sampled": plan([*asked[:2], noise[0], asked[3], power], 2, "3/4"),
+        "sampled-one": plan([asked[0], power, asked[1]], 1, "1/2", 2),
+    }
+
+
+def bad_plans() -> list[dict[str, Any]]:
+    """Return plans that every reader must refuse, with the rule that each breaks."""
+    good = good_plans()
+
+    def changed(name: str, rule: str, *path: Any, value: Any = None, drop: bool = False) -> dict[str, Any]:
+        made = deepcopy(good[name])
+        at = made
+        for step in path[:-1]:
+            at = at[step]
+        if drop:
+            del at[path[-1]]
+        else:
+            at[path[-1]] = value
+        return {"breaks": rule, "plan": made}
+
+    return [
+        changed("waves", "the promise is broken", "promise", "posterior", value="1/20"),
+        changed("waves", "the promise is broken by many reports", "reports_per_person", value=9),
+        changed("waves", "no promise for a γ", "promise", value=None),
+        changed("noise", "a promise without a γ", "promise", value={"prior": "1/100", "posterior": "1/2"}),
+        changed("waves", "more columns answered than asked", "answered", value=3),
+        changed("waves", "no column answered", "answered", value=0),
+        changed("noise", "answered without protected columns", "answered", value=1),
+        changed("noise", "no columns", "columns", value=[]),
+        changed("noise", "two columns of one name", "columns", 0, "name", value="g"),
+        changed("noise", "blanks around a name", "columns", 0, "name", value=" u"),
+        changed("noise", "a long name", "columns", 0, "name", value="u" * 201),
+        changed("noise", "an unknown kind", "columns", 0, "kind", value="date"),
+        changed("noise", "an unknown law", "columns", 0, "release", "law", value="laplace"),
+        changed("noise", "a field too many", "columns", 0, "release", "half", value=[2, 1]),
+        changed("noise", "a field too few", "columns", 0, "optional", drop=True),
+        changed("noise", "optional is no truth", "columns", 0, "optional", value=0),
+        changed("noise", "the range is empty", "columns", 0, "low", value="10/1"),
+        changed("noise", "a bound not in lowest terms", "columns", 0, "high", value="20/2"),
+        changed("noise", "a bound in digits", "columns", 0, "high", value=10),
+        changed("noise", "minus zero", "columns", 0, "low", value="-0/1"),
+        changed("noise", "cells that are too narrow", "columns", 0, "high", value=f"-{'3' * 21}/1{'0' * 21}"),
+        changed("noise", "intervals that do not divide the cells", "columns", 0, "intervals", value=4),
+        changed("noise", "no cells", "columns", 0, "cells", value=0),
+        changed("noise", "a truth for a number", "columns", 0, "release", "reach", value=True),
+        changed("noise", "no noise", "columns", 0, "release", "reach", value=0),
+        changed("noise", "too many outputs", "columns", 0, "release", "reach", value=32765),
+        changed("noise", "weights that rise", "columns", 1, "release", "half", value=[1, 2]),
+        changed("noise", "a weight of 0", "columns", 1, "release", "half", value=[1, 0]),
+        changed("noise", "one weight", "columns", 1, "release", "half", value=[1]),
+        changed("noise", "weights beyond 2^32", "columns", 1, "release", "half", value=[1 << 32, 1]),
+        changed("noise", "a width that does not divide", "columns", 2, "release", "width", value=4),
+        changed("noise", "values that are equal", "columns", 3, "values", value=["a", "a", "b"]),
+        changed("noise", "a value that is a number", "columns", 3, "values", value=["a", "b", 7]),
+        changed("noise", "a category with noise", "columns", 3, "release", value={"law": "uniform-noise", "reach": 1}),
+        changed("noise", "a category in classes", "columns", 3, "release", "width", value=3),
+        changed("waves", "an even window", "columns", 0, "release", "near", value=2),
+        changed("waves", "high is not above low", "columns", 0, "release", "high", value=2),
+        changed("waves", "low is 0", "columns", 0, "release", "low", value=0),
+        changed("waves", "a category with a wide window", "columns", 1, "release", "near", value=3),
+        changed("waves", "a window's weights beyond 2^32", "columns", 2, "release",
+                value={"law": "window", "near": 1, "high": (1 << 32) - 3, "low": (1 << 32) - 4}),
+    ]  # fmt: skip
+
+
+def value_of(place: int, column: Any, rng: random.Random) -> Any:
+    """Return a value of JSON with some input."""
+    if place == column.inputs:
+        return None
+    if column.kind != "number":
+        text = column.values[place]
+        return True if text == "true" else int(text) if text.isdigit() and rng.random() < 0.5 else text
+    low, high = (float(edge) for edge in column.edges[[place, place + 1]])
+    return rng.choice([low, high if place + 1 == column.inputs else (low + high) / 2])
+
+
+def run_case(name: str, made: TablePlan, number_: int) -> dict[str, Any]:
+    """Randomize one record with given words."""
+    rng = random.Random(f"{name} {number_}")
+    values = [value_of(rng.randrange(c.inputs + c.optional), c, rng) for c in made.columns]
+    record = {column.name: value for column, value in zip(made.columns, values, strict=True)}
+    words = [rng.choice([rng.getrandbits(64), rng.getrandbits(64), 0]) for _ in range(24)]
+    inputs = [read_value(record[column.name], column) for column in made.columns]
+    entropy = ReplayEntropy(words)
+    codes = release(inputs, made, entropy)
+    report = randomize_record(record, made, entropy=ReplayEntropy(words))
+    assert encode(codes, made) == report
+    used = [f"{word:016x}" for word in words[: entropy.used]]
+    return {"plan": name, "record": record, "words": used, "codes": codes, "report": report.hex()}
+
+
+def make_all() -> dict[str, Any]:
+    """Return the content of tables.json."""
+    plans, reports, refused, records = [], [], [], []
+    for name, content in good_plans().items():
+        made = TablePlan.parse(json.dumps(content))
+        plans.append({"name": name, "id": made.plan_id, "plan": content})
+        found = [run_case(name, made, each) for each in range(6)]
+        reports += found
+        whole = found[-1]["report"]
+        bad = {"a byte short": whole[:-2], "a byte long": whole + "00", "no column's codes": "ff" * (len(whole) // 2)}
+        refused += [{"plan": name, "breaks": rule, "report": report} for rule, report in bad.items()]
+        record, first = found[0]["record"], made.columns[0].name
+        for rule, value in (("beyond the range", 11), ("text", "1"), ("a truth", False), ("a list", [1])):
+            records.append({"plan": name, "breaks": rule, "record": record | {first: value}})
+        records.append({"plan": name, "breaks": "a further column", "record": record | {"other": 1}})
+        records.append({"plan": name, "breaks": "nothing where it must be", "record": {}})
+    return {
+        "plans": plans,
+        "bad_plans": bad_plans(),
+        "reports": reports,
+        "bad_reports": refused,
+        "bad_records": records,
+    }
+
+
+def as_text(content: dict[str, Any]) -> str:
+    """Write vectors as JSON, one case a line."""
+    parts = (f' "{key}": [\n  ' + ",\n  ".join(map(json.dumps, cases)) + "\n ]" for key, cases in content.items())
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("tables.json").write_text(as_text(make_all()), encoding="ascii")
