@@ -48,7 +48,11 @@ def compare(n_records: int) -> dict[str, Any]:
             ours, reading = medians(
                 lambda s=source, o=output: reconstruct(s).write(o, force=True), lambda s=source: pq.read_table(s)
             )
-            found |= {f"{name}_ours_s": ours, f"{name}_pyarrow_read_s": reading, f"{name}_ours_over_read": ours / reading}
+            found |= {
+                f"{name}_ours_s": ours,
+                f"{name}_pyarrow_read_s": reading,
+                f"{name}_ours_over_read": ours / reading,
+            }
         start = perf_counter()
         reconstruct(Path(folder) / "tenth.parquet")
         found["ten_times_the_records_cost"] = found["all_ours_s"] / max(found["tenth_ours_s"], perf_counter() - start)
