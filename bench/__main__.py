@@ -17,9 +17,11 @@ from bench import tables
 from bench.accuracy import liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import run as figures
+from bench.figures import tree_plots
 from bench.machine import machine, versions
-from bench.speed import device_timing, growth, mining, startup
+from bench.speed import datasets, device_timing, growth, mining, startup
 from bench.speed import tables as table_speed
+from bench.speed import trees as tree_speed
 from bench.speed.child import measure
 from bench.speed.peers import PEERS
 
@@ -31,6 +33,7 @@ TITLES = {
     "growth": "How mining grows",
     "startup": "Start-up",
     "numeric": "Tables randomized",
+    "tree-speed": "Trees grown",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
     "planted": "Planted faults",
@@ -41,7 +44,11 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
-        "set", nargs="?", choices=[*TITLES, "figures", "accuracy", "all"], default="kernels", help="what to measure"
+        "set",
+        nargs="?",
+        choices=[*TITLES, "figures", "trees", "accuracy", "all"],
+        default="kernels",
+        help="what to measure",
     )
     parser.add_argument(
         "subject", nargs="?", choices=["baskets", "numeric"], default="baskets", help="accuracy: of what"
@@ -55,7 +62,8 @@ def arguments() -> argparse.Namespace:
         "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
     )
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
-    parser.add_argument("--seeds", type=int, default=3, help="accuracy: runs of each cell (default 3)")
+    parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees: runs of each cell (default 3)")
+    parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
     return parser.parse_args()
@@ -78,6 +86,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "mining": lambda options: mining.run(mining_settings(options)),
     "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
+    "tree-speed": lambda options: tree_speed.run(10_000 if options.quick else 100_000),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
@@ -136,6 +145,13 @@ def main() -> None:
     if options.set == "figures":
         found = figures.run(RESULTS / "figures")
         print(json.dumps(found) if options.json else figures.markdown(found))
+        return
+    if options.set == "trees":
+        forest = {"forest_python": options.forest_python}
+        found = tree_plots.compute(
+            RESULTS / "figures", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
+        )
+        print(json.dumps(found) if options.json else tree_plots.markdown(found))
         return
     if options.set == "accuracy":
         compare_numbers(options) if options.subject == "numeric" else compare(options)

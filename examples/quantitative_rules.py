@@ -11,31 +11,16 @@ import pandas as pd
 import assocpriv as ap
 from assocpriv.numeric import items
 
-COLUMNS = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "class",
-]
+NUMBER, NAMED = {"kind": "number", "release": "as-is"}, {"kind": "category", "release": "as-is"}
 SCHEMA = {
     "columns": {
-        "age": {"kind": "number", "low": 17, "high": 92, "intervals": 5, "release": "as-is"},
-        "hours-per-week": {"kind": "number", "low": 0, "high": 100, "intervals": 4, "release": "as-is"},
-        "sex": {"kind": "category", "values": ["Male", "Female"], "release": "as-is"},
-        "class": {"kind": "label", "values": ["<=50K", ">50K"], "release": "as-is"},
+        "age": NUMBER | {"low": 17, "high": 92, "intervals": 5},
+        "hours-per-week": NUMBER | {"low": 0, "high": 100, "intervals": 4},
+        "sex": NAMED | {"values": ["Male", "Female"]},
+        "class": NAMED | {"values": ["<=50K", ">50K"]},
     }
 }
+PLACES = {0: "age", 9: "sex", 12: "hours-per-week", 14: "class"}  # the file has no header
 
 
 def main() -> None:
@@ -45,19 +30,18 @@ def main() -> None:
     if not path.exists():
         print(f"skipped: there is no {path.name} beside the clone; name the file (UCI Adult)")
         return
-    table = pd.read_csv(path, names=COLUMNS, skipinitialspace=True)
+    table = pd.read_csv(path, header=None, usecols=list(PLACES), skipinitialspace=True).rename(columns=PLACES)
     baskets = items(table, SCHEMA)
-    print(f"{len(baskets):,} people, {len(baskets.catalogue)} items: {', '.join(baskets.catalogue[:5])} …")
     plan = ap.plan(baskets.catalogue, 4, ap.Breach("5%", "50%"), reports=len(baskets), itemset_size=2)
     reports = ap.randomize_baskets(baskets, plan)  # what leaves the devices
     rules = ap.association_rules(ap.mine(reports, min_support="10%"), min_confidence="70%")
+    print(f"{len(baskets):,} people, {len(baskets.catalogue)} items, {plan.report_bytes}-byte reports")
     print(f"{'rule':<36}{'confidence':>12}{'true':>8}")
-    single = rules[(rules["antecedents"].map(len) == 1) & (rules["consequents"].map(len) == 1)]
-    for rule in single.head(8).itertuples():
+    for rule in rules.head(8).itertuples():
         (body,), (head,) = rule.antecedents, rule.consequents
-        has = [baskets.catalogue.index_of[name] for name in (body, head)]
-        of_body = [basket for basket in baskets if has[0] in basket]
-        true = sum(has[1] in basket for basket in of_body) / len(of_body)
+        given, then = (baskets.catalogue.index_of[name] for name in (body, head))
+        found = [then in basket for basket in baskets if given in basket]
+        true = sum(found) / len(found)
         print(f"{f'{body} => {head}':<36}{rule.confidence:>7.1%} ±{rule.confidence_std_error:.1%}{true:>8.1%}")
 
 

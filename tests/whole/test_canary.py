@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from click.testing import CliRunner
 from naive import small_plan
 
 from assocpriv import baskets as api
-from assocpriv import trials
+from assocpriv import numeric, trials
 from assocpriv.apps.cli import main
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets import bulk
@@ -28,6 +29,8 @@ from assocpriv.core.errors import AssocprivError
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.numeric.laws import Clear
+from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()
@@ -386,3 +389,60 @@ def test_a_failure_inside_randomizing_shows_no_item(tmp_path: Path, monkeypatch:
     assert not marks_in(result.output)
     assert marked_files(tmp_path, {path, plan}) == []
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in.csv", "plan.json"]
+
+
+# ---- trees
+
+
+TREE = TreeModel(
+    "class",
+    ("A", "B"),
+    (NumberInput("age", 20.0, 80.0), CategoryInput("region", ("north", "south"))),
+    (Node(4, (0.5, 0.5), Split(0, 40.0, None, True, 2)), Node(2, (1.0, 0.0)), Node(2, (0.0, 1.0))),
+    "by-class",
+    2,
+)
+BAD_RAW_TABLES: list[Callable[[], Any]] = [
+    lambda: pd.DataFrame({"age": [NAME], "region": ["north"]}),
+    lambda: pd.DataFrame({"age": [30, NAME], "region": ["north", NAME]}),
+    lambda: pd.DataFrame({"age": [30], "region": [[NAME]]}),
+    lambda: pd.DataFrame({"age": [30], NAME: ["north"]}),
+    lambda: pl.DataFrame({"age": [[NUMBER]], "region": ["north"]}),
+    lambda: [NAME],
+]
+
+
+@pytest.mark.parametrize("position", range(len(BAD_RAW_TABLES)))
+def test_predicting_shows_no_value(position: int) -> None:
+    """No refusal of a raw table shows a cell, nor does that of one record or of the estimator."""
+    assert not marks_in(refusal(lambda: numeric.predict(BAD_RAW_TABLES[position](), TREE)))
+    assert not marks_in(refusal(lambda: numeric.predict({"age": NAME}, TREE)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"age,region\n{NAME},north\n", f"age,region\n30,north,{NAME}\n", f"age,{NAME}\n1,2\n", f'age,region\n"{NAME}\n'],
+)
+def test_predicting_files_shows_and_leaves_no_value(tmp_path: Path, text: str) -> None:
+    """The command shows no cell of a table that it refuses, and leaves nothing."""
+    (tmp_path / "t.csv").write_text(text)
+    numeric.write_model(TREE, tmp_path / "m.json")
+    arguments = ["numeric", "predict", str(tmp_path / "m.json"), str(tmp_path / "t.csv"), "-o", str(tmp_path / "o.csv")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 1, result.output
+    assert not marks_in(result.output)
+    assert result.exception is not None
+    assert not marks_in(shown_by(result.exception))
+    assert marked_files(tmp_path, {tmp_path / "t.csv"}) == []
+
+
+def test_the_estimator_shows_no_raw_value() -> None:
+    """A tree's estimator that is given text for a number names the column alone."""
+    columns = (
+        numeric.NumberColumn("age", Clear(60), False, Fraction(20), Fraction(80), 60),
+        numeric.LabelColumn("class", Clear(2), False, ("A", "B")),
+    )
+    released = pd.DataFrame({"age": [30.5, 60.5] * 20})
+    tree = numeric.ReleasedTreeClassifier(numeric.TablePlan(columns, 0)).fit(released, ["A", "B"] * 20)
+    assert not marks_in(refusal(lambda: tree.predict(pd.DataFrame({"age": [NAME]}))))
+    assert not marks_in(refusal(lambda: tree.fit(pd.DataFrame({"age": [NAME]}), ["A"])))

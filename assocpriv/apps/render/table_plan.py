@@ -6,7 +6,7 @@ from typing import Any
 from assocpriv.apps.render.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within, written
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.errors import counted
-from assocpriv.core.privacy import epsilon, format_fraction, highest_posterior
+from assocpriv.core.privacy import epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.numeric.planner import AnswerCost
 from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
 from assocpriv.planning.numeric.table_facts import CONFIDENCES, ColumnFacts, TableFacts
@@ -55,7 +55,7 @@ def _column_record(facts: ColumnFacts) -> dict[str, Any]:
         "intervals": column.intervals,
         "cells": column.inputs,
         "privacy": {
-            format_fraction(level): float(width) for level, width in zip(CONFIDENCES, facts.widths, strict=False)
+            format_fraction(level): -float_up(-width) for level, width in zip(CONFIDENCES, facts.widths, strict=False)
         },
         **fields(facts, "scale distance"),
     }

@@ -97,14 +97,15 @@ def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tup
     import numpy as np
     import pyarrow as pa
 
-    try:
-        arrow = table if isinstance(table, pa.Table) else nw.from_native(table, eager_only=True).to_arrow()
-    except TypeError:
-        arrow = None
-    except pa.ArrowException:  # its text quotes cells
-        raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it") from None
-    if arrow is None:
+    frame = arrow = None
+    with contextlib.suppress(TypeError):
+        frame = nw.from_native(table, eager_only=True)
+    if frame is None:
         raise TypeError(f"a table must be a pandas, polars or pyarrow table, got a {type(table).__name__}")
+    with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
+        arrow = frame.to_arrow()
+    if arrow is None:
+        raise RecordError("a column mixes types; it must hold only numbers, or only text; convert it")
     counts = PredictionCounts()
     parts = [_predict(batch, model, options.cells, counts) for batch in arrow.to_batches(max_chunksize=_ROWS)]
     return np.concatenate(parts) if parts else np.array([], dtype=object), counts
@@ -194,7 +195,11 @@ def _places(
 
     from assocpriv.records.table_cells import place_of
 
-    encoded = values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
+    encoded = values if isinstance(values, pa.DictionaryArray) else None
+    if encoded is None and not values.type.num_fields:
+        encoded = values.dictionary_encode()
+    if encoded is None:
+        raise RecordError(f"column {column.name} holds lists or records; each record needs one value in it")
     distinct = encoded.dictionary.to_pylist()
     absent = [value is None or (isinstance(value, str) and value.strip() in {"", *cells.missing}) for value in distinct]
     absent = [gone or value != value for gone, value in zip(absent, distinct, strict=True)]  # noqa: PLR0124 -- NaN

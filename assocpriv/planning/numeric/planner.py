@@ -74,7 +74,7 @@ def plan_table(
     """Choose the plan of a table.
 
     Args:
-        schema: path of a TOML file, or what one holds (docs/formats/schema.md).
+        schema: path of a TOML file, or what one holds (docs/cli/numeric.md).
         promise: of all protected columns together; 5% → 50% by default.
         reports: how many are expected; by this number columns are cut into intervals.
         reports_per_person: R, all of which the promise covers.

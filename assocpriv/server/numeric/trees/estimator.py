@@ -1,5 +1,6 @@
 """The trees as a scikit-learn estimator: grown on released values, applied to raw ones."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -240,7 +241,7 @@ def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDA
     """Return the released codes of a column, of what ``released_frame`` says of them."""
     if isinstance(column, NumberColumn):
         width, first = release_grid(column)
-        numbers = np.asarray(values, dtype=np.float64)
+        numbers = _numbers(values, column.name)
         steps = np.rint((numbers - float(column.low + first)) / float(width) - 0.5)
         wrong = (steps < 0) | (steps >= column.law.outputs)
         codes = np.where(np.isnan(numbers), column.law.outputs, steps)
@@ -267,6 +268,12 @@ def _codes(values: NDArray[Any], column: Column, unasked: int | None, asked: NDA
     return codes.astype(np.uint16)
 
 
+def _numbers(values: NDArray[Any], name: str) -> NDArray[np.float64]:
+    with contextlib.suppress(TypeError, ValueError, OverflowError):  # their texts show values
+        return np.asarray(values, dtype=np.float64)
+    raise EstimateError(f"column {name} must hold numbers, NaN where a value is missing")
+
+
 def _places(values: NDArray[Any], known: tuple[str, ...]) -> NDArray[np.float64]:
     """Return the positions of named values, float64 (n,), −1 of those that are none and NaN of missing ones."""
     import pandas as pd
@@ -280,7 +287,7 @@ def _places(values: NDArray[Any], known: tuple[str, ...]) -> NDArray[np.float64]
 def _raw_values(values: NDArray[Any], column: NumberInput | CategoryInput) -> NDArray[np.float64]:
     """Return raw values as a model takes them: numbers, positions of categories, NaN where there is none it knows."""
     if isinstance(column, NumberInput):
-        return np.asarray(values, dtype=np.float64)
+        return _numbers(values, column.name)
     places = _places(values, column.values)
     places[places < 0] = np.nan
     return places
