@@ -78,22 +78,23 @@ def as_released(codes: Codes, channel: Channel) -> NDArray[np.float32]:
 def reconstruct(counts: NDArray[np.int64], channel: Channel) -> NDArray[np.float64]:
     """Return the shares of all positions, and of missing values if there may be any, float64 (inputs,).
 
-    Noise: iterated Bayes to the stopping rule of AS00. A square wave: EM with smoothing. Categories: the likeliest
-    shares, which invert the randomized response within 0 … 1.
+    Noise: EM with the stopping rule of AS00. A square wave: EM with smoothing. Categories: the likeliest shares, which
+    invert the randomized response within 0 … 1.
     """
     assert channel.matrix is not None
     if channel.edges is None:
         return maximize(counts, channel.matrix)
     if channel.is_wave:
         return maximize(counts, channel.matrix, smooth=True, ordered=channel.n_positions)
-    return iterate_bayes(counts, channel.matrix)
+    return stopped_em(counts, channel.matrix)
 
 
-def iterate_bayes(counts: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def stopped_em(counts: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return shares after as many steps as it takes for χ² between successive ones to fall below 1% of a threshold.
 
     Stopping early is what keeps the reconstruction smooth: few steps from the uniform distribution, where there are few
-    records. Source: AS00, section 3.2, equation 3, with exact interval masses.
+    records. The chances are exact ones of the plan's codes; iterated_bayes.py has the paper's densities at midpoints.
+    Source: AS00, section 3.2.
     """
     seen = counts > 0
     chances, rates = matrix[seen], counts[seen] / counts.sum()

@@ -51,8 +51,8 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
     >>> X = rng.random((1000, 2))
     >>> tree = ReleasedTreeClassifier().fit(X, X[:, 0] > 0.5)
     >>> print(tree.export_text())
-    x0 < 0.500049: False (…)
-    ...
+    x0 < 0.501239: False (99.8% of 488)
+    x0 >= 0.501239: True (100.0% of 512)
     """
 
     def __init__(
