@@ -19,7 +19,7 @@ from bench.accuracy import run as accuracy
 from bench.figures import run as figures
 from bench.figures import tree_plots
 from bench.machine import machine, versions
-from bench.speed import datasets, device_timing, growth, mining, startup
+from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup
 from bench.speed import tables as table_speed
 from bench.speed import trees as tree_speed
 from bench.speed.child import measure
@@ -33,6 +33,7 @@ TITLES = {
     "growth": "How mining grows",
     "startup": "Start-up",
     "numeric": "Tables randomized",
+    "reconstruct": "Distributions from a file of released records",
     "tree-speed": "Trees grown",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
@@ -88,6 +89,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "startup": lambda options: startup.run(quick=options.quick),
     "tree-speed": lambda options: tree_speed.run(10_000 if options.quick else 100_000),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
+    "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),

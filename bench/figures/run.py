@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.figures import curves, seeds, svg
+from bench.figures import curves, reconstruction, seeds, svg
 from bench.tables import table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -36,6 +36,9 @@ def run(folder: Path) -> dict[str, Any]:
         found[name] = curves.rows(figure)
         _write(folder / f"{name}.csv", as_csv(found[name]))
         _write(folder / f"{name}.svg", as_svg(figure, found[name]))
+    found["reconstruction"] = reconstruction.rows()
+    _write(folder / "reconstruction.csv", as_csv(found["reconstruction"]))
+    _write(folder / "reconstruction.svg", reconstruction.as_svg(found["reconstruction"]))
     found["seed-bits"] = seeds.rows()
     _write(folder / "seed-bits.csv", as_csv(found["seed-bits"]))
     _write(folder / "seed-bits.md", table(SEED_COLUMNS, found["seed-bits"]))

@@ -9,7 +9,8 @@ many reports are worth one person that is asked directly: the ratio of two varia
     numbers         of the unbiased mean of values spread evenly over the range
 
 p and q are a value's chance of being reported as it is, and as a given other one. Neither depends on how many reports
-there are. Answering few of the columns instead of all: Nguyên et al., 2016, section IV (for means).
+there are. Answering few of the columns instead of all: Wang et al., Collecting and Analyzing Multidimensional Data with
+Local Differential Privacy, ICDE 2019, where k follows from ε alone.
 """
 
 from collections.abc import Sequence
@@ -84,7 +85,7 @@ def plan_table(
         PlanError: what is wrong in the schema, or a promise where no column is protected.
 
     >>> plan_table({"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}})
-    TablePlan(…, 1 columns, γ < 19, 2-byte reports)
+    TablePlan(..., 1 columns, γ < 19, 2-byte reports)
     """
     check_range("reports", reports, 1, _MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)

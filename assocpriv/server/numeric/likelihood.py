@@ -12,7 +12,6 @@ to be near its maximum: as it is concave, no distribution has a log-likelihood h
 
 With smoothing each step of EM is followed by an average of neighbours with weights 1, 2, 1, until the log-likelihood
 changes by less than 1/1000. EMS: Silverman, Jones, Wilson and Nychka, JRSS B 1990; Li et al., SIGMOD 2020, section 5.5.
-changes by less than 1/1000 (EMS: Silverman et al., JRSS B 1990; Li et al., SIGMOD 2020, section 5.5).
 """
 
 import numpy as np

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, counted
+from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column
@@ -90,10 +91,9 @@ def _answer(reports: Reports, question: Question, progress: Progress | None) -> 
     crossed = [] if by is None else [(place, by) for place in places if place != by]
     _check_any(len(reports))
     counts = count_codes(reports, [*((place,) for place in places), *crossed], progress=progress)
-    whole = {
-        column.name: _whole(column, counts[place][: column.codes], question.method, level)
-        for place, column in enumerate(plan.columns)
-    }
+    tallied = zip(plan.columns, counts, strict=False)
+    found = map_ahead(lambda each: _whole(each[0], each[1][: each[0].codes], question.method, level), tallied)
+    whole = {each.name: each for each in found}
     if by is None:
         return Distributions(len(reports), level, whole)
     tables = {plan.columns[table[0]]: each for table, each in zip(crossed, counts[len(places) :], strict=True)}
@@ -155,6 +155,8 @@ def _by_class(
     left_out: dict[str, str] = {}
     for column, table in tables.items():
         counts = table[: column.codes, : by.codes]
+        if not counts.any():
+            continue  # records answer one of both columns, never both
         among = _apart if _is_counted(by) else _together
         for value, found in zip(by.values, among(column, counts, by, method, level), strict=False):
             if isinstance(found, str):
@@ -163,7 +165,7 @@ def _by_class(
                 classes[value][column.name] = found
     for value in left_out:
         del classes[value]
-    if not classes:
+    if left_out and not classes:
         raise EstimateError(f"no class of {by.name} has reports enough: {next(iter(left_out.values()))}")
     return classes, left_out
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-_FIRST, _FACTOR, _MOST = 1e5, 10**-0.5, 24  # grid of λ, from smooth to rough
+_FIRST, _FACTOR, _MOST = 1e4, 0.1, 11  # grid of λ, from smooth to rough
 _HOPELESS = 8.0  # a log-evidence so far below the best has no weight
 _ORDERS = (1, 2)  # of differences
 _RIDGE = 1e-3  # precision of the directions without a penalty: level, slope, missing values

@@ -1,0 +1,96 @@
+"""AS00, figure 2: plateau and triangles, 100,000 values of each: original, randomized and reconstructed.
+
+Noise is uniform on ±0.5 and Gaussian with standard deviation 0.25, over values from 0 to 1 (as in the paper); intervals
+are 100. Beside the paper's iterated Bayes stands what numeric reconstruct gives by default.
+
+Source: Agrawal and Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 3.3.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.client.numeric.bulk import randomize_inputs
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.numeric import reconstruct
+from assocpriv.planning.numeric.designs import design_gaussian, design_uniform
+from assocpriv.plans.numeric.columns import NumberColumn
+from assocpriv.plans.numeric.laws import Noise
+from assocpriv.plans.numeric.plan import TablePlan
+from bench.figures import svg
+
+VALUES, CELLS, INTERVALS = 100_000, 1000, 100
+_NOISE_SEED = 1_000_003  # another stream of the same generator than the values come from
+_CONFIDENCE = Fraction(19, 20)
+NOISES = {
+    "uniform": design_uniform(CELLS, 2 * Fraction(1, 2) * _CONFIDENCE, _CONFIDENCE),  # ±0.5: 95% of its width
+    "gaussian": design_gaussian(CELLS, Fraction("0.98"), _CONFIDENCE),  # σ = 0.25: 3.92 σ
+}
+LINES = {
+    "original": svg.Style("#222222", 1.8, "dot"),
+    "randomized": svg.Style("#a3a3a3", 1.8, "square"),
+    "bayes": svg.Style("#c24e00", 1.8, "triangle"),
+    "smooth": svg.Style("#00558c", 1.8, "circle"),
+}
+
+
+def _plateau(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where((x >= 0.25) & (x < 0.75), 1.0, 0.0)
+
+
+def _triangles(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(0, 1 - np.abs(x - 0.25) / 0.25) + np.maximum(0, 1 - np.abs(x - 0.75) / 0.25)
+
+
+SHAPES = {"plateau": _plateau, "triangles": _triangles}
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return a row for each shape, noise and interval: how many records lie in it."""
+    found = []
+    middles = (np.arange(CELLS) + 0.5) / CELLS
+    for shape, density in SHAPES.items():
+        chances = density(middles) / density(middles).sum()
+        raw = np.random.default_rng(2).choice(CELLS, VALUES, p=chances).astype(np.int32)
+        for noise, law in NOISES.items():
+            found += _panel(shape, noise, law, raw)
+    return found
+
+
+def _panel(shape: str, noise: str, law: Noise, raw: NDArray[np.int32]) -> list[dict[str, Any]]:
+    plan = TablePlan((NumberColumn("x", law, False, Fraction(0), Fraction(1), INTERVALS),), 0)
+    packed = np.concatenate(list(randomize_inputs([raw[:, None]], plan, entropy=SeededEntropy(_NOISE_SEED))))
+    reports, width = Reports(plan, packed), CELLS // INTERVALS
+    released = plan.codes(packed, 0).astype(np.int64) - law.largest
+    inside = released[(released >= 0) & (released < CELLS)]
+    columns = {
+        "original": np.bincount(raw // width, minlength=INTERVALS),
+        "randomized": np.bincount(inside // width, minlength=INTERVALS),
+        "bayes": VALUES * reconstruct(reports, method="bayes")["x"].share,
+        "smooth": VALUES * reconstruct(reports)["x"].share,
+    }
+    return [
+        {"shape": shape, "noise": noise, "from": place / INTERVALS}
+        | {name: round(float(each[place])) for name, each in columns.items()}
+        for place in range(INTERVALS)
+    ]
+
+
+def as_svg(found: list[dict[str, Any]]) -> str:
+    """Plot the rows, a panel for every shape and noise."""
+    across = svg.Axis("value", 0, 1, {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}, log=False)
+    most = max(row[name] for row in found for name in LINES)
+    upward = svg.Axis("records of an interval", 0, most, {n: f"{n:,}" for n in range(0, most, 500)}, log=False)
+    panels = {
+        f"{shape}, {noise}": {
+            name: [(row["from"] + 0.5 / INTERVALS, row[name]) for row in found if (row["shape"], row["noise"]) == key]
+            for name in LINES
+        }
+        for shape in SHAPES
+        for noise in NOISES
+        if (key := (shape, noise))
+    }
+    return svg.plot("AS00, figure 2: distributions behind noise", across, upward, panels, LINES)
