@@ -104,7 +104,7 @@ def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
     said = f"γ is {_shown(ratio)} for one report, with {table.answered} of {len(table.asked)} protected columns"
     if table.reports_per_person > 1:
         said += f", and {_shown(together)} for {table.reports_per_person} reports of a person"
-    said += f"; the promise needs less than {float(limit):.9g}"
+    said += f"; the promise needs less than {float(limit):.12g}"
     if plan is None and together < limit:
         said += ", but the text breaks another rule of plans"
     elif plan is not None and plan.uncovered:
@@ -114,7 +114,7 @@ def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
 
 def _shown(number: Fraction) -> str:
     """Return a number that may be beyond the largest float."""
-    return f"{float(number):.9g}" if number < _LARGEST else "more than 10^300"
+    return f"{float(number):.12g}" if number < _LARGEST else "more than 10^300"
 
 
 def _worst_ratio(column: ColumnNumbers) -> Fraction | None:
@@ -149,7 +149,7 @@ def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> l
     def words() -> tuple[str, str]:
         done = check_words(plan, table, chance)
         said = f"{done['records']:,} records of random words, and {done['ends']:,} with draws at the ends of outcomes, "
-        return CONSISTENT, said + "become the reports that docs/formats/client.md says, one by one and in bulk."
+        return CONSISTENT, said + "become the reports that docs/formats/table-plan.md says, one by one and in bulk."
 
     checks = {"client, every draw": columns, "client, columns asked": asked, "client, whole records": words}
     if not table.is_sampled:

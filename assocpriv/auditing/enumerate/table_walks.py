@@ -217,7 +217,7 @@ def check_asked(plan: TablePlan, table: TableNumbers, rows: Sequence[Sequence[in
 
 
 def own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[int]:
-    """Return the codes of a record as docs/formats/client.md says, of draws below a bound."""
+    """Return the codes of a record as docs/formats/table-plan.md says, of draws below a bound."""
     order = list(table.asked)
     skipped: set[int] = set()
     if table.is_sampled:
@@ -261,7 +261,7 @@ def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generato
             replayed = Replayed(entropy.given)
             made = encode(release(row, plan, replayed), plan)
         if made != report or replayed.left:
-            raise Fault("The client of one record does not make of its words what docs/formats/client.md says.")
+            raise Fault("The client of one record does not make of its words what docs/formats/table-plan.md says.")
         wanted.append(report)
         words += entropy.given
     with client_at_work():

@@ -83,7 +83,7 @@ class ColumnNumbers:
         return near * high + (self.inputs - 1 + near * self.optional) * low
 
     def runs(self, value: int) -> list[tuple[int, int]]:
-        """Return (code, weight) in the order in which a draw falls on them (docs/formats/client.md); zeros left out."""
+        """Return (code, weight) in the order in which a draw falls on them (docs/formats/table-plan.md); zeros left out."""
         if self.law == WINDOW:
             return self._window_runs(value)
         if value == self.inputs:
