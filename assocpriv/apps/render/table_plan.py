@@ -136,7 +136,8 @@ def _column_lines(facts: ColumnFacts) -> list[str]:
 
 
 def _number(column: NumberColumn) -> str:
-    return f"number {rounded(float(column.low), 6)} … {rounded(float(column.high), 6)} in {counted(column.intervals, 'interval')}"
+    low, high = (rounded(float(end), 6) for end in (column.low, column.high))
+    return f"number {low} … {high} in {counted(column.intervals, 'interval')}"
 
 
 def _named(column: Any) -> str:
