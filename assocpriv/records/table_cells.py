@@ -147,7 +147,8 @@ class Found:
 _REMEDIES = {
     "unreadable": (
         "no number",
-        "correct the data; if a word stands for missing values name it with missing= (--missing)",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
+        "(--missing)",
     ),
     "missing": ("no value", "leave such records out, or set optional = true in its schema"),
     "outside": (

@@ -308,3 +308,5 @@ def test_windows_stay_below_any_limit() -> None:
         assert design_window(5, limit, optional=True, near=1).amplification < limit
     with pytest.raises(PlanError, match="next to nothing"):
         design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
+    with pytest.raises(PlanError, match="so weak that it protects nothing; take a smaller ε"):
+        design_window(5, Fraction(2**80), optional=False, near=1)
