@@ -30,6 +30,7 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
         "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
         "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
     },
+    "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
     "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},
     "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }

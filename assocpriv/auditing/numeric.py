@@ -31,7 +31,7 @@ from assocpriv.auditing.black_box.table_laws import (
     pair_events,
     repeat_events,
 )
-from assocpriv.auditing.enumerate.table_walks import check_asked, check_column, check_words
+from assocpriv.auditing.enumerate.table_walks import check_asked, check_column, check_inputs, check_words
 from assocpriv.auditing.findings import (
     BROKEN,
     CONSISTENT,
@@ -151,7 +151,15 @@ def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> l
         said = f"{done['records']:,} records of random words, and {done['ends']:,} with draws at the ends of outcomes, "
         return CONSISTENT, said + "become the reports that docs/formats/table-plan.md says, one by one and in bulk."
 
-    checks = {"client, every draw": columns, "client, columns asked": asked, "client, whole records": words}
+    def inputs() -> tuple[str, str]:
+        reached, draws = check_inputs(plan, table, chance)
+        every = sum(column.choices for column in table.columns)
+        return CONSISTENT, f"{draws:,} draws of {reached:,} of {every:,} inputs have the codes that the plan says."
+
+    checks = {
+        "client, every draw": columns, "client, every input": inputs, "client, columns asked": asked,
+        "client, whole records": words,
+    }  # fmt: skip
     if not table.is_sampled:
         del checks["client, columns asked"]
     return [_checked(name, check) for name, check in checks.items()]

@@ -7,9 +7,9 @@ number of inputs. Both ways give the same input for the same value. Raw values a
 import json
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from decimal import Decimal
 from numbers import Real
 from typing import Any
 
@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import RecordError, counted
-from assocpriv.plans.numeric.columns import CategoryColumn, Column, NumberColumn
+from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumberColumn
 from assocpriv.plans.numeric.tree_model import CategoryInput
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[iI]nf(?:inity)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
+_NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
 _UNSEEN = -1
+_BEYOND_NAMES = 10**MOST_NAME  # has more digits than a value's name
 
 
 # ---- one value
@@ -34,7 +36,7 @@ def read_value(value: Any, column: Column) -> int:
     Raises:
         RecordError: the value is not the column's; it is not named.
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if _is_missing(value):
         if not column.optional:
             raise RecordError(
                 f"column {column.name} has no value; set optional = true in its schema if one may be missing"
@@ -49,16 +51,23 @@ def read_value(value: Any, column: Column) -> int:
     return place
 
 
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
+
+
 def _read_number(value: Any, column: NumberColumn) -> int:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not column.edges[0] <= number <= column.edges[-1]:
+    cell = column.cell_of(number)
+    if cell is None:
         raise RecordError(f"column {column.name} has a value outside its range; clip it, or widen low and high")
-    return min(bisect_right(column.edges, number) - 1, column.inputs - 1)
+    return cell
 
 
 def parse_record(text: bytes) -> dict[str, Any]:
@@ -100,10 +109,10 @@ def place_of(value: Any, column: CategoryColumn | CategoryInput) -> int:
     texts: tuple[str, ...] = ()
     if isinstance(value, str):
         texts = (value.strip(),)
-    elif isinstance(value, bool):
+    elif isinstance(value, bool | np.bool_):
         texts = (str(value).lower(), str(value))
-    elif isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        texts = (str(int(value)),)
+    elif isinstance(value, int | np.integer) or (isinstance(value, float | np.floating) and value.is_integer()):
+        texts = (str(number),) if abs(number := int(value)) < _BEYOND_NAMES else ()
     return next((column.values.index(text) for text in texts if text in column.values), _UNSEEN)
 
 
@@ -138,7 +147,8 @@ class Found:
 _REMEDIES = {
     "unreadable": (
         "no number",
-        "correct the data; if a word stands for missing values name it with missing= (--missing)",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
+        "(--missing)",
     ),
     "missing": ("no value", "leave such records out, or set optional = true in its schema"),
     "outside": (
@@ -234,7 +244,10 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
     import pyarrow as pa
     import pyarrow.types as kinds
 
-    if kinds.is_integer(values.type) or kinds.is_floating(values.type) or kinds.is_decimal(values.type):
+    is_decimal = kinds.is_decimal(values.type)
+    if is_decimal or kinds.is_integer(values.type) or kinds.is_floating(values.type):
+        if is_decimal:  # Arrow's own cast of a decimal often misses the nearest double; that of its digits does not
+            values = values.cast(pa.string())
         numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return numbers, np.zeros(len(values), dtype=bool)
     if options.written and is_text(values.type):
@@ -247,7 +260,7 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
 def _written_number(text: str | None, options: CellOptions) -> float | None:
     """Return the number that a cell of text holds, NaN if it stands for none, None if it holds something else."""
     text = (text or "").strip()
-    if text in EMPTY_NUMBERS or text in options.missing:
+    if text in EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
         return math.nan
     return float(text) if _NUMBER.fullmatch(text) else None
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
+from assocpriv.apps.render.assurance import audit_lines
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.auditing.black_box.table_clients import BulkTables, SingleTables, chosen_records, record_of
 from assocpriv.auditing.enumerate import table_walks
@@ -101,6 +102,9 @@ def test_a_draw_stands_for_its_range() -> None:
         Drawn(0, 0, 9) * 2
     with pytest.raises(TypeError):
         hash(Drawn(0, 0, 9))
+    for spoil in (lambda drawn: drawn + 0.5, lambda drawn: drawn // -2, lambda drawn: drawn < 0.5):
+        with pytest.raises(TypeError):
+            spoil(Drawn(0, 0, 9))
 
 
 def test_records_are_read_as_they_were_made() -> None:
@@ -123,6 +127,16 @@ def test_honest_clients_pass(plan: TablePlan) -> None:
 
 
 # ---- promises
+
+
+def test_the_text_names_records(tmp_path: Path) -> None:
+    """An audit of a table speaks of clients for records, one of baskets of clients for baskets."""
+    write_plan(PLAN, tmp_path / "p.json")
+    audit = ap.audit(tmp_path / "p.json", depth="conformance")
+    said = "\n".join(audit_lines(audit))
+    assert "our clients for many records and for one" in said
+    assert "conformance, our client for one record" in said
+    assert "basket" not in said
 
 
 def test_a_broken_promise_is_found_where_no_plan_can_be_made(tmp_path: Path) -> None:
@@ -171,7 +185,7 @@ def release_with(monkeypatch: pytest.MonkeyPatch, law: type, release: Callable[.
 def test_a_noise_range_off_by_one_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of one cell less on one side is found by every draw, and by words."""
     release_with(monkeypatch, UniformNoise, lambda law, value, _o, entropy: value + entropy.below(2 * law.reach))
-    assert broken() == {"client, every draw", "client, whole records"}
+    assert broken() == {"client, every draw", "client, every input", "client, whole records"}
 
 
 def test_clipped_tails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +196,7 @@ def test_clipped_tails(monkeypatch: pytest.MonkeyPatch) -> None:
         return law.outputs if value == law.inputs else value + noise
 
     release_with(monkeypatch, GaussianNoise, release)
-    assert broken() == {"client, every draw", "client, whole records"}
+    assert broken() == {"client, every draw", "client, every input", "client, whole records"}
 
 
 def test_chances_swapped_for_one_category(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,14 +207,32 @@ def test_chances_swapped_for_one_category(monkeypatch: pytest.MonkeyPatch) -> No
         return right(law, (value + 1) % 4 if law.inputs == 4 and value == 2 else value, optional, entropy)
 
     release_with(monkeypatch, Window, release)
-    assert broken() == {"client, every draw", "client, whole records"}
+    assert broken() == {"client, every draw", "client, every input", "client, whole records"}
 
 
 def test_a_missing_value_released_as_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is released as the lowest value is: found."""
     right = randomizer._release_window
     release_with(monkeypatch, Window, lambda law, v, optional, e: right(law, 0 if v == law.inputs else v, optional, e))
-    assert broken() == {"client, every draw", "client, whole records"}
+    assert broken() == {"client, every draw", "client, every input", "client, whole records"}
+
+
+@pytest.mark.parametrize("wrong", [{"near": 15}, {"high": (1 << 26) + 1}])
+def test_a_law_that_is_wrong_for_one_input_of_many(monkeypatch: pytest.MonkeyPatch, wrong: dict[str, int]) -> None:
+    """A window wider by two cells, or a weight higher by one of 2^26, for one of 1,000 inputs: every input is tried."""
+    right, law = randomizer._release_window, Window(1000, 13, 1 << 26, 1 << 21)
+    plan = TablePlan((number("w", law),), 1, Breach("1%", "60%"))
+    assert broken(plan) == set()
+
+    class Other(Window):
+        def total(self, *, optional: bool) -> int:
+            return law.total(optional=optional)
+
+    def release(law: Any, value: int, optional: bool, entropy: Any) -> int:
+        return right(law if value != 321 else Other(**vars(law) | wrong), value, optional, entropy)
+
+    release_with(monkeypatch, Window, release)
+    assert "client, every input" in broken(plan)
 
 
 def test_not_asked_chosen_by_the_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,8 @@ def bad_plans() -> list[dict[str, Any]]:
 
     def changed(name: str, rule: str, *path: Any, value: Any = None, drop: bool = False) -> dict[str, Any]:
         made = deepcopy(good[name])
+        if not path:
+            return {"breaks": rule, "plan": value}
         at = made
         for step in path[:-1]:
             at = at[step]
@@ -79,6 +81,9 @@ def bad_plans() -> list[dict[str, Any]]:
     return [
         changed("waves", "the promise is broken", "promise", "posterior", value="1/20"),
         changed("waves", "the promise is broken by many reports", "reports_per_person", value=9),
+        changed("waves", "more than 10,000 answers of a person", value=plan([
+            number(f"x{place}", {"law": "window", "near": 1, "high": (1 << 30) + 1, "low": 1 << 30}, n=2)
+            for place in range(11)], 11, "1/2", 1000)),
         changed("waves", "no promise for a γ", "promise", value=None),
         changed("noise", "a promise without a γ", "promise", value={"prior": "1/100", "posterior": "1/2"}),
         changed("waves", "more columns answered than asked", "answered", value=3),

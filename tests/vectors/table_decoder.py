@@ -65,6 +65,7 @@ def load(text: str) -> dict[str, Any]:
     plan["asked"] = [place for place, each in protected if each["kind"] != "label"]
     k = whole(plan["answered"], min(1, len(plan["asked"])), len(plan["asked"]))
     demand((plan["promise"] is None) == (not protected))
+    demand((k + len(protected) - len(plan["asked"])) * repeats <= 10_000)
     if protected:
         ratios = {p: Fraction(c["release"]["high"], c["release"]["low"]) for p, c in protected}
         others = sorted((ratios[p] for p in plan["asked"]), reverse=True)[:k]
@@ -130,11 +131,17 @@ def read_input(value: Any, made: dict[str, Any]) -> int:
         demand(made["optional"])
         return int(made["n"])
     if made["kind"] == "number":
-        demand(type(value) in (int, float) and made["edges"][0] <= value <= made["edges"][-1])
-        return max(place for place in range(made["n"]) if made["edges"][place] <= value)
-    text = value.strip() if type(value) is str else json.dumps(value)
-    demand(text in made["values"])
-    return int(made["values"].index(text))
+        demand(type(value) in (int, float) and abs(value) < 1 << 1023)
+        number = float(value)
+        demand(made["edges"][0] <= number <= made["edges"][-1])
+        return max(place for place in range(made["n"]) if made["edges"][place] <= number)
+    if type(value) is float:
+        demand(value.is_integer())
+        value = int(value)
+    texts = [value.strip()] if type(value) is str else [json.dumps(value), str(value)]
+    found = [text for text in texts if text in made["values"]]
+    demand(bool(found))
+    return int(made["values"].index(found[0]))
 
 
 def below(n: int, words: Iterator[int]) -> int:
@@ -164,7 +171,7 @@ def released(x: int, made: dict[str, Any], words: Iterator[int]) -> int:
     if t < close:
         return m if x == n else x + t // law["high"]
     f = (t - close) // law["low"]
-    if f < x:
+    if x == n or f < x:
         return f
     return f + law["near"] if f < n - 1 else m
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assocpriv.apps.console import show_result, warn
+from assocpriv.apps.console import compile_ahead, show_result, warn
 from assocpriv.apps.options import PATH, check_table_output, choice, result_options, table_output_option, usual
 from assocpriv.apps.progress import Progress
 
@@ -53,6 +53,7 @@ def reconstruct(
     from assocpriv.numeric import reconstruct as run
 
     check_table_output(output, force, reports)
+    compile_ahead("counting tables")
     found = run(
         reports, by=by, joint=joint, method=method, confidence_level=confidence_level,
         progress=Progress().stage("counting"),

@@ -2,14 +2,14 @@
 
 A draw below 2^32 is not tried number by number. The client gets a number that stands for a whole range of draws; where
 it asks what only a part of the range would answer with yes, it is run again for each part. So every draw is walked, in
-as many runs as there are outcomes. This needs what the client does to a draw to be increasing, as its steps are: sums,
-quotients and comparisons; any other use of such a number is refused.
+as many runs as there are outcomes. What the client does to a draw must be sums, quotients and comparisons: a number is
+then still ⌊(draw + a) / b⌋ + c. Any other use of it is refused.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from itertools import accumulate, combinations
+from itertools import accumulate, combinations, pairwise
 from math import comb, perm
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from assocpriv.auditing.enumerate.words_and_bulk import Replayed, words_of
 from assocpriv.auditing.findings import Fault, client_at_work
-from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers
+from assocpriv.auditing.recompute.table_text import GAUSSIAN, ColumnNumbers, TableNumbers
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, release, release_value
 from assocpriv.core.entropy import WordEntropy
@@ -28,48 +28,52 @@ from assocpriv.plans.numeric.plan import TablePlan
 _Outcome = TypeVar("_Outcome")
 _Ranges = tuple[tuple[int, int], ...]
 MOST_RUNS = 60_000  # of the client, for one walk
+_CUTS = 1000  # of a range at once
 _CHOICES = 5000  # of asked columns
-_RECORDS, _EDGES = 300, 2000  # records, and draws at the ends of runs, that are compared as words
+_RECORDS, _MOST_RECORDS, _EDGES = 300, 3000, 2000  # records, and draws at the ends of runs, compared as words
+_SWEPT, _DRAWS = 400_000, 8  # draws of all columns' inputs one after the other; of each at most
 
 
 # ---- ranges of draws
 
 
 class _Split(BaseException):
-    """A draw whose range must be cut in two."""
+    """A draw whose range must be cut at some places."""
 
-    def __init__(self, draw: int, at: int) -> None:
+    def __init__(self, draw: int, at: Sequence[int]) -> None:
         self.draw, self.at = draw, at
 
 
 class Drawn:
     """A number that increases with a draw of which only a range is known."""
 
-    __slots__ = ("_draw", "_high", "_low", "_of")
+    __slots__ = ("_added", "_by", "_draw", "_high", "_low", "_plus")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, draw: int, low: int, high: int, of: Callable[[int], int] = int) -> None:
-        self._draw, self._low, self._high, self._of = draw, low, high, of
+    def __init__(self, draw: int, low: int, high: int, form: tuple[int, int, int] = (0, 1, 0)) -> None:
+        self._draw, self._low, self._high = draw, low, high
+        self._plus, self._by, self._added = form  # a, b, c
 
-    def _made(self, step: Callable[[int], int]) -> "Drawn":
-        before = self._of
-        return Drawn(self._draw, self._low, self._high, lambda number: step(before(number)))
+    def _made(self, plus: int, by: int, added: int) -> "Drawn":
+        return Drawn(self._draw, self._low, self._high, (plus, by, added))
 
     def __add__(self, other: int) -> "Drawn":
-        return self._made(lambda number: number + other)
+        return self._made(self._plus, self._by, self._added + _whole(other))
 
     __radd__ = __add__
 
     def __sub__(self, other: int) -> "Drawn":
-        return self._made(lambda number: number - other)
+        return self._made(self._plus, self._by, self._added - _whole(other))
 
     def __floordiv__(self, other: int) -> "Drawn":
-        return self._made(lambda number: number // other)
+        if _whole(other) < 1:
+            raise TypeError("a draw is divided by a number from 1 on")
+        return self._made(self._plus + self._added * self._by, self._by * other, 0)
 
     def __lt__(self, other: int) -> bool:
         first = self._first_from(other)
         if self._low < first < self._high:
-            raise _Split(self._draw, first)
+            raise _Split(self._draw, [first])
         return first >= self._high
 
     def __ge__(self, other: int) -> bool:
@@ -85,17 +89,26 @@ class Drawn:
         return isinstance(other, int) and not self < other and self < other + 1
 
     def __index__(self) -> int:
-        number = self._of(self._low)
-        first = self._first_from(number + 1)
-        if first < self._high:
-            raise _Split(self._draw, first)
+        number, last = ((end + self._plus) // self._by + self._added for end in (self._low, self._high - 1))
+        if number < last:
+            raise _Split(
+                self._draw, [self._first_from(each) for each in range(number + 1, min(last, number + _CUTS) + 1)]
+            )
         return number
 
     __int__ = __index__
 
     def _first_from(self, bound: int) -> int:
         """Return the first draw of the range whose number is at least a bound; the range's end if there is none."""
-        return self._low + bisect_left(range(self._low, self._high), bound, key=self._of)
+        first = (_whole(bound) - self._added) * self._by - self._plus
+        return min(max(first, self._low), self._high)
+
+
+def _whole(number: object) -> int:
+    """Refuse what is no whole number: a sum with it would not increase in whole steps."""
+    if not isinstance(number, int):
+        raise TypeError(f"a draw goes with whole numbers, not with a {type(number).__name__}")
+    return number
 
 
 class _Ranged:
@@ -114,11 +127,12 @@ class _Ranged:
 
     def pick(self, cumulative: Sequence[int]) -> int:
         """Return the first place whose cumulative weight exceeds a draw."""
-        drawn, low, high = self.below(cumulative[-1]), 0, len(cumulative) - 1
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (low, middle) if drawn < cumulative[middle] else (middle + 1, high)
-        return low
+        self.below(cumulative[-1])
+        low, high, _ = self.made[-1]
+        first, last = bisect_right(cumulative, low), bisect_right(cumulative, high - 1)
+        if first < last:
+            raise _Split(len(self.made) - 1, [each for each in cumulative[first:last] if each < high])
+        return first
 
 
 def walk(
@@ -143,7 +157,9 @@ def walk(
             made = [(low, high) for low, high, _ in entropy.made]
             low, high = made[cut.draw]
             before, after = tuple(made[: cut.draw]), tuple(made[cut.draw + 1 :])
-            waiting += [(*before, (cut.at, high), *after), (*before, (low, cut.at), *after)]
+            waiting += [(*before, part, *after) for part in pairwise([low, *sorted(set(cut.at)), high])]
+            if len(waiting) > most:
+                return None
             continue
         chance = Fraction(1)
         for low, high, n in entropy.made:
@@ -173,6 +189,52 @@ def check_column(plan: TablePlan, place: int, column: ColumnNumbers) -> tuple[in
             raise Fault(f"The client's release of column {column.name} has not the chances that the plan says.")
         outcomes += len(law)
     return len(inputs), outcomes
+
+
+class _Given:
+    """Gives the draw that it is told."""
+
+    drawn = 0
+
+    def below(self, n: int) -> int:
+        """Return the draw."""
+        if not 0 <= self.drawn < n:
+            raise Fault("The client draws below another number than the plan's weights add up to.")
+        return self.drawn
+
+    def pick(self, cumulative: Sequence[int]) -> int:
+        """Return the first place whose cumulative weight exceeds the draw."""
+        return bisect_right(cumulative, self.below(cumulative[-1]))
+
+
+def check_inputs(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> tuple[int, int]:
+    """Compare what the client makes of draws at the ends of blocks of codes, for every input, or of many for some.
+
+    So a law that is wrong for one input alone is found, of which walks look at some only. Returns how many inputs were
+    compared, and how many draws.
+    """
+    entropy: Any = _Given()
+    inputs = draws = 0
+    for place, column in enumerate(table.columns):
+        allowed = max(1, _SWEPT // (_DRAWS * len(table.columns)))
+        step = -(-column.choices // allowed)
+        for value in range(0, column.choices, step):
+            ends = _block_ends(column, value, chance)
+            for entropy.drawn in ends:
+                with client_at_work():
+                    code = release_value(value, plan.columns[place], entropy)
+                if code != column.fallen_on(value, entropy.drawn):
+                    raise Fault(f"The client's release of column {column.name} is not the plan's for some input.")
+            inputs, draws = inputs + 1, draws + len(ends)
+    return inputs, draws
+
+
+def _block_ends(column: ColumnNumbers, value: int, chance: np.random.Generator) -> list[int]:
+    """Return at most 8 draws: the first and last of each block; of many blocks those of all, and some between."""
+    if column.law == GAUSSIAN:
+        return [0, column.total - 1, *chance.integers(0, column.total, _DRAWS - 2).tolist()]
+    ends = [0, *accumulate(count * weight for _, count, weight in column.blocks(value) if count)]
+    return [*ends[:-1], *(end - 1 for end in ends[1:])]
 
 
 class _First(_Ranged):
@@ -230,26 +292,21 @@ def own_release(row: Sequence[int], table: TableNumbers, entropy: Any) -> list[i
         if place in skipped:
             codes.append(column.codes)
         elif column.draws:
-            codes.append(_fallen_on(column, value, entropy.below(column.total)))
+            codes.append(column.fallen_on(value, entropy.below(column.total)))
         else:
-            codes.append(column.runs(value)[0][0])
+            codes.append(column.fallen_on(value, 0))
     return codes
-
-
-def _fallen_on(column: ColumnNumbers, value: int, drawn: int) -> int:
-    for code, weight in column.runs(value):
-        if drawn < weight:
-            return code
-        drawn -= weight
-    raise AssertionError("a draw is below the sum of the weights")
 
 
 def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generator) -> dict[str, int]:
     """Compare our clients with the document's rules, for equal words: codes, bytes, and how many words are used.
 
-    Records are random ones with random words, and ones whose draws fall on the ends of a column's runs.
+    Records are ones with random words, in which columns take their inputs one after the other, as far as there are not
+    too many, each in an order of its own; and ones whose draws fall on the ends of a column's runs.
     """
-    rows = [[int(chance.integers(0, column.choices)) for column in table.columns] for _ in range(_RECORDS)]
+    count = min(_MOST_RECORDS, max(_RECORDS, *(column.choices for column in table.columns)))
+    orders = [chance.permutation(column.choices) for column in table.columns]
+    rows = [[int(order[number % len(order)]) for order in orders] for number in range(count)]
     cases: list[tuple[list[int], list[int]]] = [(row, []) for row in rows]
     cases += list(_at_ends(table, chance))
     source = SeededEntropy(int(chance.integers(0, 1 << 62)))
@@ -324,11 +381,12 @@ class _Noted(WordEntropy):
     __slots__ = ("_first", "_source", "given")
 
     def __init__(self, first: list[int], source: WordEntropy) -> None:
-        self._first, self._source = list(first), source
+        self._first, self._source = first[::-1], source
         self.given: list[int] = []
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        led, self._first = self._first[:count], self._first[count:]
-        handed = np.concatenate([np.array(led, dtype=np.uint64), self._source.words(count - len(led))])
-        self.given += handed.tolist()
-        return handed
+        handed = [self._first.pop() for _ in range(min(count, len(self._first)))]
+        if len(handed) < count:
+            handed += self._source.words(count - len(handed)).tolist()
+        self.given += handed
+        return np.array(handed, dtype=np.uint64)

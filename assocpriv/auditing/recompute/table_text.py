@@ -12,9 +12,11 @@
 import json
 import math
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 from assocpriv.core.errors import PlanError
@@ -82,24 +84,47 @@ class ColumnNumbers:
         near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
         return near * high + (self.inputs - 1 + near * self.optional) * low
 
-    def runs(self, value: int) -> list[tuple[int, int]]:
-        """Return (code, weight) in the order in which a draw falls on them (docs/formats/table-plan.md); zeros left out."""
-        if self.law == WINDOW:
-            return self._window_runs(value)
-        if value == self.inputs:
-            return [(self.outputs, self.total)]
-        if self.law == CLEAR:
-            return [(value // self.numbers["width"], 1)]
-        half = [1] * (self.reach + 1) if self.law == UNIFORM else self.numbers["half"]
-        return [(value + self.reach + step, half[abs(step)]) for step in range(-self.reach, self.reach + 1)]
+    def blocks(self, value: int) -> list[tuple[int, int, int]]:
+        """Return (first code, how many codes, weight of each) in the order in which a draw falls on them.
 
-    def _window_runs(self, value: int) -> list[tuple[int, int]]:
-        near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+        Source: docs/formats/table-plan.md. Blocks may be empty; codes of weight 0 are left out.
+        """
+        if self.law == WINDOW:
+            near, high, low = (int(self.numbers[name]) for name in ("near", "high", "low"))
+            if value == self.inputs:
+                return [(self.outputs, 1, near * high), (0, self.outputs, low)]
+            close = [(value, near, high), (0, value, low), (value + near, self.outputs - value - near, low)]
+            return [*close, (self.outputs, 1, near * low)] if self.optional else close
         if value == self.inputs:
-            return [(self.outputs, near * high), *((code, low) for code in range(self.outputs))]
-        close = range(value, value + near)
-        runs = [(code, high) for code in close] + [(code, low) for code in range(self.outputs) if code not in close]
-        return [*runs, (self.outputs, near * low)] if self.optional else runs
+            return [(self.outputs, 1, self.total)]
+        if self.law == CLEAR:
+            return [(value // self.numbers["width"], 1, 1)]
+        if self.law == UNIFORM:
+            return [(value, 2 * self.reach + 1, 1)]
+        return [(value + place, 1, weight) for place, weight in enumerate(self._gaussian)]
+
+    def runs(self, value: int) -> list[tuple[int, int]]:
+        """Return (code, weight) of each code, as :meth:`blocks`."""
+        return [(first + step, weight) for first, count, weight in self.blocks(value) for step in range(count)]
+
+    def fallen_on(self, value: int, drawn: int) -> int:
+        """Return the code that a draw below ``total`` falls on."""
+        if self.law == GAUSSIAN and value < self.inputs:
+            return value + bisect_right(self._sums, drawn)
+        for first, count, weight in self.blocks(value):
+            if drawn < count * weight:
+                return first + drawn // weight
+            drawn -= count * weight
+        raise AssertionError("a draw is below the sum of the weights")
+
+    @cached_property
+    def _gaussian(self) -> list[int]:
+        half = self.numbers["half"]
+        return [*half[:0:-1], *half]
+
+    @cached_property
+    def _sums(self) -> list[int]:
+        return list(accumulate(self._gaussian))
 
     def law_of(self, value: int) -> dict[int, Fraction]:
         """Return the chance of every code that an input can have."""

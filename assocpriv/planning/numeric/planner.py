@@ -42,7 +42,7 @@ from assocpriv.planning.numeric.schema import (
 )
 from assocpriv.plans.numeric.columns import COLUMNS, Column, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import MOST_OUTPUTS, Clear, Law
-from assocpriv.plans.numeric.plan import MOST_REPORTS_PER_PERSON, TablePlan
+from assocpriv.plans.numeric.plan import MOST_REPORTS_PER_PERSON, TablePlan, check_answers
 
 USUAL_PROMISE = Breach("5%", "50%")
 USUAL_REPORTS = 1_000_000
@@ -102,6 +102,7 @@ def plan_table(
     sizes = [_size(column, reports) for column in (*free, *labels)]
     costs = _costs(sizes, len(labels), breach.amplification_limit, reports_per_person)
     answered = _answered(answer, costs)
+    check_answers(answered + len(labels), reports_per_person)
     limit = share_limit(breach.amplification_limit, (answered + len(labels)) * reports_per_person)
     columns = tuple(_column(column, limit, reports) for column in asked)
     return TablePlan(columns, answered, breach, reports_per_person)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm, ulp
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,9 +105,11 @@ class NumberColumn(Column):
             raise PlanError(
                 f"plan field cells must be a multiple of intervals: {self.inputs} is none of {self.intervals}"
             )
+        for name, bound in (("low", self.low), ("high", self.high)):
+            _read_bound(format_fraction(bound), name)
         if not self.low < self.high:
             raise PlanError(f"column {self.name} needs low < high, got {float(self.low):g} and {float(self.high):g}")
-        if not (np.diff(self.edges) > 0).all():
+        if self.cell_width <= _spacing(self.low, self.high) and not (np.diff(self.edges) > 0).all():
             raise PlanError(f"column {self.name} has a range too narrow for its cells; take fewer cells")
 
     @cached_property
@@ -117,8 +120,31 @@ class NumberColumn(Column):
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Edges of the cells, float64 (cells + 1,): each the double nearest to the exact one."""
-        exact = (self.low + place * self.cell_width for place in range(self.inputs + 1))
-        return np.array([float(edge) for edge in exact])
+        return np.array([self.edge(place) for place in range(self.inputs + 1)])
+
+    def edge(self, place: int) -> float:
+        """Return one edge: a device needs a few of them, whatever a plan says of their number."""
+        low, step, unit = self._lattice
+        return (low + place * step) / unit  # true division of integers gives the nearest double
+
+    def cell_of(self, number: float) -> int | None:
+        """Return the cell that a number lies in, None beyond the range: as a search among ``edges`` finds it."""
+        if not self.edge(0) <= number <= self.edge(self.inputs):
+            return None
+        low, step, unit = self._lattice
+        above, below = number.as_integer_ratio()
+        cell = min(max((above * unit - low * below) // (step * below), 0), self.inputs - 1)
+        while cell and number < self.edge(cell):
+            cell -= 1
+        while cell < self.inputs - 1 and number >= self.edge(cell + 1):
+            cell += 1
+        return cell
+
+    @cached_property
+    def _lattice(self) -> tuple[int, int, int]:
+        """The exact edges as integers: edge i is (first + i · second) / third."""
+        unit = lcm(self.low.denominator, self.cell_width.denominator)
+        return int(self.low * unit), int(self.cell_width * unit), unit
 
     @property
     def interval_edges(self) -> NDArray[np.float64]:
@@ -197,6 +223,11 @@ class LabelColumn(CategoryColumn):
 
 
 COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (NumberColumn, CategoryColumn, LabelColumn)}
+
+
+def _spacing(low: Fraction, high: Fraction) -> Fraction:
+    """Return how far doubles lie apart at most between two numbers; points farther apart round to different ones."""
+    return Fraction(ulp(float(max(abs(low), abs(high)))))
 
 
 def default_intervals(reports: int) -> int:

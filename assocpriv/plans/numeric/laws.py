@@ -120,12 +120,12 @@ class Noise(Law):
     @property
     def outputs(self) -> int:
         """Number of cells that a released value may lie in; the first is K cells below the lowest input."""
-        return self.inputs + len(self.noise_weights) - 1
+        return self.inputs + 2 * self.largest
 
     @property
+    @abstractmethod
     def largest(self) -> int:
         """K, the largest noise in cells."""
-        return len(self.noise_weights) // 2
 
     @cached_property
     def cumulative(self) -> tuple[int, ...]:
@@ -175,6 +175,11 @@ class UniformNoise(Noise):
         check_integer(self.reach, "reach", 1, MOST_OUTPUTS)
         self._check_outputs()
 
+    @property
+    def largest(self) -> int:
+        """K, the largest noise in cells."""
+        return self.reach
+
     @cached_property
     def noise_weights(self) -> Sequence[int]:
         """Ones."""
@@ -215,6 +220,11 @@ class GaussianNoise(Noise):
     def to_fields(self) -> dict[str, Any]:
         """Return the fields as JSON content."""
         return {"half": list(self.half)}
+
+    @property
+    def largest(self) -> int:
+        """K, the largest noise in cells."""
+        return len(self.half) - 1
 
     @cached_property
     def noise_weights(self) -> Sequence[int]:

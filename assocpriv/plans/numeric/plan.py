@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError
+from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError, counted
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.numeric.columns import Column, LabelColumn, column_from_json, column_to_json
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
 MOST_COLUMNS = 1000
 MOST_REPORTS_PER_PERSON = 1000
+MOST_ANSWERS = 10_000  # of a person that γ covers: so many ratios are multiplied by everybody who reads a plan
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class TablePlan(PublishedPlan):
             raise PlanError("two columns have the same name; names must differ")
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
         check_integer(self.answered, "answered", min(1, len(self.asked)), len(self.asked))
+        check_answers(self.answered + self._protected_labels, self.reports_per_person)
         if (self.promise is None) != (self.amplification is None):
             raise PlanError("a table plan states a promise if and only if a column has a γ")
         together = self.composed_amplification
@@ -73,6 +75,11 @@ class TablePlan(PublishedPlan):
             for place, column in enumerate(self.columns)
             if column.is_protected and not isinstance(column, LabelColumn)
         )
+
+    @property
+    def _protected_labels(self) -> int:
+        """How many labels are protected."""
+        return sum(column.is_protected for column in self.columns) - len(self.asked)
 
     @property
     def is_sampled(self) -> bool:
@@ -164,7 +171,17 @@ class TablePlan(PublishedPlan):
 
     def __repr__(self) -> str:
         bound = "" if self.promise is None else f", γ < {float(self.promise.amplification_limit):g}"
-        return f"TablePlan({self.plan_id[:12]}, {len(self.columns)} columns{bound}, {self.report_bytes}-byte reports)"
+        columns = counted(len(self.columns), "column")
+        return f"TablePlan({self.plan_id[:12]}, {columns}{bound}, {self.report_bytes}-byte reports)"
+
+
+def check_answers(columns: int, reports_per_person: int) -> None:
+    """Refuse more protected answers of a person than a plan may ask for; ``columns`` are those of a report."""
+    if columns * reports_per_person > MOST_ANSWERS:
+        raise PlanError(
+            f"a person gives {columns * reports_per_person:,} protected answers, {columns:,} in each of "
+            f"{reports_per_person:,} reports, but at most {MOST_ANSWERS:,} are possible; answer fewer columns"
+        )
 
 
 def shortened(names: Sequence[str], most: int = 8) -> str:

@@ -15,7 +15,8 @@ from assocpriv.plans.numeric.columns import Column, NumberColumn
 
 MOST_INTERVALS = 100  # AS00, section 3.2
 _SAME = 1e-12
-MOST_BINS = 600  # six or more an interval: bench accuracy shows no loss
+MOST_BINS = 600  # against all codes, least squares lose 2 to 4% in the distribution function, at 200 up to the double
+FEW_BINS = 200  # smooth estimates lose at most 0.5% by them: 10 to 100% privacy, square waves of ε 0.5 to 4
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,6 +67,15 @@ class CoarseChannel:
         """Return counts of codes, (codes, …), as counts of bins."""
         starts = np.flatnonzero(np.diff(self.bin_of, prepend=-1))
         return np.add.reduceat(np.asarray(counts, dtype=np.float64), starts, axis=0)
+
+    def joined(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return counts of bins, (bins,), and the matrix, with neighbours joined to about as many as FEW_BINS.
+
+        A missing value's bin stays apart.
+        """
+        row = len(counts) - self.column.optional
+        starts = np.array([*range(0, row, -(-row // FEW_BINS)), *[row] * self.column.optional])
+        return np.add.reduceat(counts, starts), np.add.reduceat(self.matrix, starts, axis=0)
 
 
 def coarse_channel(column: Column, most_intervals: int = MOST_INTERVALS, most_bins: int = MOST_BINS) -> CoarseChannel:

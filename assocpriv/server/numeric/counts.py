@@ -5,12 +5,13 @@ hold every code of a column, that of a missing value and that of not being asked
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import EstimateError, PlanError, counted
+from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
 from assocpriv.plans.numeric.plan import TablePlan
@@ -54,6 +55,7 @@ def count_codes(
     Raises:
         PlanError: reports of another kind.
         EstimateError: more cells than memory is meant for.
+        WireError: a file that is damaged, or a code that no client sends.
 
     Source: one histogram a column is all that the reconstruction of AS00, section 3.2, needs.
     """
@@ -73,7 +75,12 @@ def count_codes(
     starts = np.cumsum([0, *sizes])
     total = len(reports)
     tell = None if progress is None else lambda done: progress(round(done), total)
-    counts = _count(reports, axes, places, int(starts[-1]), tell)
+    covered = {place for table in tables for place in table} == set(range(len(plan.columns)))
+    batches = reports.unchecked_batches if covered else reports.batches  # the kernel sees the codes that it counts
+    counts, all_exist = _count(batches(_BATCH), axes, places, int(starts[-1]), tell)
+    if not all_exist:
+        reports.check(_BATCH)
+        raise WireError("report files changed while they were read; leave them as they are until this is done")
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
@@ -84,13 +91,13 @@ def _layout(
     bins: Mapping[int, NDArray[np.int64]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return what the kernel is told: the axes of every histogram, and how far each code moves the position in it."""
-    axes = np.full((len(tables), 2, 4), -1, dtype=np.int64)
+    axes = np.full((len(tables), 2, 5), -1, dtype=np.int64)
     places: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]
     filled = at = 0
     for number, (table, shape) in enumerate(zip(tables, shapes, strict=True)):
         for axis, place in enumerate(table):
             field, offset = plan.record_type.fields[f"c{place}"][:2]  # type: ignore[index]
-            axes[number, axis] = offset, field.itemsize - 1, filled, at
+            axes[number, axis] = offset, field.itemsize - 1, plan.code_counts[place], filled, at
             places.append(bins[place] * math.prod(shape[axis + 1 :]))
             filled += len(places[-1])
         at += math.prod(shape)
@@ -98,18 +105,22 @@ def _layout(
 
 
 def _count(
-    reports: Reports,
+    batches: Iterable[NDArray[np.uint8]],
     axes: NDArray[np.int64],
     places: NDArray[np.int64],
     n_counts: int,
     progress: Callable[[float], None] | None,
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], bool]:
+    """Return all histograms in a row, and whether all codes exist."""
     from assocpriv.core.kernels.tallies import tally_codes
+
+    wrong = threading.Event()
 
     def work(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[float]:
         for start in range(0, len(packed), _STEP):
             part = np.ascontiguousarray(packed[start : start + _STEP])
-            tally_codes(part, axes, places, counts)
+            if tally_codes(part, axes, places, counts):
+                wrong.set()
             yield float(len(part))
 
-    return add_up(work, reports.batches(_BATCH), n_counts, progress)
+    return add_up(work, batches, n_counts, progress), not wrong.is_set()

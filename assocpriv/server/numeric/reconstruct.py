@@ -131,7 +131,8 @@ def _estimate(counts: NDArray[np.float64], channel: CoarseChannel, method: str) 
     bins, matrix, row = channel.bin_counts(counts), channel.matrix, channel.ordered
     posterior = None
     if row and not _is_counted(channel.column):
-        found = smooth_shares(bins[:, None], matrix, ordered=(row, 0))
+        joined, chances = channel.joined(bins)
+        found = smooth_shares(joined[:, None], chances, ordered=(row, 0))
         posterior = LinearEstimate(found.shares[:, 0], found.covariance, is_unbiased=False)
     if chosen == "bayes":
         shares = channel.merged(iterated_bayes(counts, channel.column))  # type: ignore[arg-type]

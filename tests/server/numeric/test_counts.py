@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from naive import small_plan
 
-from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.errors import EstimateError, PlanError, WireError
 from assocpriv.core.privacy import Breach
-from assocpriv.files.reports import Reports, read_reports
+from assocpriv.files.reports import Reports, read_reports, write_reports
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
@@ -63,6 +63,19 @@ def test_files_count_as_memory_does(rng, tmp_path) -> None:
         Reports(PLAN, packed_of(part)).write(tmp_path / f"{name}.parquet")
     whole = count_codes(Reports(PLAN, packed_of(rng.permutation(codes))), [(0, 3)])
     assert np.array_equal(count_codes(read_reports(tmp_path), [(0, 3)])[0], whole[0])
+
+
+@pytest.mark.parametrize("tables", [[(0,), (1,), (2,), (3,)], [(0, 1), (2, 3)], [(1, 3)]])
+@pytest.mark.parametrize("place", range(4))
+def test_codes_that_do_not_exist_are_refused(rng, tmp_path, place: int, tables) -> None:
+    """The least code too many, in any column, counted or not, is told with its file, report and column."""
+    codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
+    packed = packed_of(codes)
+    write_reports([packed[:200]], PLAN, tmp_path / "a.parquet")
+    codes[321, place] = PLAN.code_counts[place]
+    write_reports([packed_of(codes)[200:]], PLAN, tmp_path / "b.parquet")
+    with pytest.raises(WireError, match=rf"b\.parquet: report 121 .* column {PLAN.columns[place].name} that no client"):
+        count_codes(read_reports(tmp_path), tables)
 
 
 def test_bins_join_codes(rng) -> None:

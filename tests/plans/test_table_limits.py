@@ -1,0 +1,161 @@
+"""What a table plan costs its reader, whatever it says; the same cell for the same number however it is given."""
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from naive import ReplayEntropy
+
+from assocpriv.auditing.enumerate.words_and_bulk import words_of
+from assocpriv.client.numeric.bulk import TableRandomizer
+from assocpriv.client.numeric.randomizer import encode, randomize_record, release
+from assocpriv.core.errors import PlanError, RecordError
+from assocpriv.core.privacy import Breach
+from assocpriv.planning.numeric.planner import plan_table
+from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.records.table_cells import CellOptions, column_inputs, read_value
+from assocpriv.records.table_files import TableOptions, stream_table
+from tests.vectors import table_decoder
+
+ALMOST = ("1/1000000000000000000000000", "999999999999999999999999/1000000000000000000000000")
+
+
+def text_of(n_columns: int, cells: int, law: dict[str, Any], **fields: Any) -> str:
+    """Return the text of a plan of equal columns."""
+    bounds = {"kind": "number", "optional": False, "low": "-1/3", "high": "1/7", "cells": cells, "intervals": 1}
+    columns = [bounds | {"name": f"x{place}", "release": law} for place in range(n_columns)]
+    content = {"format": "assocpriv-plan", "version": 1, "kind": "table", "columns": columns}
+    return json.dumps(content | {"answered": 0, "promise": None, "reports_per_person": 1} | fields)
+
+
+@pytest.mark.parametrize(
+    ("cells", "law"), [(65534, {"law": "clear", "width": 1}), (2, {"law": "uniform-noise", "reach": 32766})]
+)
+def test_cells_that_are_only_claimed_cost_a_device_nothing(cells: int, law: dict[str, Any]) -> None:
+    """A thousand columns of 65,534 cells are read, and a record answered, in a second: no cell is written down."""
+    begun = process_time()
+    plan = TablePlan.parse(text_of(1000, cells, law))
+    report = randomize_record(dict.fromkeys(plan.names, 0.125), plan, entropy=ReplayEntropy([1 << 63] * 1000))
+    assert process_time() - begun < 2
+    assert len(report) == 2000
+
+
+def test_answers_of_a_person_are_limited() -> None:
+    """γ of more than 10,000 answers, numbers of megabits, is not computed but refused, by planner and reader."""
+    law = {"law": "window", "near": 1, "high": (1 << 31) - 1, "low": (1 << 31) - 99}
+    promise = dict(zip(("prior", "posterior"), ALMOST, strict=True))
+    begun = process_time()
+    with pytest.raises(PlanError, match="20,000 protected answers, 20 in each of 1,000 reports"):
+        plan_table({"columns": {f"x{i}": WAVE for i in range(20)}}, reports_per_person=1000, answer="all")
+    with pytest.raises(PlanError, match="1,000,000 protected answers"):
+        TablePlan.parse(text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=1000))
+    assert process_time() - begun < 5
+    plan = TablePlan.parse(text_of(10, 2, law, answered=10, promise=promise, reports_per_person=1000))
+    assert plan.composed_amplification == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
+
+
+WAVE = {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}
+
+
+def test_bounds_that_cannot_be_written_are_refused() -> None:
+    """A column that is made in Python has bounds that its text can hold."""
+    with pytest.raises(PlanError, match="low must be text"):
+        NumberColumn("x", Clear(2), False, Fraction(1, 10**31), Fraction(1), 1)
+
+
+def cell(value: Any, column: NumberColumn) -> int | None:
+    """Return the cell that the client of one record finds; None where it refuses."""
+    try:
+        return read_value(value, column)
+    except RecordError:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cells"),
+    [
+        ("-1/3", "1/7", 1000),
+        ("0", "10", 100),
+        ("1e15", "9007199254741004", 6),
+        ("-1e-9", "1e20", 60),
+        ("6.08", "7", 92),
+    ],
+)
+def test_a_number_has_one_cell(low: str, high: str, cells: int, rng: np.random.Generator) -> None:
+    """At edges and their neighbours: alone, in bulk, as decimal, fraction, or numpy's number, and by the edges' law."""
+    column = NumberColumn("x", Clear(cells), False, Fraction(low), Fraction(high), 1)
+    edges = column.edges
+    assert edges.tolist() == [float(column.low + place * column.cell_width) for place in range(cells + 1)]
+    near = [math.nextafter(edge, way) for edge in edges.tolist() for way in (-math.inf, edge, math.inf)]
+    numbers = [*near, *rng.uniform(edges[0], edges[-1], 200).tolist(), -0.0, 5e-324, 1e300, -1e300]
+    bulk, _ = column_inputs(pa.array(numbers), column, CellOptions(clip=True), int)
+    for number, found in zip(numbers, bulk.tolist(), strict=True):
+        inside = edges[0] <= number <= edges[-1]
+        wanted = min(int(np.searchsorted(edges, number, "right")) - 1, cells - 1) if inside else None
+        assert found == (wanted if inside else cells - 1 if number > edges[0] else 0)
+        assert {cell(made(number), column) for made in (float, np.float64, Decimal, Fraction)} == {wanted}
+
+
+def test_decimals_of_arrow_have_the_cell_of_their_digits() -> None:
+    """Arrow's cast of 6.09 and others to a double is not the nearest; on an edge that would be another cell."""
+    column = NumberColumn("x", Clear(9999), False, Fraction(0), Fraction(9999, 1000), 1)
+    decimals = [Decimal(thousandths).scaleb(-3) for thousandths in range(9999)]
+    bulk, _ = column_inputs(pa.array(decimals), column, CellOptions(), int)
+    assert bulk.tolist() == [read_value(value, column) for value in decimals] == list(range(9999))
+    missing = NumberColumn("x", Clear(2), True, Fraction(0), Fraction(1), 1)
+    assert [read_value(value, missing) for value in (Decimal("nan"), np.float32("nan"), math.nan, None)] == [2] * 4
+
+
+def test_categories_of_numpy_and_of_any_size() -> None:
+    """numpy's numbers and truths are taken as Python's are; numbers longer than a name are none of the values."""
+    column = CategoryColumn("c", Clear(3), False, ("7", "true", "False"))
+    taken = [np.int64(7), np.float32(7), 7.0, np.True_, True, np.False_, False]
+    assert [read_value(value, column) for value in taken] == [0, 0, 0, 1, 1, 2, 2]
+    for value in (10**5000, -(10**5000), 1e300, np.float64("inf"), 7.5):
+        with pytest.raises(RecordError, match="none of its 3 values"):
+            read_value(value, column)
+
+
+@pytest.mark.parametrize(
+    "law", [Window(3, 3, 9, 2), Window(4, 1, 3, 1), Window(2, 3, 5, 1), UniformNoise(3, 2), Clear(3)]
+)
+def test_every_draw_is_that_of_the_document(law: Any) -> None:
+    """Every input, a missing one too, with every draw: client, bulk client and second implementation."""
+    column = NumberColumn("x", law, True, Fraction(0), Fraction(1), 1)
+    promise = None if law.amplification is None else Breach(*ALMOST)
+    plan = TablePlan((column,), int(column.is_protected), promise)
+    [other] = table_decoder.load(plan.canonical_json)["columns"]
+    for value in range(column.inputs + 1):
+        total = sum(law.weights(value, optional=True))
+        for number in range(total):
+            words = words_of(number, total)
+            codes = release([value], plan, ReplayEntropy(words))
+            assert codes == [table_decoder.released(value, other, iter(words))]
+            bulk = TableRandomizer(plan).randomize(
+                np.array([[value]], dtype=np.int32), np.array(words, dtype=np.uint64), ReplayEntropy([])
+            )
+            assert bulk.tobytes() == encode(codes, plan)
+
+
+@pytest.mark.parametrize("written", ["nAn", "-nan", "NAN(7)", "INF", "-iNfinity", "1E400", "5.", "0x5", "1_0", "5f"])
+def test_a_cell_does_not_depend_on_others(written: str, tmp_path: Path) -> None:
+    """A cell is taken for the same whether Arrow reads its column as numbers or, for another cell, as text."""
+    wave = {"kind": "number", "low": 0, "high": 10, "cells": 10, "release": "square-wave", "optional": True}
+    plan, found = plan_table({"columns": {"x": wave}}), []
+    for other in ("3", "\u00a03"):  # the second one is no number to Arrow
+        (tmp_path / "t.csv").write_text(f"x\n{other}\n{written}\n", encoding="utf-8")
+        try:
+            [batch] = stream_table(tmp_path / "t.csv", plan, TableOptions(clip=True))
+            found.append(batch.tolist())
+        except RecordError as error:
+            found.append(str(error))
+    assert found[0] == found[1]
