@@ -285,3 +285,10 @@ def test_batches_are_small(tmp_path: Path) -> None:
     assert max(sizes) < 200_000
     with pytest.raises(RecordError, match=r"in 1 record, first in line 400,002;"):
         read(csv(tmp_path, f"age,region,class\n{body}3,north,A\n"))
+
+
+def test_a_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder one is in has no name of its own, and is named all the same."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecordError, match=r"^\.: this is a folder; name a file$"):
+        read(Path("."))
