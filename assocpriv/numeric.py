@@ -298,20 +298,29 @@ def reconstruct(
         PlanError: reports of another kind of plan, or a column that it does not have.
         WireError: files that are damaged or of different plans.
     """
-    from assocpriv.files.reports import Reports, read_reports
     from assocpriv.server.numeric.reconstruct import Question
     from assocpriv.server.numeric.reconstruct import reconstruct as run
 
-    question = Question(by, joint, method, confidence_level)
-    collection = reports if isinstance(reports, Reports) else read_reports(reports)
-    return run(collection, question, progress)
+    return run(_reports(reports), Question(by, joint, method, confidence_level), progress)
+
+
+def _reports(reports: "Reports | str | Path | Iterable[str | Path]") -> "Reports":
+    """Read reports, where they are in files."""
+    from assocpriv.files.reports import Reports, read_reports
+
+    if isinstance(reports, Reports):
+        return reports
+    if hasattr(reports, "columns") or not isinstance(reports, str | Path | Iterable):
+        kind = type(reports).__name__
+        raise TypeError(f"reports must be Reports (randomize_table makes them of a table), or files, got a {kind}")
+    return read_reports(reports)
 
 
 # ---- decision trees
 
 
 def grow_tree(
-    reports: "Reports",
+    reports: "Reports | str | Path | Iterable[str | Path]",
     class_column: str | None = None,
     method: str = "by-class",
     *,
@@ -325,7 +334,7 @@ def grow_tree(
     """Grow a decision tree on reports of a table; needs scikit-learn (the extra ``trees``).
 
     Args:
-        reports: of a table plan.
+        reports: of a table plan: released records, a file of them, a folder, or a list of files.
         class_column: a label or a category; the plan's only label by default. A protected one is learned from, too: the
             shares of the tree's nodes are inverted.
         method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
@@ -351,7 +360,7 @@ def grow_tree(
             raise
         raise EstimateError("trees need scikit-learn; install it: pip install assocpriv[trees]") from None
     request = TreeRequest(method, max_depth, min_samples_split, min_samples_leaf, pruning, ccp_alpha, seed)
-    return grow(reports, class_column, request)
+    return grow(_reports(reports), class_column, request)
 
 
 def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ()) -> Any:

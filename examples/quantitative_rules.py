@@ -27,7 +27,7 @@ def main() -> None:
     """Plan, randomize, mine, and show the rules beside the truth that only this example knows."""
     default = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.data"
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else default
-    if not path.exists():
+    if not path.is_file():
         print(f"skipped: there is no {path.name} beside the clone; name the file (UCI Adult)")
         return
     table = pd.read_csv(path, header=None, usecols=list(PLACES), skipinitialspace=True).rename(columns=PLACES)

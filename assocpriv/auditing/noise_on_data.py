@@ -53,8 +53,8 @@ def _attack(name: str) -> str:
 def _of_record(left: PrivacyLeft) -> Finding:
     level = float(left.confidence)
     said = (
-        f"Below, the width of the shortest interval around an attacker's estimate that holds {level:.4g} of the true "
-        f"values of {left.records:,} records, as a share of the range, beside the width that the plan states. "
+        f"Below, the width of the shortest interval around an attacker's estimate that holds {100 * level:.4g}% of the "
+        f"true values of {left.records:,} records, as a share of the range, beside the width that the plan states. "
     )
     ratios = [column.amplification for column in left.columns if column.amplification is not None]
     exponent = sum(map(math.log, ratios)) if len(ratios) == len(left.columns) else None

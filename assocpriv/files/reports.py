@@ -179,7 +179,7 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
         if other.plan_id != plan.plan_id:
             raise WireError(
                 f"{file} was made with plan {other.plan_id[:12]}, {files[0]} with plan {plan.plan_id[:12]}; "
-                "reports of different plans cannot be mixed: mine them one by one"
+                "reports of different plans cannot be mixed: take them one by one"
             )
         total += count
     return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
@@ -208,9 +208,11 @@ def check_report_output(path: str | Path) -> None:
 
 def gather_hint(path: Path) -> str:
     """Say how single reports at a path, or baskets, become a collection."""
+    if path.suffix.lower() == ".json":
+        return "it looks like a plan or a model; name the file of reports"
     if _no_reports(path):
         return (
-            "it looks like baskets or a table; randomize baskets first: assocpriv randomize "
+            "it looks like baskets or a table; randomize it first: assocpriv randomize (of tables: numeric randomize) "
             f"{quote(str(path))} --plan plan.json -o reports.parquet"
         )
     return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"

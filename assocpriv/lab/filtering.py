@@ -10,11 +10,13 @@ the data, what they do not is the noise. A released table is W = X + E, float64 
                            Deriving Private Information from Randomized Data, SIGMOD 2005, section 5.
     Gaussian Bayes         E[X | W] if X were Gaussian of the mean and covariance found. The same, section 6.
     interval Bayes         E[x | w] for one column's distribution as reconstructed, whatever its form; and the middle of
-                           the shortest interval that then holds x with some probability.
+                           the interval that then holds x most often, of a width that holds it with some probability.
     pair Bayes             E[x | w, w'] for the joint distribution of two columns as reconstructed.
 
 This is lab work: it is told the true values only to say afterwards how near an attacker came.
 """
+
+from bisect import bisect_left
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,35 +70,44 @@ def gaussian_bayes(released: Floats, deviations: Floats) -> Floats:
 def interval_bayes(
     codes: NDArray[np.int64], matrix: Floats, middles: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
-    """Return two estimates of one column: the mean given its code, and the middle of the shortest likely interval.
+    """Return two estimates of one column: the mean given its code, and the middle of the likeliest interval.
 
     Args:
         codes: released codes, (n,).
         matrix: P(code | interval), (codes, intervals).
         middles: of the intervals, equally far from each other, (intervals,).
-        confidence: that the shortest interval holds the value.
+        confidence: that such intervals, of one width, hold the value on average.
     """
-    prior = maximize(np.bincount(codes, minlength=len(matrix)), matrix, smooth=True)
-    joint = matrix * prior
+    counts = np.bincount(codes, minlength=len(matrix))
+    joint = matrix * maximize(counts, matrix, smooth=True)
     joint /= np.maximum(joint.sum(axis=1, keepdims=True), _LEAST)
-    means, best = joint @ middles, np.zeros(len(matrix))
-    for code in np.unique(codes):
-        first, last = shortest_run(joint[code], confidence)
-        best[code] = (middles[first] + middles[last]) / 2
-    return means[codes], best[codes]
+    first, width = likeliest_runs(joint, counts / len(codes), confidence)
+    best = middles[first] + (width - 1) / 2 * (middles[-1] - middles[0]) / max(1, len(middles) - 1)
+    return (joint @ middles)[codes], best[codes]
 
 
-def shortest_run(shares: Floats, confidence: float) -> tuple[int, int]:
-    """Return the first and last of the fewest neighbouring places that hold a share.
+def likeliest_runs(posterior: Floats, weights: Floats, confidence: float) -> tuple[NDArray[np.int64], int]:
+    """Return the first place of each row's likeliest run of a width, and this width, the same for all rows.
 
-    >>> shortest_run(np.array([0.1, 0.2, 0.5, 0.2]), 0.7)
-    (1, 2)
+    It is the least width for which such runs hold the truth with some probability on average over rows, and no other
+    choice of runs of a width holds it more often: whoever is told the rows and has this posterior cannot do better.
+
+    Args:
+        posterior: of places, (rows, places), rows adding up to 1.
+        weights: of the rows, adding up to 1, (rows,).
+
+    >>> likeliest_runs(np.array([[0.7, 0.1, 0.2], [0.1, 0.4, 0.5]]), np.array([0.5, 0.5]), 0.6)
+    (array([0, 2]), 1)
     """
-    before = np.concatenate([[0.0], np.cumsum(shares)])
-    ends = np.searchsorted(before, before[:-1] + min(confidence, before[-1]) - _LEAST)
-    ends = np.where(ends >= len(before), 2 * len(before), ends)  # those that never hold so much
-    first = int(np.argmin(ends - np.arange(len(shares))))
-    return first, int(ends[first]) - 1
+    before = np.pad(np.cumsum(posterior, axis=1), ((0, 0), (1, 0)))
+
+    def held(width: int) -> Floats:
+        runs: Floats = before[:, width:] - before[:, :-width]
+        return runs
+
+    widths = range(1, posterior.shape[1])
+    found = bisect_left(widths, confidence - _LEAST, key=lambda width: float(weights @ held(width).max(axis=1))) + 1
+    return held(found).argmax(axis=1), found
 
 
 def pair_bayes(

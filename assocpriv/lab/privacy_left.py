@@ -242,7 +242,7 @@ def _attack(released: Sequence[_Released], confidence: Fraction) -> list[dict[st
             matrix = transition(each.column)[: each.column.law.outputs, : each.column.intervals]
             middles = _middles(each.column)
             mean, best = interval_bayes(each.codes, matrix, middles, level)
-            estimates[place] |= {"interval Bayes, mean": mean, "interval Bayes, shortest": best}
+            estimates[place] |= {"interval Bayes, mean": mean, "interval Bayes, likeliest": best}
             partner = _partner(released, place)
             if partner is not None:
                 other = released[partner]

@@ -241,7 +241,10 @@ def _counted(answer: object) -> tuple[PublishedPlan, int]:
 
 def _amplification(plan: PublishedPlan) -> Fraction:
     if plan.amplification is None:
-        raise PlanError(f"a plan of the kind {plan.kind} states no γ, so nothing bounds what is told together with it")
+        raise PlanError(
+            f"plan {plan.plan_id[:12]} of the kind {plan.kind} states no γ, so nothing bounds what its reports tell; "
+            "of the noise of a table audit --data (data=) says what attacks leave"
+        )
     return plan.amplification
 
 

@@ -96,7 +96,10 @@ class PublishedPlan(ABC):
     def as_a(self, wanted: type[AnyPlan]) -> AnyPlan:
         """Return this plan, or refuse it where it is not of the class that there is a use for."""
         if not isinstance(self, wanted):
-            raise PlanError(f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)}")
+            raise PlanError(
+                f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)} "
+                "(tables have commands and functions of their own: assocpriv numeric, assocpriv.numeric)"
+            )
         return self
 
     def to_json(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def named_after(path: Path, step: Callable[[], _Result], kind: type[RecordError]
         if isinstance(error, OSError) and error.errno == errno.ELOOP:
             problem = "the path is a loop of links; name the file itself"
     # outside the handlers, so that no parser's exception is even the hidden context of this one
-    raise kind(f"{path.name}: {problem}")
+    raise kind(f"{path.name or path}: {problem}")
 
 
 class _ProgressFile(io.FileIO):

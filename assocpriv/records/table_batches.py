@@ -62,8 +62,8 @@ def find_columns(names: Sequence[object], plan: TablePlan, tell: Tell, where: st
     missing = [name for name in plan.names if name not in written]
     if len(missing) == len(plan.names):
         raise RecordError(
-            f"{where} has none of the plan's {counted(len(missing), 'column')} ({shortened(plan.names)}); is the plan "
-            "one of another table?"
+            f"{where} has none of the plan's {counted(len(missing), 'column')} ({shortened(plan.names)}); names "
+            "must be those of the plan, letter for letter; is it the plan of another table?"
         )
     if missing:
         raise RecordError(

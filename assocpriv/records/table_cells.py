@@ -21,7 +21,8 @@ from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, N
 from assocpriv.plans.numeric.tree_model import CategoryInput
 
 EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[iI]nf(?:inity)?", re.ASCII)
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
+_NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
 _UNSEEN = -1
 _BEYOND_NAMES = 10**MOST_NAME  # has more digits than a value's name
 
@@ -146,7 +147,8 @@ class Found:
 _REMEDIES = {
     "unreadable": (
         "no number",
-        "correct the data; if a word stands for missing values name it with missing= (--missing)",
+        "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
+        "(--missing)",
     ),
     "missing": ("no value", "leave such records out, or set optional = true in its schema"),
     "outside": (
@@ -258,7 +260,7 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
 def _written_number(text: str | None, options: CellOptions) -> float | None:
     """Return the number that a cell of text holds, NaN if it stands for none, None if it holds something else."""
     text = (text or "").strip()
-    if text in EMPTY_NUMBERS or text in options.missing:
+    if text in EMPTY_NUMBERS or text in options.missing or _NO_NUMBER.fullmatch(text):
         return math.nan
     return float(text) if _NUMBER.fullmatch(text) else None
 

@@ -124,6 +124,8 @@ def _file_batches(path: Path, plan: TablePlan, options: TableOptions) -> Iterato
     def tell(note: str) -> None:
         _tell(path.name, note)
 
+    if path.is_dir():
+        raise RecordError("this is a folder; name a file")
     if name.endswith(SPREADSHEETS):
         raise RecordError(SPREADSHEET)
     if not name.endswith((*_PARQUET, *_TEXT)):

@@ -29,12 +29,13 @@ NOISES = {
     "uniform": design_uniform(CELLS, 2 * Fraction(1, 2) * _CONFIDENCE, _CONFIDENCE),  # ±0.5: 95% of its width
     "gaussian": design_gaussian(CELLS, Fraction("0.98"), _CONFIDENCE),  # σ = 0.25: 3.92 σ
 }
+NOISE_NAMES = {"uniform": "uniform", "gaussian": "Gaussian"}
 LINES = {
-    "original": svg.Style("#222222", 1.8, "dot"),
-    "randomized": svg.Style("#a3a3a3", 1.8, "square"),
-    "bayes": svg.Style("#c24e00", 1.8, "triangle"),
-    "smooth": svg.Style("#00558c", 1.8, "circle"),
-}
+    "original": ("original", svg.Style("#222222", 3.6, "")),
+    "randomized": ("randomized", svg.Style("#a3a3a3", 1.8, "")),
+    "bayes": ("iterated Bayes (AS00)", svg.Style("#c24e00", 1.8, "")),
+    "smooth": ("numeric reconstruct", svg.Style("#00558c", 1.8, "")),
+}  # columns of rows, and how they are drawn
 
 
 def _plateau(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -82,15 +83,14 @@ def _panel(shape: str, noise: str, law: Noise, raw: NDArray[np.int32]) -> list[d
 def as_svg(found: list[dict[str, Any]]) -> str:
     """Plot the rows, a panel for every shape and noise."""
     across = svg.Axis("value", 0, 1, {0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1: "1"}, log=False)
-    most = max(row[name] for row in found for name in LINES)
-    upward = svg.Axis("records of an interval", 0, most, {n: f"{n:,}" for n in range(0, most, 500)}, log=False)
+    upward = svg.count_axis("records of an interval", max(row[name] for row in found for name in LINES))
     panels = {
-        f"{shape}, {noise}": {
-            name: [(row["from"] + 0.5 / INTERVALS, row[name]) for row in found if (row["shape"], row["noise"]) == key]
-            for name in LINES
+        f"{shape}, {NOISE_NAMES[noise]} noise": {
+            said: [(row["from"] + 0.5 / INTERVALS, row[name]) for row in found if (row["shape"], row["noise"]) == key]
+            for name, (said, _) in LINES.items()
         }
         for shape in SHAPES
         for noise in NOISES
         if (key := (shape, noise))
     }
-    return svg.plot("AS00, figure 2: distributions behind noise", across, upward, panels, LINES)
+    return svg.plot("AS00, figure 2: distributions behind noise", across, upward, panels, dict(LINES.values()))

@@ -1,11 +1,13 @@
-"""Line plots as SVG, panels side by side with one logarithmic axis of values."""
+"""Line plots as SVG, panels side by side, in rows of at most four, with one axis of values."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-PANEL, HEIGHT, LEFT, TOP, GAP, BELOW = 270, 300, 76, 96, 26, 62
+PANEL, HEIGHT, LEFT, TOP, GAP, BELOW = 270, 300, 84, 96, 26, 62
+ROW = HEIGHT + BELOW + 24  # from one row of panels to the next
+_MOST_BESIDE = 4
 INK, GRID = "#222222", "#e2e2e2"
 _MARKS = {
     "circle": '<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>',
@@ -17,7 +19,7 @@ _MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a line looks."""
+    """How a line looks; an empty ``mark`` is none."""
 
     colour: str
     width: float
@@ -48,6 +50,13 @@ def value_axis(label: str, values: Sequence[float]) -> Axis:
     return Axis(label, low, high, {step: f"{step:g}" for step in steps if low <= step <= high})
 
 
+def count_axis(label: str, most: float) -> Axis:
+    """Return an axis from 0 with at most eight ticks, at multiples of 1, 2 or 5 times a power of ten."""
+    step = next(c * 10**e for e in range(12) for c in (1, 2, 5) if most <= 8 * c * 10**e)
+    ticks = range(0, int(most) + step, step)
+    return Axis(label, 0, ticks[-1], {tick: f"{tick:,}" for tick in ticks}, log=False)
+
+
 Points = Sequence[tuple[float, float]]
 
 
@@ -63,9 +72,10 @@ def plot(
         panels: by heading, the points of each line, left to right; later lines lie above earlier ones.
         styles: of the lines by name; the legend has their order.
     """
-    width = LEFT + len(panels) * (PANEL + GAP)
-    height = TOP + HEIGHT + BELOW
-    middle = TOP + HEIGHT / 2
+    rows = math.ceil(len(panels) / _MOST_BESIDE)
+    beside = math.ceil(len(panels) / rows)
+    width = LEFT + beside * (PANEL + GAP)
+    height = TOP + (rows - 1) * ROW + HEIGHT + BELOW
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" font-family="Helvetica, Arial, sans-serif" font-size="13" fill="{INK}">',
@@ -73,14 +83,16 @@ def plot(
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
         f'<text x="{LEFT}" y="26" font-size="15" font-weight="bold">{escape(title)}</text>',
         *_legend(styles),
-        f'<text x="20" y="{middle}" text-anchor="middle" transform="rotate(-90 20 {middle})">'
-        f"{escape(upward.label)}</text>",
     ]
     for number, (heading, lines) in enumerate(panels.items()):
-        left = LEFT + number * (PANEL + GAP)
-        parts += _frame(left, heading, across, upward, with_values=number == 0)
+        row, column = divmod(number, beside)
+        shift = row * ROW
+        parts.append(f'<g transform="translate(0 {shift})">' if shift else "<g>")
+        left = LEFT + column * (PANEL + GAP)
+        parts += _frame(left, heading, across, upward, with_values=column == 0)
         for name, points in lines.items():
             parts += _line([place(left, across, upward, point) for point in points], styles[name])
+        parts.append("</g>")
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
@@ -104,7 +116,8 @@ def _legend(styles: Mapping[str, Style]) -> list[str]:
 
 def _line(points: Sequence[tuple[float, float]], style: Style, marked: slice = slice(None)) -> list[str]:
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    marks = [_MARKS[style.mark].format(x=x, y=y, x0=x - 3.5, y0=y - 3.5, top=y - 5) for x, y in points[marked]]
+    marked_points = points[marked] if style.mark else []
+    marks = [_MARKS[style.mark].format(x=x, y=y, x0=x - 3.5, y0=y - 3.5, top=y - 5) for x, y in marked_points]
     return [
         f'<polyline points="{path}" fill="none" stroke="{style.colour}" stroke-width="{style.width}" '
         'stroke-linejoin="round"/>',
@@ -121,6 +134,10 @@ def _frame(left: float, heading: str, across: Axis, upward: Axis, *, with_values
         parts.append(f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="{GRID}"/>')
         if with_values:
             parts.append(f'<text x="{left - 8}" y="{y + 4.5:.1f}" text-anchor="end">{escape(text)}</text>')
+    if with_values:
+        middle = TOP + HEIGHT / 2
+        turned = f'text-anchor="middle" transform="rotate(-90 18 {middle})"'
+        parts.append(f'<text x="18" y="{middle}" {turned}>{escape(upward.label)}</text>')
     for value, text in across.ticks.items():
         x = place(left, across, upward, (value, upward.low))[0]
         parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{bottom}" y2="{bottom + 5}" stroke="{INK}"/>')

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.figures import run, svg
 from bench.figures.public_trees import noise_rows, promise_rows
+from bench.figures.reconstruction import NOISE_NAMES
 from bench.figures.trees import FIGURE_5, FIGURE_6, FUNCTIONS_6, METHODS, NOISES, Row, generated_rows
 from bench.tables import table
 
@@ -56,7 +57,7 @@ def write_generated(rows: Sequence[Row], folder: Path) -> None:
     found = {(r["function"], r["noise"], r["privacy"], r["method"]): r["accuracy"] for r in every}
     functions = svg.Axis("function", 1, 5, {place: f"F{place}" for place in range(1, 6)}, False)
     panels: Panels = {
-        f"{noise}, {privacy}%": {
+        f"{NOISE_NAMES[noise]} noise, privacy {privacy}%": {
             method: [
                 (f, found[f, *(("none", 0) if method == "original" else (noise, privacy)), method]) for f in range(1, 6)
             ]
@@ -91,7 +92,7 @@ def write_public(noise: Sequence[Row], promise: Sequence[Row], folder: Path) -> 
     found = {(r["table"], r["noise"], r["privacy"], r["method"]): r["accuracy"] for r in every}
     across = svg.Axis("privacy, % of the range", 25, 100, {p: str(p) for p in FIGURE_5}, False)
     panels: Panels = {
-        f"{table}, {kind}": {
+        f"{table.capitalize()}, {NOISE_NAMES[kind]} noise": {
             method: [(p, found[table, *(("none", 0) if method == "original" else (kind, p)), method]) for p in FIGURE_5]
             for method in METHODS
         }

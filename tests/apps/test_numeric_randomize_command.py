@@ -47,6 +47,9 @@ def test_a_table_becomes_reports(tmp_path: Path, plan: Path) -> None:
         "γ does not cover column age",
     ]
     assert "3 reports of " in done.stdout
+    pd.DataFrame({"region": ["north"], "age": [34]}).to_csv(tmp_path / "one.csv")
+    said = run("numeric", "randomize", tmp_path / "one.csv", "--plan", plan, "-o", tmp_path / "one.parquet").stdout
+    assert said.startswith("1 report of ")
     frame = numeric.released_frame(ap.read_reports(tmp_path / "r.parquet"))
     assert list(frame) == ["age", "region"]
     assert len(frame) == 3

@@ -1,12 +1,15 @@
 """The command numeric reconstruct: what it says of a table's released records, and what it refuses."""
 
 import json
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from command_line import refused, run, run_json
 from naive import small_plan
 
+from assocpriv import numeric
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -40,6 +43,25 @@ def test_text_shows_bars_mean_and_quantiles(released) -> None:
     assert all(word in said for word in ("mean", "variance", "quantile", "missing", "band", "█"))
     assert max(map(len, said.splitlines()[:-1])) <= 80
     assert said.count(" – ") == 10
+
+
+def test_numbers_stand_without_exponents(released, tmp_path) -> None:
+    """Salaries are written out, and columns of figures stay apart."""
+    column = NumberColumn("pay", UniformNoise(30, 8), False, 0, 5_000_000, 10)
+    plan = TablePlan((column,), 0)
+    packed = np.concatenate(list(randomize_inputs([np.arange(60, dtype=np.int32)[:, None].repeat(9, 0) % 30], plan,
+                                                  entropy=SeededEntropy(5), workers=1)))  # fmt: skip
+    Reports(plan, packed).write(tmp_path / "r.parquet")
+    said = run("numeric", "reconstruct", tmp_path / "r.parquet").stdout
+    assert "4500000 – 5000000" in said
+    assert "e+0" not in said.replace("variance", "").split("quantile")[1]
+    assert len(re.search(r"is +(.*)", said)[1].split()) == 5
+
+
+def test_a_raw_table_is_no_reports() -> None:
+    """A frame would be taken for a list of files, its columns."""
+    with pytest.raises(TypeError, match=r"randomize_table makes them of a table\), or files, got a DataFrame"):
+        numeric.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
 
 
 def test_json_has_the_keys_that_others_read(released) -> None:

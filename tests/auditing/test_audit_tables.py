@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import assocpriv as ap
+from assocpriv.apps.render.assurance import audit_lines
 from assocpriv.auditing.black_box.clients import Answers
 from assocpriv.auditing.black_box.table_clients import BulkTables, SingleTables, chosen_records, record_of
 from assocpriv.auditing.enumerate import table_walks
@@ -126,6 +127,16 @@ def test_honest_clients_pass(plan: TablePlan) -> None:
 
 
 # ---- promises
+
+
+def test_the_text_names_records(tmp_path: Path) -> None:
+    """An audit of a table speaks of clients for records, one of baskets of clients for baskets."""
+    write_plan(PLAN, tmp_path / "p.json")
+    audit = ap.audit(tmp_path / "p.json", depth="conformance")
+    said = "\n".join(audit_lines(audit))
+    assert "our clients for many records and for one" in said
+    assert "conformance, our client for one record" in said
+    assert "basket" not in said
 
 
 def test_a_broken_promise_is_found_where_no_plan_can_be_made(tmp_path: Path) -> None:

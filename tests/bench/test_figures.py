@@ -166,6 +166,18 @@ def test_places_on_axes():
     right, top = svg.place(100, across, axis, (10, 2))
     assert (left - 100, 100 + svg.PANEL - right) == (12, 12)
     assert (top, bottom) == (svg.TOP, svg.TOP + svg.HEIGHT)
+    assert list(svg.count_axis("n", 13_600).ticks.values()) == [f"{n:,}" for n in range(0, 14_001, 2_000)]
+
+
+def test_many_panels_stand_in_rows():
+    """Six panels are two rows of three, each row with its texts of values."""
+    axis, style = svg.Axis("up", 0, 1, {1: "one"}, log=False), svg.Style("#000000", 1, "")
+    text = svg.plot("t", axis, axis, {str(n): {"line": [(0, 0), (1, 1)]} for n in range(6)}, {"line": style})
+    root = ElementTree.fromstring(text)
+    assert int(root.get("width")) == svg.LEFT + 3 * (svg.PANEL + svg.GAP)
+    assert int(root.get("height")) == svg.TOP + svg.ROW + svg.HEIGHT + svg.BELOW
+    assert text.count('text-anchor="end">one') == 2
+    assert text.count(f"translate(0 {svg.ROW})") == 3
 
 
 def test_tables_show_every_point(found):

@@ -252,6 +252,17 @@ def test_distance_of_a_square_wave(law: Window) -> None:
     assert wave_distance(law) == pytest.approx(distance_of(law, density, -(law.near // 2)), rel=1e-3)
 
 
+@pytest.mark.parametrize("law", [Window(6, 3, 5, 1), Window(15, 21, 85, 15)])
+def test_distance_of_a_square_wave_with_missing_values(law: Window) -> None:
+    """Where a value may be missing, that output's chance counts too: by exact sums over pieces, for a value at its edge."""
+    n, near, high, low = law.inputs, law.near, law.high, law.low
+    grid, wave = law.total(optional=True), law.total(optional=True) + low
+    pieces = [(near - 0.5, high, high), (0.5, high, low), (n - 1, low, low), (near, low, low)]
+    beyond = (low + high) / 2 / wave  # half a cell of the wave's range at each end lies outside of the grid's
+    found = (sum(length * abs(a / grid - b / wave) for length, a, b in pieces) + beyond) / 2
+    assert wave_distance(law, optional=True) == pytest.approx(found, rel=1e-9)
+
+
 @pytest.mark.parametrize("reach", [1, 4])
 def test_distance_of_uniform_noise(reach: int) -> None:
     """Likewise."""
@@ -297,3 +308,5 @@ def test_windows_stay_below_any_limit() -> None:
         assert design_window(5, limit, optional=True, near=1).amplification < limit
     with pytest.raises(PlanError, match="next to nothing"):
         design_window(60_000, Fraction(2**20 + 1, 2**20), optional=False, near=1)
+    with pytest.raises(PlanError, match="so weak that it protects nothing; take a smaller ε"):
+        design_window(5, Fraction(2**80), optional=False, near=1)

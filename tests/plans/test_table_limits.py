@@ -4,6 +4,7 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -22,6 +23,7 @@ from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.records.table_cells import CellOptions, column_inputs, read_value
+from assocpriv.records.table_files import TableOptions, stream_table
 from tests.vectors import table_decoder
 
 ALMOST = ("1/1000000000000000000000000", "999999999999999999999999/1000000000000000000000000")
@@ -142,3 +144,18 @@ def test_every_draw_is_that_of_the_document(law: Any) -> None:
                 np.array([[value]], dtype=np.int32), np.array(words, dtype=np.uint64), ReplayEntropy([])
             )
             assert bulk.tobytes() == encode(codes, plan)
+
+
+@pytest.mark.parametrize("written", ["nAn", "-nan", "NAN(7)", "INF", "-iNfinity", "1E400", "5.", "0x5", "1_0", "5f"])
+def test_a_cell_does_not_depend_on_others(written: str, tmp_path: Path) -> None:
+    """A cell is taken for the same whether Arrow reads its column as numbers or, for another cell, as text."""
+    wave = {"kind": "number", "low": 0, "high": 10, "cells": 10, "release": "square-wave", "optional": True}
+    plan, found = plan_table({"columns": {"x": wave}}), []
+    for other in ("3", "\u00a03"):  # the second one is no number to Arrow
+        (tmp_path / "t.csv").write_text(f"x\n{other}\n{written}\n", encoding="utf-8")
+        try:
+            [batch] = stream_table(tmp_path / "t.csv", plan, TableOptions(clip=True))
+            found.append(batch.tolist())
+        except RecordError as error:
+            found.append(str(error))
+    assert found[0] == found[1]

@@ -193,7 +193,7 @@ BAD = {  # what a file of text may hold -> how it is refused
     f"age,region,class\n.2,2,A\n{CANARY},2\n": "line 3 has 2 cells, but line 1 names 3 columns",
     f"age,region,class\n.2,2,A\n{CANARY},2,A,9,9\n": "line 3 has 5 cells",
     f"age,region\n{CANARY},2\n": "lacks 1 of the plan's 3 columns: class",
-    f"{CANARY},2,A\n": "has none of the plan's 3 columns (age, region, class); is the plan one of another table?",
+    f"{CANARY},2,A\n": "has none of the plan's 3 columns (age, region, class); names must be those",
     f"age,region,class,age\n{CANARY},2,A,1\n": "has column age twice",
     "age,region,class\n": "the table has no records",
     "": "the file is empty",
@@ -285,3 +285,10 @@ def test_batches_are_small(tmp_path: Path) -> None:
     assert max(sizes) < 200_000
     with pytest.raises(RecordError, match=r"in 1 record, first in line 400,002;"):
         read(csv(tmp_path, f"age,region,class\n{body}3,north,A\n"))
+
+
+def test_a_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder one is in has no name of its own, and is named all the same."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecordError, match=r"^\.: this is a folder; name a file$"):
+        read(Path("."))

@@ -19,7 +19,8 @@ from assocpriv.core.errors import WireError
 @click.option("--keep", is_flag=True, help="Leave the files where they are; the output must be new.")
 @json_option
 def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path, keep: bool) -> None:
-    """Gather single reports from SOURCES into a collection that mine, ask and inspect read.
+    """Gather single reports from SOURCES into a collection that mine, ask, inspect and numeric
+    reconstruct read.
 
     SOURCES are folders or files: each file is one report, as assocpriv report writes it. Files that are gathered are
     removed, for the collection has their bytes; others are named and stay. Or - for standard input: reports one after
@@ -31,7 +32,7 @@ def gather(sources: tuple[Path, ...], plan_paths: tuple[Path, ...], output: Path
       assocpriv mine collection --min-support auto
     """
     from assocpriv.apps.render.collection import failure, gathered_lines, gathered_record, refused_lines
-    from assocpriv.baskets import read_plan
+    from assocpriv.assurance import read_plan
     from assocpriv.collection import gather as run
 
     stream = Path("-") in sources

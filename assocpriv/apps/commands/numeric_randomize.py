@@ -8,6 +8,7 @@ import click
 from assocpriv.apps.console import compile_ahead, say, show_result
 from assocpriv.apps.options import OUTPUT, PATH, memory_option, plan_option, result_options, separator_option
 from assocpriv.apps.progress import Progress
+from assocpriv.core.errors import counted
 
 
 @click.command()
@@ -41,5 +42,5 @@ def randomize(table: Path, plan_path: Path, output: Path, memory: int | None, fo
     say(outcome_lines(done, plan))
     show_result(
         lambda: outcome_record(done, plan),
-        lambda: [f"{done.records:,} reports of {plan.report_bytes} bytes written to {output}"],
+        lambda: [f"{counted(done.records, 'report')} of {counted(plan.report_bytes, 'byte')} written to {output}"],
     )

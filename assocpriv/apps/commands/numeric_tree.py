@@ -32,10 +32,10 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
       assocpriv numeric tree released.parquet --class class -o model.json
     """
     from assocpriv.apps.render.trees import tree_record, tree_text
-    from assocpriv.numeric import check_writable, grow_tree, read_reports, tree_lines, write_model
+    from assocpriv.numeric import check_writable, grow_tree, tree_lines, write_model
 
     check_writable(output, force=force, inputs=reports)
-    model = grow_tree(read_reports(reports), class_column, **growth)
+    model = grow_tree(reports, class_column, **growth)
     write_model(model, output, force=force)
     show_result(
         lambda: tree_record(model) | {"output": str(output)},

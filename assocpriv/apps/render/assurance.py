@@ -8,7 +8,7 @@ from typing import Any
 from assocpriv.apps.kinds import Description, describe_plan
 from assocpriv.apps.render.figures import fields, figure_up, percent_as_given
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
-from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileContent
+from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileContent, takes_names
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
@@ -19,9 +19,9 @@ from assocpriv.server.itemsets.frames import mining_facts
 
 _ROWS, _WIDTH = 20, 100
 _CLIENTS = {
-    "both": "our clients for many baskets and for one",
-    "bulk": "our client for many baskets",
-    "single": "our client for one basket",
+    "both": "our clients for many {record}s and for one",
+    "bulk": "our client for many {record}s",
+    "single": "our client for one {record}",
     "program": "the program given",
 }
 
@@ -132,13 +132,19 @@ def audit_lines(audit: Audit) -> list[str]:
     lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
     heading = ""
     for finding in audit.findings:
-        about = finding.depth + (f", {_CLIENTS[finding.client]}" if finding.client else "")
+        about = finding.depth + (f", {_client(audit, finding.client)}" if finding.client else "")
         if about != heading:
             heading = about
             lines += ["", heading]
         head = f"  {finding.verdict:<11} {finding.name}: "
         lines += wrap(finding.said, _WIDTH, initial_indent=head, subsequent_indent=" " * 14)
     return lines
+
+
+def _client(audit: Audit, client: str) -> str:
+    """Name a client, by the records that it takes."""
+    record = "basket" if audit.plan is None or takes_names(audit.plan) else "record"
+    return _CLIENTS[client].format(record=record)
 
 
 def _plan_of(audit: Audit) -> str:
@@ -153,7 +159,7 @@ def _plan_of(audit: Audit) -> str:
 def _request_line(audit: Audit) -> str:
     """Say what was audited, and how."""
     request = audit.request.to_json()
-    line = f"depth {request['depth']}; {_CLIENTS[request['client']]}"
+    line = f"depth {request['depth']}; {_client(audit, request['client'])}"
     if request["depth"] not in (ALL, "empirical"):
         return line
     alarm = percent_as_given(float(1 - Fraction(request["confidence"])))

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.apps.render.figures import percent_as_given
+from assocpriv.apps.render.figures import percent_as_given, rounded
 from assocpriv.server.numeric.distributions import Distribution, Distributions, Figure, JointDistribution, Numbers
 
 _ROWS, _BAR = 10, 30  # rows of a number's histogram, and characters of its longest bar
@@ -65,15 +65,17 @@ def _quantile_rows(numbers: Numbers) -> list[tuple[str, str]]:
     found = numbers.quantiles
     rows = {
         "quantile": [f"{each.level:.0%}" for each in found],
-        "is": [f"{each.value:.4g}" for each in found],
-        "from": [f"{each.low:.4g}" for each in found],
-        "to": [f"{each.high:.4g}" for each in found],
+        "is": [rounded(each.value, 4) for each in found],
+        "from": [rounded(each.low, 4) for each in found],
+        "to": [rounded(each.high, 4) for each in found],
     }
-    return [(name, "".join(f"{text:>10}" for text in texts)) for name, texts in rows.items()]
+    width = max(10, 2 + max(len(text) for texts in rows.values() for text in texts))
+    return [(name, "".join(f"{text:>{width}}" for text in texts)) for name, texts in rows.items()]
 
 
 def _with_error(figure: Figure) -> str:
-    return f"{figure.value:.5g} ± {figure.std_error:.2g}  ({figure.low:.5g}–{figure.high:.5g})"
+    value, low, high = (rounded(each, 5) for each in (figure.value, figure.low, figure.high))
+    return f"{value} ± {rounded(figure.std_error, 2)}  ({low}–{high})"
 
 
 def _half_width(numbers: Numbers) -> float:
@@ -91,7 +93,7 @@ def _rows(each: Distribution, numbers: Numbers) -> list[tuple[str, float, float 
 
 
 def _ranges(edges: NDArray[np.float64]) -> list[str]:
-    texts = [f"{edge:.6g}" for edge in edges]
+    texts = [rounded(edge, 6) for edge in edges]
     width = max(map(len, texts))
     return [f"{low:>{width}} – {high:>{width}}" for low, high in pairwise(texts)]
 

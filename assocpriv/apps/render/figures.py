@@ -87,6 +87,16 @@ def written(value: Fraction, digits: int, *, up: bool) -> str:
     return f"{rounded:f}" if rounded.adjusted() in _PLAIN else f"{rounded:g}"
 
 
+def rounded(value: float, digits: int) -> str:
+    """Write a number of a table with so many digits, without an exponent unless it is very large or small.
+
+    >>> rounded(250663.4, 5), rounded(1234.5, 2), rounded(0.25, 4), rounded(4e20, 2)
+    ('250660', '1200', '0.25', '4e+20')
+    """
+    shown = Decimal(f"{value:.{digits}g}").normalize()
+    return f"{shown:f}" if not shown or shown.adjusted() in _PLAIN else f"{value:.{digits}g}"
+
+
 def figure_up(value: float) -> str:
     """Write a figure of privacy that is a float with at least six digits, rounded up; from a million on as 1e+06."""
     digits = 6 - math.floor(math.log10(value)) - 1

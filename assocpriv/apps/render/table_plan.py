@@ -3,7 +3,16 @@
 from fractions import Fraction
 from typing import Any
 
-from assocpriv.apps.render.figures import becomes, fields, figure, figure_up, percent_as_given, percent_within, written
+from assocpriv.apps.render.figures import (
+    becomes,
+    fields,
+    figure,
+    figure_up,
+    percent_as_given,
+    percent_within,
+    rounded,
+    written,
+)
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.errors import counted
 from assocpriv.core.privacy import epsilon, float_up, format_fraction, highest_posterior
@@ -127,7 +136,8 @@ def _column_lines(facts: ColumnFacts) -> list[str]:
 
 
 def _number(column: NumberColumn) -> str:
-    return f"number {float(column.low):g} … {float(column.high):g} in {counted(column.intervals, 'interval')}"
+    low, high = (rounded(float(end), 6) for end in (column.low, column.high))
+    return f"number {low} … {high} in {counted(column.intervals, 'interval')}"
 
 
 def _named(column: Any) -> str:
@@ -162,12 +172,13 @@ def _kept(facts: ColumnFacts) -> str:
     share = float(Fraction(law.near * law.high, law.total(optional=facts.column.optional)))
     if facts.scale is None:
         return f"; the value itself is reported with probability {share:.3g}"
-    return f"; a value within ±{facts.scale:.4g} with probability {share:.3g}"
+    return f"; a value within ±{rounded(facts.scale, 4)} with probability {share:.3g}"
 
 
 def _scale(facts: ColumnFacts) -> str:
     word = _SCALES[facts.release]
-    return f"{word}{'' if word.endswith('±') else ' '}{facts.scale:.4g}"
+    assert facts.scale is not None
+    return f"{word}{'' if word.endswith('±') else ' '}{rounded(facts.scale, 4)}"
 
 
 def _widths(facts: ColumnFacts) -> str:

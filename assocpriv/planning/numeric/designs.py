@@ -97,6 +97,8 @@ def design_window(inputs: int, limit: Fraction, *, optional: bool, near: int | N
     others = inputs - 1 + (near if optional else 0)
     low = math.floor(LARGEST_TOTAL / (near * limit + others))
     high = math.ceil(limit * low) - 1
+    if low < 1:
+        raise PlanError("the promise is so weak that it protects nothing; take a smaller ε, or release columns as-is")
     if high <= low:
         raise PlanError("the promise leaves a column next to nothing to tell; take fewer columns or a weaker promise")
     return Window(inputs, near, high, low)

@@ -4,6 +4,7 @@ An item is ``age=30–39``, ``region=north``: what association rules on tables a
 Quantitative Association Rules in Large Relational Tables, SIGMOD 1996, section 2).
 """
 
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ from assocpriv.plans.numeric.plan import TablePlan
 USUAL_BINS = 5
 _MOST_BINS = 1000
 _DIGITS = 10  # of an edge that is no whole number, fewer than
+_PLAIN = 16  # powers of ten that are written out, fewer than
 _DASH = "–"  # between the ends of an interval; a hyphen would read as a minus
 
 
@@ -79,8 +81,14 @@ def _whole_labels(edges: list[Fraction]) -> tuple[str, ...]:
 
 def _labels_between(edges: list[Fraction]) -> tuple[str, ...]:
     """Name intervals by their ends: exactly where a few digits do, otherwise with as many as tell neighbours apart."""
-    written = [[f"{float(edge):.{digits}g}" for edge in edges] for digits in range(3, _DIGITS)]
+    written = [[_rounded(edge, digits) for edge in edges] for digits in range(3, _DIGITS)]
     exact = [texts for texts in written if list(map(Fraction, texts)) == edges]
     apart = [texts for texts in written if len(set(texts)) == len(texts)]
     texts = [*exact, *apart, written[-1]][0]
     return tuple(f"{low}{_DASH}{high}" for low, high in pairwise(texts))
+
+
+def _rounded(edge: Fraction, digits: int) -> str:
+    """Write a number with so many digits; as 41700, not 4.17e+04, which reads as a sum."""
+    short = f"{float(edge):.{digits}g}"
+    return f"{Decimal(short):f}" if abs(Decimal(short).adjusted()) < _PLAIN else short

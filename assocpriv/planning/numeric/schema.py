@@ -75,7 +75,7 @@ def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[Colu
     try:
         return _read(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"{schema}: not TOML: {error}") from None
+        raise PlanError(f"{schema}: not TOML: {error}; write each column as [columns.NAME]") from None
     except PlanError as error:
         raise PlanError(f"{schema}: {error}") from None
 

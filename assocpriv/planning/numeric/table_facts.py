@@ -108,7 +108,8 @@ def wave_distance(law: Window, *, optional: bool = False) -> float:
     high, low = ((Fraction(weight, total), Fraction(weight, longer)) for weight in (law.high, law.low))
     both_near = (law.near - Fraction(1, 2)) * (high[0] - high[1])
     near_here = Fraction(1, 2) * (high[0] - low[1])
-    return float_up(both_near + near_here + (law.inputs - 1) * (low[0] - low[1]))
+    far = law.inputs - 1 + (law.near if optional else 0)  # a missing value's output weighs near · low
+    return float_up(both_near + near_here + far * (low[0] - low[1]))
 
 
 def gaussian_deviation(law: Noise) -> float:

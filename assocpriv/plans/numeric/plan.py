@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError
+from assocpriv.core.errors import PlanError, PrivacyLimitError, WireError, counted
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
 from assocpriv.plans.numeric.columns import Column, LabelColumn, column_from_json, column_to_json
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
@@ -171,7 +171,8 @@ class TablePlan(PublishedPlan):
 
     def __repr__(self) -> str:
         bound = "" if self.promise is None else f", γ < {float(self.promise.amplification_limit):g}"
-        return f"TablePlan({self.plan_id[:12]}, {len(self.columns)} columns{bound}, {self.report_bytes}-byte reports)"
+        columns = counted(len(self.columns), "column")
+        return f"TablePlan({self.plan_id[:12]}, {columns}{bound}, {self.report_bytes}-byte reports)"
 
 
 def check_answers(columns: int, reports_per_person: int) -> None:
