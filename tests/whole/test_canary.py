@@ -436,6 +436,26 @@ def test_predicting_files_shows_and_leaves_no_value(tmp_path: Path, text: str) -
     assert marked_files(tmp_path, {tmp_path / "t.csv"}) == []
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "t.parquet", "cut.parquet", "codes.parquet"])
+@pytest.mark.parametrize("options", [[], ["--by", "class"], ["--joint", "age,class"]])
+def test_reconstructing_shows_and_leaves_no_value(tmp_path: Path, name: str, options: list[str]) -> None:
+    """A raw table that is taken for released records is refused without a cell of it, also as a cut or a faked file."""
+    raw = parquet_bytes({"age": [NAME, NAME], "class": [NUMBER, NUMBER]})
+    faked = pa.schema([pa.field("report", pa.binary(len(NAME)), nullable=False)], metadata={"assocpriv.plan": NAME})
+    stream = BytesIO()
+    pq.write_table(pa.table([pa.array([NAME.encode()] * 3, faked.field(0).type)], schema=faked), stream)
+    bad = {"t.parquet": raw, "cut.parquet": raw[:-20], "codes.parquet": stream.getvalue()}
+    (tmp_path / name).write_bytes(bad.get(name, f"age,class\n{NAME},{NUMBER}\n".encode()))
+    output = tmp_path / "o.csv"
+    result = CliRunner().invoke(main, ["numeric", "reconstruct", str(tmp_path / name), *options, "-o", str(output)])
+    assert result.exit_code == 1, result.output
+    assert not marks_in(result.output)
+    assert result.exception is not None
+    assert not marks_in(shown_by(result.exception))
+    assert marked_files(tmp_path, {tmp_path / name}) == []
+    assert not output.exists()
+
+
 def test_the_estimator_shows_no_raw_value() -> None:
     """A tree's estimator that is given text for a number names the column alone."""
     columns = (

@@ -14,7 +14,7 @@ _PAIRS = 20  # of two columns shown as text
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BASES = {
     "least-squares": "Bands and quantiles assume nothing but even spread within intervals (unbiased least squares).",
-    "smooth": "Bands and quantiles assume a log-density about equally rough everywhere: such noise hides all details.",
+    "smooth": "Behind Gaussian noise bands and quantiles assume an evenly rough log-density; not for narrow peaks.",
 }
 
 

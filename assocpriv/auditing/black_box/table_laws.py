@@ -143,7 +143,7 @@ def _p_values(events: Events) -> NDArray[np.float64]:
 
 
 WHAT = {
-    "columns": "how often each column shows each value, for every record",
+    "columns": "how often each column shows each value, for each record asked about",
     "pairs": "how often two columns show each two values: their noise is independent",
     "asked": "which columns reports leave out",
     "repeats": "how often a record's reports repeat, one after the other and from one run to the next",

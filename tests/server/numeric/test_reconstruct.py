@@ -19,10 +19,11 @@ from assocpriv.plans.numeric.columns import CategoryColumn, Column, LabelColumn,
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.server.numeric.bands import largest_deviation, least_squares
-from assocpriv.server.numeric.coarse_channel import coarse_channel
+from assocpriv.server.numeric.coarse_channel import FEW_BINS, coarse_channel
 from assocpriv.server.numeric.iterated_bayes import _midpoint_densities, iterated_bayes
 from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.moments import ClassCounts, estimate_moments, moment_weights
+from assocpriv.server.numeric.reconstruct import _whole
 from assocpriv.server.numeric.smooth import smooth_shares
 
 N_CELLS = 40
@@ -281,6 +282,43 @@ def test_bands_and_errors_cover_95_percent(rng, name: str) -> None:
     assert abs(inside.mean() - 0.95) < 0.01 + Z_LIMIT * inside.std() / np.sqrt(runs)
     assert abs(z_of_shares(whole[0].sum(), runs, 0.95)) < Z_LIMIT
     assert z_of_shares(whole[1].sum(), runs, 0.95) < -Z_LIMIT
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_errors_of_named_values_cover_95_percent(rng, optional: bool) -> None:
+    """Shares of named values lie within 1.96 errors in 95 ± 1% of 800 runs; errors 25% too small are rejected."""
+    runs = 800
+    law = design_window(3, Fraction(9), optional=optional, near=1)
+    column = CategoryColumn("region", law, optional, ("a", "b", "c"))
+    true = np.array([0.5, 0.3, 0.2])
+    rates = fine_matrix(column) @ (np.append(0.8 * true, 0.2) if optional else true)
+    apart = np.zeros((runs, 3))
+    for run, counts in enumerate(rng.multinomial(20_000, rates, size=runs)):
+        found = _whole(column, counts, "auto", 0.95)
+        apart[run] = np.abs(found.share - true) / found.std_error
+    inside, narrow = (apart <= 1.96).mean(axis=1), (apart <= 0.75 * 1.96).mean(axis=1)
+    assert abs(inside.mean() - 0.95) < 0.01 + Z_LIMIT * inside.std() / np.sqrt(runs)
+    assert 0.95 - narrow.mean() > 0.01 + Z_LIMIT * narrow.std() / np.sqrt(runs)
+
+
+def test_joined_bins_keep_the_chances_and_the_missing_apart() -> None:
+    """A matrix on few bins is the sum over them, its columns add up to 1, and no number shares the last bin."""
+    column = number(UniformNoise(1000, 300), intervals=20, optional=True)
+    channel = coarse_channel(column)
+    counts, matrix = channel.joined(channel.matrix[:, 3])
+    assert len(counts) <= FEW_BINS + 1
+    assert np.allclose(counts, matrix[:, 3])
+    assert np.allclose(matrix.sum(axis=0), 1)
+    assert np.flatnonzero(matrix[-1]).tolist() == [20]
+
+
+def test_the_smooth_estimate_is_about_the_same_on_any_number_of_intervals(rng) -> None:
+    """The prior's unit is of the range, not of intervals: 20 or 100 of them give distribution functions 1% apart."""
+    law = design_gaussian(200, Fraction(1, 2), SURE)
+    true = np.diff(np.linspace(0, 1, 201) ** 5 * (6 - 5 * np.linspace(0, 1, 201)))
+    counts = rng.multinomial(5000, fine_matrix(number(law)) @ true)
+    coarse, fine = (_whole(number(law, intervals=n), counts, "smooth", 0.95).share for n in (20, 100))
+    assert np.abs(np.cumsum(coarse) - np.cumsum(fine.reshape(20, 5).sum(axis=1))).max() < 0.01
 
 
 def test_the_smooth_estimate_says_how_far_off_it_is(rng) -> None:
