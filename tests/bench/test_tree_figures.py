@@ -10,7 +10,7 @@ import pytest
 from bench.figures import run
 
 KEPT = Path(run.__file__).parents[1] / "results" / "trees"
-NOISES, CLOSE = ("gaussian", "uniform"), 2.0
+NOISES, CLOSE = ("gaussian", "uniform"), 2.5
 
 
 @pytest.fixture(scope="module")
@@ -29,27 +29,27 @@ def losses(found, noise, privacy, method):
 
 
 def test_at_25_and_50_percent_little_is_lost(found):
-    """Over functions, noises, 25 and 50%, local loses at most 3 points against the raw tree, by-class at most 4."""
+    """Over functions, noises, 25 and 50%, local and by-class lose at most 3 points each against the raw tree."""
     mean = {
         method: fmean(loss for noise in NOISES for p in (25, 50) for loss in losses(found, noise, p, method))
         for method in ("local", "by-class")
     }
     assert mean["local"] <= 3
-    assert mean["by-class"] <= 4
+    assert mean["by-class"] <= 3
 
 
 def test_at_100_percent_as_much_is_lost_as_the_paper_says(found):
-    """The better method, mean of both noises: F1, F4, F5 within 5 points, F3 within 15; F2 within 16, not 15."""
+    """The better method, mean of both noises: F1, F4, F5 within 5 points, F2 and F3 within 15."""
     best = [
         min(fmean(losses(found, noise, 100, method)[place] for noise in NOISES) for method in ("local", "by-class"))
         for place in range(5)
     ]
-    assert all(loss <= limit for loss, limit in zip(best, (5, 16, 15, 5, 5), strict=True))
+    assert all(loss <= limit for loss, limit in zip(best, (5, 15, 15, 5, 5), strict=True))
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_order_of_methods(found, noise):
-    """At 100% on average: by-class and local are 2 points apart at most, above global, that above uncorrected."""
+    """At 100% on average: by-class and local are 2.5 points apart at most (2.1 with uniform noise), above global, that above uncorrected."""
     mean = {method: fmean(found[noise, 100, method]) for method in ("local", "by-class", "global", "randomized")}
     assert abs(mean["local"] - mean["by-class"]) < CLOSE
     assert min(mean["local"], mean["by-class"]) > mean["global"] + CLOSE

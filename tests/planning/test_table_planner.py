@@ -254,7 +254,7 @@ def test_distance_of_a_square_wave(law: Window) -> None:
 
 @pytest.mark.parametrize("law", [Window(6, 3, 5, 1), Window(15, 21, 85, 15)])
 def test_distance_of_a_square_wave_with_missing_values(law: Window) -> None:
-    """Where a value may be missing, that output's chance counts too: by exact sums over pieces, for a value at its edge."""
+    """A missing value has an output whose chance counts too: by exact sums over pieces, for a value at its edge."""
     n, near, high, low = law.inputs, law.near, law.high, law.low
     grid, wave = law.total(optional=True), law.total(optional=True) + low
     pieces = [(near - 0.5, high, high), (0.5, high, low), (n - 1, low, low), (near, low, low)]

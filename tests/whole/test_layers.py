@@ -138,6 +138,7 @@ ORDER = [
     "server.numeric.trees.correction",
     "server.numeric.trees.growing",
     "server.numeric.trees.pruning",
+    "server.numeric.trees.recounting",
     "server.numeric.trees.building",
     "server.numeric.trees.export",
     "server.numeric.trees.estimator",

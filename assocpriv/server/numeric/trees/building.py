@@ -30,6 +30,7 @@ from assocpriv.server.numeric.trees.growing import (
     grow,
 )
 from assocpriv.server.numeric.trees.pruning import PRUNINGS, prune_by_complexity, prune_by_description
+from assocpriv.server.numeric.trees.recounting import recount
 
 LARGEST_LEAST_LEAF = 100  # records; the points that an interval has on average in AS00, section 4.2
 
@@ -115,13 +116,15 @@ def build(
     for place, order in places.items():
         positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
     limits = request.limits(len(labels))
+    ranked = [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
     if request.method == "local":
-        ranked = [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
         growth = LocalGrowth(codes, labels, ranked, n_classes, rng)
         grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
     else:
         grown = grow(positions, labels, n_classes, limits)
     pruned = _pruned(grown, request, set(places))
+    if _needs_recount(pruned, channels, request):
+        pruned = _pruned(recount(pruned, codes, labels, ranked, rng), request, set(places))
     nodes = tuple(_node(branch, channels, places, target) for branch in pruned)
     leaves = sum(branch.feature < 0 for branch in grown)
     columns = tuple(channel.column for channel in channels)
@@ -170,9 +173,15 @@ def _ranks(order: NDArray[np.int64]) -> NDArray[np.float32]:
 
 def _ranked(channel: Channel, order: NDArray[np.int64] | None) -> Channel:
     """Return a channel whose positions are ranks in an order, so that it corrects to ranks."""
-    if order is None or channel.matrix is None:
+    if order is None:
         return channel
     return replace(channel, ranks=_ranks(order)[:-1])
+
+
+def _needs_recount(tree: Tree, channels: Sequence[Channel], request: TreeRequest) -> bool:
+    """Say whether boxes of several columns hold records by noise; a tree by one reconstruction for all stays AS00's."""
+    noisy = any(branch.feature >= 0 and channels[branch.feature].matrix is not None for branch in tree)
+    return noisy and request.method in ("by-class", "local") and request.pruning != "none"
 
 
 def _pruned(tree: Tree, request: TreeRequest, categories: set[int]) -> Tree:
