@@ -49,7 +49,7 @@ def test_at_100_percent_as_much_is_lost_as_the_paper_says(found):
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_order_of_methods(found, noise):
-    """At 100% on average: by-class and local differ by 2.5 points at most (uniform: 2.1); both are above global, it above raw."""
+    """At 100% on average by-class and local differ by 2.5 points at most; both are above global, it above raw."""
     mean = {method: fmean(found[noise, 100, method]) for method in ("local", "by-class", "global", "randomized")}
     assert abs(mean["local"] - mean["by-class"]) < CLOSE
     assert min(mean["local"], mean["by-class"]) > mean["global"] + CLOSE

@@ -84,8 +84,9 @@ def plan_table(
     Raises:
         PlanError: what is wrong in the schema, or a promise where no column is protected.
 
-    >>> plan_table({"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}})
-    TablePlan(..., 1 columns, γ < 19, 2-byte reports)
+    >>> column = {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}
+    >>> plan_table({"columns": {"x": column}}).promise.amplification_limit
+    Fraction(19, 1)
     """
     check_range("reports", reports, 1, _MOST_REPORTS)
     check_range("reports_per_person", reports_per_person, 1, MOST_REPORTS_PER_PERSON)

@@ -43,7 +43,7 @@ def maximize(
         ordered: how many inputs, the first ones, are intervals in a row, which smoothing averages; by default all. An
             input for a missing value is not one of them.
 
-    >>> maximize(np.array([70, 30]), np.array([[0.75, 0.25], [0.25, 0.75]])).round(4)
+    >>> maximize(np.array([70, 30]), np.array([[0.75, 0.25], [0.25, 0.75]])).round(3)
     array([0.9, 0.1])
     """
     seen: NDArray[np.bool_] = counts > 0
@@ -97,7 +97,7 @@ def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.
     At the ends the weights are 2 and 1.
 
     >>> average_neighbours(np.array([0, 0.5, 0, 0, 0.5]), 4).round(3)
-    array([0.174, 0.261, 0.065, 0.   , 0.5  ])
+    array([0.154, 0.231, 0.115, 0.   , 0.5  ])
     """
     if ordered < 2:
         return shares
