@@ -1,7 +1,7 @@
 """AS00, figure 2: plateau and triangles, 100,000 values of each: original, randomized and reconstructed.
 
 Noise is uniform on ±0.5 and Gaussian with standard deviation 0.25, over values from 0 to 1 (as in the paper); intervals
-are 100. Beside the paper's iterated Bayes stands what numeric reconstruct gives by default.
+have a width of 0.05, as there. Beside the paper's iterated Bayes stands what numeric reconstruct gives by default.
 
 Source: Agrawal and Srikant, Privacy-Preserving Data Mining, SIGMOD 2000, section 3.3.
 """
@@ -22,7 +22,7 @@ from assocpriv.plans.numeric.laws import Noise
 from assocpriv.plans.numeric.plan import TablePlan
 from bench.figures import svg
 
-VALUES, CELLS, INTERVALS = 100_000, 1000, 100
+VALUES, CELLS, INTERVALS = 100_000, 1000, 20
 _NOISE_SEED = 1_000_003  # another stream of the same generator than the values come from
 _CONFIDENCE = Fraction(19, 20)
 NOISES = {
