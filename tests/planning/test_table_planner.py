@@ -107,6 +107,8 @@ def test_other_files_are_no_schema(tmp_path: Path) -> None:
             read_schema(tmp_path / "s.toml")
     with pytest.raises(PlanError, match="cannot read the schema"):
         read_schema(tmp_path / "none.toml")
+    with pytest.raises(TypeError, match="a schema is the path of a TOML file or a mapping, got a int"):
+        plan_table(5)
 
 
 @pytest.mark.parametrize("options", [{"promise": Breach("5%", "50%")}, {"answer": "all"}])

@@ -71,6 +71,8 @@ def read_schema(schema: "str | PathLike[str] | Mapping[str, Any]") -> tuple[Colu
     """
     if isinstance(schema, Mapping):
         return _read(schema)
+    if not isinstance(schema, str | PathLike):
+        raise TypeError(f"a schema is the path of a TOML file or a mapping, got a {type(schema).__name__}")
     text = read_text(schema, "schema")  # type: ignore[arg-type]
     try:
         return _read(tomllib.loads(text))

@@ -402,6 +402,8 @@ def test_classes_that_are_none(rng: np.random.Generator) -> None:
     assert grow_tree(reports, "colour").class_name == "colour"
     with pytest.raises(EstimateError, match="no report of the plan holds"):
         ReleasedTreeClassifier(plan).fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
+    with pytest.raises(TypeError, match="plan must be a TablePlan"):
+        ReleasedTreeClassifier("plan.json").fit([[9.0, 0.1, "red"]] * 20, ["yes", "no"] * 10)
 
 
 def test_a_channel_is_as_wide_as_its_codes() -> None:
