@@ -212,8 +212,8 @@ def gather_hint(path: Path) -> str:
         return "it looks like a plan or a model; name the file of reports"
     if _no_reports(path):
         return (
-            "it looks like baskets or a table; randomize it first: assocpriv randomize (of tables: numeric randomize) "
-            f"{quote(str(path))} --plan plan.json -o reports.parquet"
+            "it looks like baskets or a table; randomize baskets first: assocpriv randomize "
+            f"{quote(str(path))} --plan plan.json -o reports.parquet (a table: assocpriv numeric randomize)"
         )
     return f"single reports are gathered first: assocpriv gather {quote(str(path))} --plan plan.json -o collection"
 

@@ -146,3 +146,12 @@ def test_released_values_are_the_middles(rng: np.random.Generator) -> None:
         [False, False, False, True, False], [True, True, False, True, False], [False, True, False, False, False],
     ]  # fmt: skip
     assert frame["w asked"].tolist() == [True, True, False]
+
+
+def test_bounds_are_exact() -> None:
+    """Whole numbers become fractions, so that a column made of them is that of its plan's text; floats are refused."""
+    whole = NumberColumn("age", Clear(60), False, 20, 80, 60)
+    assert whole == NumberColumn("age", Clear(60), False, Fraction(20), Fraction(80), 60)
+    assert whole.edges.tolist() == list(range(20, 81))
+    with pytest.raises(TypeError, match="low of column age must be a Fraction or an int, got a float"):
+        NumberColumn("age", Clear(60), False, 0.5, 80, 60)

@@ -140,8 +140,8 @@ def walk(
 ) -> dict[_Outcome, Fraction] | None:
     """Return the exact chance of every outcome of a client; None if that takes too many runs.
 
-    >>> walk(lambda entropy: int(entropy.below(1 << 32) // (1 << 31)))
-    {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    >>> walk(lambda entropy: int(entropy.below(1 << 32) // (1 << 31))) == {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    True
     """
     outcomes: dict[_Outcome, Fraction] = {}
     waiting: list[_Ranges] = [()]

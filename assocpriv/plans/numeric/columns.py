@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import lcm, ulp
+from numbers import Rational
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,6 +89,7 @@ class NumberColumn(Column):
 
     Raises:
         PlanError: fields that contradict each other.
+        TypeError: a bound that is a float, which is no exact number.
     """
 
     low: Fraction
@@ -106,7 +108,12 @@ class NumberColumn(Column):
                 f"plan field cells must be a multiple of intervals: {self.inputs} is none of {self.intervals}"
             )
         for name, bound in (("low", self.low), ("high", self.high)):
-            _read_bound(format_fraction(bound), name)
+            if not isinstance(bound, Rational):
+                raise TypeError(
+                    f"{name} of column {self.name} must be a Fraction or an int, got a {type(bound).__name__}"
+                )
+            object.__setattr__(self, name, Fraction(bound))  # of ints, steps would be floats
+            _read_bound(format_fraction(Fraction(bound)), name)
         if not self.low < self.high:
             raise PlanError(f"column {self.name} needs low < high, got {float(self.low):g} and {float(self.high):g}")
         if self.cell_width <= _spacing(self.low, self.high) and not (np.diff(self.edges) > 0).all():
