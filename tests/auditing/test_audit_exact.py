@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from assocpriv.auditing.enumerate import exact, small_walks, words_and_bulk
 from assocpriv.auditing.enumerate.exact import audit_exact as audit
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.auditing.recompute import codes, plan_text, promise, report_forms
+from assocpriv.auditing.recompute import codes, json_fields, plan_text, promise, report_forms
 from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.promise import check_integers, largest_ratio, stated_ratio
@@ -264,12 +264,14 @@ def test_sets_are_those_of_their_ranks(n_items, size):
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
     modules = set()
-    for module in (codes, report_forms, plan_text, promise):
+    for module in (codes, json_fields, report_forms, plan_text, promise):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
-    recomputing = {f"assocpriv.auditing.recompute.{name}" for name in ("codes", "report_forms", "plan_text")}
+    recomputing = {
+        f"assocpriv.auditing.recompute.{name}" for name in ("codes", "json_fields", "report_forms", "plan_text")
+    }
     assert own == {"assocpriv.core.errors", "assocpriv.auditing.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
 

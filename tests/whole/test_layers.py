@@ -175,6 +175,7 @@ ORDER = [
     "lab.privacy_left",
     "auditing.findings",
     "auditing.request",
+    "auditing.recompute.json_fields",
     "auditing.recompute.report_forms",
     "auditing.recompute.codes",
     "auditing.recompute.plan_text",

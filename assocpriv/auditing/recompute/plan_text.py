@@ -5,9 +5,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
 from assocpriv.auditing.recompute.report_forms import Bits, Group, SelectASize, Sets
 from assocpriv.core.errors import PlanError
 
@@ -56,56 +56,37 @@ def read_numbers(text: str) -> Numbers:
             those of a valid plan is not looked at.
     """
     try:
-        content = json.loads(text, object_pairs_hook=_without_doubles)
+        content = json.loads(text, object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
-    m, kind = _whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
+    m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
     in_clear = _text(content, "sizes", ("hidden", "in clear")) == "in clear"
-    n = _count(_field(content, "catalogue"))
-    operators = _field(content, "operators")
+    n = _count(field(content, "catalogue"))
+    operators = field(content, "operators")
     sizes = list(range(1, m + 1)) if in_clear else [m]
     if not isinstance(operators, list) or len(operators) != len(sizes):
         raise PlanError(f"operators must be a list of {len(sizes)}")
-    generator = _generator(_field(content, "generator"))
+    generator = _generator(field(content, "generator"))
     if kind == FIXED and (in_clear or generator[0] is not Bits):
         raise PlanError("reports of a fixed size need hidden sizes and the generator none")
-    promise = _field(content, "promise")
-    prior, posterior = (_probability(_field(promise, name), name) for name in ("prior", "posterior"))
+    promise = field(content, "promise")
+    prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
     if not 0 < prior < posterior < 1:
         raise PlanError("a promise needs 0 < prior < posterior < 1")
     return Numbers(
         n_items=n,
         transaction_size=m,
-        itemset_size=_whole(content, "itemset_size", 1, m),
+        itemset_size=whole(content, "itemset_size", 1, m),
         in_clear=in_clear,
         groups=tuple(_group(each, kind, size, n, generator) for each, size in zip(operators, sizes, strict=True)),
         prior=prior,
         posterior=posterior,
-        reports_per_person=_whole(content, "reports_per_person", 1, 1000),
+        reports_per_person=whole(content, "reports_per_person", 1, 1000),
     )
 
 
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise PlanError("a field is given twice")
-    return dict(pairs)
-
-
-def _field(content: object, name: str) -> Any:
-    if not isinstance(content, dict) or name not in content:
-        raise PlanError(f"the field {name} is missing")
-    return content[name]
-
-
-def _whole(content: object, name: str, low: int, high: int) -> int:
-    number = _field(content, name)
-    if type(number) is not int or not low <= number <= high:
-        raise PlanError(f"{name} must be a whole number in {low}..{high}")
-    return number
-
-
 def _text(content: object, name: str, known: tuple[str, ...]) -> str:
-    text = _field(content, name)
+    text = field(content, name)
     if not isinstance(text, str) or text not in known:
         raise PlanError(f"{name} must be one of {', '.join(known)}")
     return text
@@ -124,28 +105,28 @@ def _count(catalogue: object) -> int:
         if not isinstance(catalogue["names"], list) or not catalogue["names"]:
             raise PlanError("the catalogue's names must be a list")
         return len(catalogue["names"])
-    return _whole(catalogue, "count", 1, 1 << 20)
+    return whole(catalogue, "count", 1, 1 << 20)
 
 
 def _generator(content: object) -> _Generator:
     kind = _text(content, "kind", tuple(_FORMS))
     if kind == NONE:
         return Bits, {}
-    w = _whole(content, "field_bits", 2, 24)
-    ones_row = _field(content, "ones_row") if kind == BCH else False
+    w = whole(content, "field_bits", 2, 24)
+    ones_row = field(content, "ones_row") if kind == BCH else False
     if type(ones_row) is not bool:
         raise PlanError("ones_row must be true or false")
-    blocks = _whole(content, "blocks", 1, 4096)
+    blocks = whole(content, "blocks", 1, 4096)
     if w * blocks + ones_row > 4096:
         raise PlanError("a seed may have at most 4096 bits")
-    polynomial = _whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
+    polynomial = whole(content, "field_polynomial", 1 << w, (2 << w) - 1)
     code = {"field_bits": w, "polynomial": polynomial, "blocks": blocks, "ones_row": int(ones_row)}
     return _FORMS[kind], code
 
 
 def _group(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Group:
-    _whole(content, "size", size, size)
-    weights = _field(content, "keep_weights")
+    whole(content, "size", size, size)
+    weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
         raise PlanError(f"keep_weights must be a list of {size + 1}")
     if not all(isinstance(weight, str) and _WEIGHT.fullmatch(weight) for weight in weights):
@@ -153,15 +134,15 @@ def _group(content: object, kind: str, size: int, n_items: int, generator: _Gene
     values = tuple(map(int, weights))
     items = n_items + size
     if kind == FIXED:
-        _whole(content, "items", items, min(items, 4096))
-        return Sets(size, items, values, _whole(content, "report_size", 1, items - 1))
-    r, (form, code) = _whole(content, "insert_bits", 1, 16), generator
+        whole(content, "items", items, min(items, 4096))
+        return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
+    r, (form, code) = whole(content, "insert_bits", 1, 16), generator
     return form(
         size=size,
         items=items,
         weights=values,
-        insert_num=_whole(content, "insert_num", 1, (1 << r) - 1),
+        insert_num=whole(content, "insert_num", 1, (1 << r) - 1),
         insert_bits=r,
-        weight_bits=_whole(content, "weight_bits", 1, 1024),
+        weight_bits=whole(content, "weight_bits", 1, 1024),
         **code,
     )

@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
+from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
 from assocpriv.core.errors import PlanError
 
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
@@ -173,34 +174,34 @@ def read_table(text: str) -> TableNumbers:
         PlanError: a field that is missing, doubled or of another form. Whether a promise is kept is not looked at.
     """
     try:
-        content = json.loads(text, object_pairs_hook=_without_doubles)
+        content = json.loads(text, object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
-    listed = _field(content, "columns")
+    listed = field(content, "columns")
     if not isinstance(listed, list) or not listed:
         raise PlanError("columns must be a list")
     columns = tuple(map(_column, listed))
     if len({each.name for each in columns}) != len(columns):
         raise PlanError("two columns have one name")
-    promise = _field(content, "promise")
+    promise = field(content, "promise")
     stated = None if promise is None else (_probability(promise, "prior"), _probability(promise, "posterior"))
     if stated is not None and not 0 < stated[0] < stated[1] < 1:
         raise PlanError("a promise needs 0 < prior < posterior < 1")
-    table = TableNumbers(columns, 0, stated, _whole(content, "reports_per_person", 1, 1000))
-    answered = _whole(content, "answered", min(1, len(table.asked)), len(table.asked))
+    table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
+    answered = whole(content, "answered", min(1, len(table.asked)), len(table.asked))
     return TableNumbers(columns, answered, stated, table.reports_per_person)
 
 
 def _column(content: object) -> ColumnNumbers:
-    name, kind, optional = (_field(content, key) for key in ("name", "kind", "optional"))
-    release = _field(content, "release")
-    law = _field(release, "law")
+    name, kind, optional = (field(content, key) for key in ("name", "kind", "optional"))
+    release = field(content, "release")
+    law = field(release, "law")
     if not isinstance(name, str) or kind not in ("number", "category", "label") or type(optional) is not bool:
         raise PlanError("a column needs a name, a known kind, and optional true or false")
     if kind == "number":
-        inputs = _whole(content, "cells", 1, 1 << 16)
+        inputs = whole(content, "cells", 1, 1 << 16)
     else:
-        values = _field(content, "values")
+        values = field(content, "values")
         if not isinstance(values, list) or not values or len(set(map(str, values))) != len(values):
             raise PlanError("values must be a list of texts that differ")
         inputs = len(values)
@@ -212,44 +213,25 @@ def _column(content: object) -> ColumnNumbers:
 
 def _law(release: object, law: object, inputs: int) -> dict[str, Any]:
     if law == CLEAR:
-        width = _whole(release, "width", 1, inputs)
+        width = whole(release, "width", 1, inputs)
         if inputs % width:
             raise PlanError("width must divide the cells")
         return {"width": width}
     if law == UNIFORM:
-        return {"reach": _whole(release, "reach", 1, 1 << 16)}
+        return {"reach": whole(release, "reach", 1, 1 << 16)}
     if law == GAUSSIAN:
-        half = _field(release, "half")
+        half = field(release, "half")
         if not isinstance(half, list) or len(half) < 2 or any(type(each) is not int or each < 1 for each in half):
             raise PlanError("half must be a list of whole numbers from 1 on")
         return {"half": half}
     if law != WINDOW:
         raise PlanError("a release names a law that is not known")
-    low = _whole(release, "low", 1, _MOST)
-    return {"near": _whole(release, "near", 1, 1 << 16), "high": _whole(release, "high", low, _MOST), "low": low}
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise PlanError("a field is given twice")
-    return dict(pairs)
-
-
-def _field(content: object, name: str) -> Any:
-    if not isinstance(content, dict) or name not in content:
-        raise PlanError(f"the field {name} is missing")
-    return content[name]
-
-
-def _whole(content: object, name: str, low: int, high: int) -> int:
-    number = _field(content, name)
-    if type(number) is not int or not low <= number <= high:
-        raise PlanError(f"{name} must be a whole number in {low}..{high}")
-    return number
+    low = whole(release, "low", 1, _MOST)
+    return {"near": whole(release, "near", 1, 1 << 16), "high": whole(release, "high", low, _MOST), "low": low}
 
 
 def _probability(content: object, name: str) -> Fraction:
-    text = _field(content, name)
+    text = field(content, name)
     match = _PROBABILITY.fullmatch(text) if isinstance(text, str) else None
     if not match or math.gcd(int(match[1]), int(match[2])) != 1:
         raise PlanError(f"{name} must be a fraction a/b in lowest terms")
