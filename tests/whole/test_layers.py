@@ -80,6 +80,7 @@ ORDER = [
     "records.source_files",
     "records.basket_parquet",
     "records.basket_files",
+    "records.csv_rows",
     "records.table_cells",
     "records.table_batches",
     "records.table_files",
