@@ -85,6 +85,10 @@ ORDER = [
     "records.table_batches",
     "records.table_files",
     "records.table_items",
+    "owner.suppression.templates",
+    "owner.suppression.coded",
+    "owner.suppression.inferences",
+    "owner.suppression.disclosure",
     "client.baskets.transactions",
     "client.baskets.fixed_size",
     "client.baskets.seeds",
@@ -258,7 +262,7 @@ ORDER = [
     "apps.commands.warm_up",
     "apps.cli",
 ]
-FLOORS = ["core", "plans", "files", "collector", "records", "client", "server", "planning", "lab", "auditing"]
+FLOORS = ["core", "plans", "files", "collector", "records", "owner", "client", "server", "planning", "lab", "auditing"]
 DOORS = [
     "basket_files",
     "baskets",
@@ -273,9 +277,10 @@ DOORS = [
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
     "records": {"collector"},
-    "client": {"server", "collector"},
-    "server": {"client", "records", "collector"},
-    "planning": {"client", "records", "collector"},
+    "owner": {"collector"},
+    "client": {"owner", "server", "collector"},
+    "server": {"owner", "client", "records", "collector"},
+    "planning": {"owner", "client", "records", "collector"},
     "lab": {"collector"},
     "auditing": {"collector"},
 }
