@@ -30,6 +30,7 @@ ORDER = [
     "core.ranking",
     "core.kernels.vector",
     "core.kernels.bitmaps",
+    "core.kernels.cells",
     "core.kernels.counting",
     "core.kernels.draws",
     "core.kernels.ranks",
@@ -89,6 +90,12 @@ ORDER = [
     "owner.suppression.coded",
     "owner.suppression.inferences",
     "owner.suppression.disclosure",
+    "owner.suppression.tables",
+    "owner.suppression.binning",
+    "owner.suppression.checking",
+    "owner.suppression.release",
+    "owner.suppression.publishing",
+    "owner.suppression.report",
     "client.baskets.transactions",
     "client.baskets.fixed_size",
     "client.baskets.seeds",
@@ -217,6 +224,7 @@ ORDER = [
     "collection",
     "amplification",
     "numeric",
+    "suppression",
     "apps.options",
     "apps.progress",
     "apps.console",
@@ -236,6 +244,7 @@ ORDER = [
     "apps.render.rounds",
     "apps.render.trials",
     "apps.render.catalogue",
+    "apps.render.suppression",
     "apps.commands.ask",
     "apps.commands.audit",
     "apps.commands.catalogue",
@@ -259,6 +268,7 @@ ORDER = [
     "apps.commands.report",
     "apps.commands.rules",
     "apps.commands.simulate",
+    "apps.commands.suppress",
     "apps.commands.warm_up",
     "apps.cli",
 ]
@@ -273,6 +283,7 @@ DOORS = [
     "collection",
     "amplification",
     "numeric",
+    "suppression",
 ]  # public modules
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business

@@ -17,8 +17,8 @@ def replace_cells(
     """Write whole lines of CSV, uint8 (n,), with some of their cells replaced; a record is a line, blank ones are none.
 
     ``columns`` (k,) are places of cells in a line, rising. Of record i the cell in column j becomes word
-    ``choices[i, j]``, the bytes ``words[starts[c]:starts[c + 1]]``; it stays where that is negative. Quotes count at the
-    beginning of a cell alone, as Arrow reads them. ``replaced`` has room for the text and all words chosen.
+    ``choices[i, j]``, the bytes ``words[starts[c]:starts[c + 1]]``; it stays where that is negative. Quotes count at
+    the beginning of a cell alone, as Arrow reads them. ``replaced`` has room for the text and all words chosen.
 
     Returns (bytes written, records); the last line must end with a newline.
     """
@@ -36,7 +36,7 @@ def replace_cells(
             stop -= 1
         is_blank = cell == 0 and stop == place and text[end] == _NEWLINE
         word = -1
-        if not is_blank and chosen < columns.shape[0] and columns[chosen] == cell:
+        if not is_blank and record < choices.shape[0] and chosen < columns.shape[0] and columns[chosen] == cell:
             word = choices[record, chosen]
             chosen += 1
         if word >= 0:
