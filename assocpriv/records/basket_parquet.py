@@ -52,7 +52,7 @@ def read_parquet(
 
 
 def item_columns(opened: Opener, said: LayoutOptions) -> tuple[str, list[str]]:
-    """Return a file's layout as it is read, and its columns: "onehot" items, "long" transaction and item, "list" lists."""
+    """Return a file's layout as it is read, and its columns: "onehot" items, "long" both, or the "list" column."""
     import pyarrow.parquet as pq
 
     with opened() as file:

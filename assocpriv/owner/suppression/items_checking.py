@@ -1,7 +1,7 @@
 """The check of released baskets before they get their name: read and counted again by nothing that made them.
 
-It imports no reader, no writer and no count of this package: lines are cut by Python's csv, Parquet is read by pyarrow, and
-patterns are counted one basket after the other. All templates are checked, those too that others imply.
+It imports no reader, no writer and no count of this package: lines are cut by Python's csv, Parquet is read by
+pyarrow, and patterns are counted one basket after the other. All templates are checked, those too that others imply.
 """
 
 import csv
@@ -19,8 +19,8 @@ _Bound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitive ite
 def count_violations(baskets: Iterable[frozenset[str]], bounds: Sequence[_Bound]) -> tuple[int, list[int]]:
     """Return the number of baskets, and of each bound in how many patterns of its channel it is exceeded.
 
-    >>> count_violations([frozenset("ab"), frozenset("a"), frozenset("b")], [(["a"], ["b"], 1, 2), (["a"], ["b"], 1, 3)])
-    (3, [1, 2])
+    >>> count_violations([frozenset("ab"), frozenset("a"), frozenset("b")], [(["a"], ["b"], 1, 2), (["a"], ["b"], 1,
+    3)]) (3, [1, 2])
     """
     totals: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
     hits: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
@@ -46,8 +46,8 @@ def read_again(
     if columns:
         yield from _parquet(path, kind, columns)
         return
-    with (gzip.open if packed else open)(path, "rb") as raw:
-        lines = (line.rstrip("\r\n") for line in io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n"))
+    with (gzip.open if packed else open)(path, "rb") as raw, _text(raw) as text:
+        lines = (line.rstrip("\r\n") for line in text)
         header = [next(lines, "") for _ in range(skip)]
         if kind == "dat":
             yield from (frozenset(str(int(number)) for number in line.split()) for line in lines)
@@ -56,10 +56,15 @@ def read_again(
         if kind == "basket":
             yield from (_names(cell for at, cell in enumerate(row) if at not in places) for row in rows)
         elif kind == "long":
-            yield from _grouped((row[places[0]].strip(), row[places[1]]) for row in rows if row)
+            cut = (next(csv.reader([line], delimiter=separator)) for line in lines if line)  # quotes at a cell's start
+            yield from _grouped((row[places[0]].strip(), row[places[1]]) for row in cut)
         else:
             names = _row(header[-1], separator)
             yield from (_flagged(names, row, places) for row in rows)
+
+
+def _text(raw: Any) -> io.TextIOWrapper:
+    return io.TextIOWrapper(raw, encoding="utf-8-sig", newline="\n")
 
 
 def _row(line: str, separator: str) -> list[str]:

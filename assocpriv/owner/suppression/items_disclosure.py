@@ -1,16 +1,16 @@
 """Progressive disclosure of items: which items of channels may stay in baskets that go out.
 
-Whole items are dropped from all baskets, since a mark in place of an item would tell. All items of channels are dropped first.
-Then, again and again, the valid one of highest
+Whole items are dropped from all baskets, since a mark in place of an item would tell. All items of channels are
+dropped first. Then, again and again, the valid one of highest
 
     Score = InfoGain / (PrivLoss + 1)
 
-comes back: valid if every bound then holds, InfoGain the entropy of who holds the item, in bits, PrivLoss the average rise of the
-confidences of the bounds that name it. Scores equal within 1e-12 go to the item that sorts first.
+comes back: valid if every bound then holds, InfoGain the entropy of who holds the item, in bits, PrivLoss the average
+rise of the confidences of the bounds that name it. Scores equal within 1e-12 go to the item that sorts first.
 
-An item may be sensitive in one template and in a channel of another. While it is dropped, nothing is said of it, and its
-bounds hold; when it comes back, they count. Either way confidences only rise as items come back (WFY05, corollary 3.1), so that
-an item found invalid stays so.
+An item may be sensitive in one template and in a channel of another. While it is dropped, nothing is said of it, and
+its bounds hold; when it comes back, they count. Either way confidences only rise as items come back (WFY05, corollary
+3.1), so that an item found invalid stays so.
 
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, algorithm 1.
 """
@@ -164,9 +164,9 @@ def candidates_of(bounds: Iterable[ItemBound]) -> tuple[str, ...]:
 class _Patterns:
     """The baskets of one bound by what they hold of its channel, and how many of them hold its sensitive itemset.
 
-    ``shows_empty`` says whether what is released shows baskets without items. Where it does not, baskets count only if
-    they are surely shown: they hold an item that no channel names, or the sensitive itemset. Confidences are then bounds
-    from above, of a fixed set of baskets, so that they still only rise.
+    ``shows_empty`` says whether what is released shows baskets without items. Where it does not, baskets count only
+    if they are surely shown: they hold an item that no channel names, or the sensitive itemset. Confidences are then
+    bounds from above, of a fixed set of baskets, so that they still only rise.
     """
 
     def __init__(self, bound: ItemBound, named: NamedItems, droppable: Sequence[str], shows_empty: bool) -> None:
@@ -255,9 +255,9 @@ def disclose_items(named: NamedItems, bounds: Sequence[ItemBound], *, shows_empt
     """Choose the items that may stay in released baskets, by progressive disclosure.
 
     Args:
-        named: the baskets, over the items that the bounds name.
-        bounds: all bounds; redundant ones do not take part in the choice.
-        shows_empty: whether what is released shows baskets that lose all their items, as files of the long layout do not.
+        named: the baskets, over the items that the bounds name. bounds: all bounds; redundant ones do not take part
+        in the choice. shows_empty: whether what is released shows baskets that lose all their items, as files of the
+        long layout do not.
 
     Raises:
         TemplateError: a bound does not hold even if all items of channels are dropped.

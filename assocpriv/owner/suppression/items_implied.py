@@ -1,14 +1,16 @@
 """What a published list of supports implies: whether some baskets that agree with all of it also satisfy a bound.
 
-Of k items a basket holds one of 2^k combinations, its cell. The shares x of the cells are not negative and add up to 1, and every
-fact of a list is linear in them: the support of I is the sum of the cells that contain I. So whoever reads the list knows that x lies in
-a polytope, the exact inclusion–exclusion bounds of Calders and Goethals (Non-derivable itemset mining, 2007) for all itemsets at
-once. A list violates a bound ⟨IC → S, h⟩ if no such x satisfies it:
+Of k items a basket holds one of 2^k combinations, its cell. The shares x of the cells are not negative and add up to
+1, and every fact of a list is linear in them: the support of I is the sum of the cells that contain I. So whoever
+reads the list knows that x lies in a polytope, the exact inclusion–exclusion bounds of Calders and Goethals
+(Non-derivable itemset mining, 2007) for all itemsets at once. A list violates a bound ⟨IC → S, h⟩ if no such x
+satisfies it:
 
     minimize t  over x ≥ 0, Σx = 1, facts,  with  supp(p, S) − h·supp(p) ≤ t  for every pattern p of IC.
 
-Otherwise there is a *witness*, an x with t ≤ 0: possible baskets, about which nothing of the list is wrong, and which keep the
-bound. A linear program only finds it. It becomes whole numbers, and ``items_witness`` decides about these exactly.
+Otherwise there is a *witness*, an x with t ≤ 0: possible baskets, about which nothing of the list is wrong, and which
+keep the bound. A linear program only finds it. It becomes whole numbers, and ``items_witness`` decides about these
+exactly.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +37,7 @@ _PATTERNS = 243  # of a channel, parts included, that a report goes through
 
 @dataclass(frozen=True, slots=True)
 class Universe:
-    """The items that are considered together for a bound, its own first, and whether no other could add to what is known."""
+    """The items considered together for a bound, its own first, and whether no other could add to what is known."""
 
     items: tuple[str, ...]
     complete: bool
@@ -212,7 +214,7 @@ class Program:
         )
 
     def _repair(self, weights: Any, bound: ItemBound, patterns: Sequence[Any], hit: NDArray[np.bool_]) -> None:
-        """Make up for rounding: where too much of a pattern has the itemset, move what is above to cells that lack an item."""
+        """Make up for rounding: where too many have the itemset, move what is above to cells without an item of it."""
         drop = self._bit[bound.sensitive[0]]
         for there in patterns:
             total, inside = sum(weights[there]), np.flatnonzero(there & hit)
@@ -229,7 +231,7 @@ class Program:
         return frozenset(item for item, bit in self._bit.items() if cell & bit)
 
     def implied(self, bound: ItemBound, tolerance: Fraction) -> list[Implied]:
-        """Return the patterns of a channel, parts of it included, that surely exceed a bound; highest confidence first."""
+        """Return the patterns of a channel and its parts that surely exceed a bound, highest confidence first."""
         flags: Iterable[tuple[bool | None, ...]] = product((True, None, False), repeat=len(bound.channel))
         if 3 ** len(bound.channel) > _PATTERNS:
             flags = [(True,) * len(bound.channel)]

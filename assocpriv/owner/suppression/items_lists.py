@@ -1,8 +1,9 @@
-"""Lists of mined itemsets and rules: what each line says of supports, exactly as written; and the list with fewer lines.
+"""Lists of mined itemsets and rules: what each line says of supports, exactly as written; and the list with fewer
+lines.
 
-A line is a set of facts, each a linear equation in supports: Σ c·supp(I) = value. A list is what ``assocpriv mine`` and
-``rules`` write, or a table with mlxtend's columns, in CSV, JSON, Parquet or memory. A column that is not known is refused,
-because nothing would check what it tells.
+A line is a set of facts, each a linear equation in supports: Σ c·supp(I) = value. A list is what ``assocpriv mine``
+and ``rules`` write, or a table with mlxtend's columns, in CSV, JSON, Parquet or memory. A column that is not known is
+refused, because nothing would check what it tells.
 """
 
 import ast
@@ -30,7 +31,8 @@ _FOLLOWS = frozenset(  # from the supports of a rule and of its sides
     ("representativity", "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski")
 )
 _SILENT = frozenset(  # of the line itself, or of the same reports as its support
-    ("", "index", "Unnamed: 0", "length", "frequent", "rank", "rank_low", "rank_high", "p_value", "certain", "std_error",
+    ("", "index", "Unnamed: 0", "length", "frequent", "rank", "rank_low", "rank_high", "p_value", "certain",
+    "std_error",
      "ci_low", "ci_high", "support_std_error", "confidence_std_error", "lift_std_error", "consistent_support",
      "corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"),
 )  # fmt: skip

@@ -35,6 +35,20 @@ Templates = str | PathLike[str] | Iterable[ItemTemplate | Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class BasketCheck:
+    """What baskets tell as they are: inferences above their bounds, bound by bound, highest confidence first."""
+
+    n_baskets: int
+    bounds: tuple[ItemBound, ...]
+    inferences: tuple[ItemInference, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every bound holds."""
+        return not self.inferences
+
+
+@dataclass(frozen=True, slots=True)
 class BasketRelease:
     """Released baskets of the kind that came in, None if they were written to a file; and what was dropped and why."""
 
@@ -58,8 +72,8 @@ class _Source:
         return "long" not in (self.kind, self.layout.kind if self.layout else "")
 
 
-def check_baskets(data: Any, templates: Templates, options: ReadOptions) -> tuple[int, list[ItemInference]]:
-    """Return the number of baskets, and what they tell above the bounds: highest confidence first, bound by bound.
+def check_baskets(data: Any, templates: Templates, options: ReadOptions) -> BasketCheck:
+    """Return what baskets tell above the bounds of templates.
 
     Raises:
         TemplateError: templates that cannot be read, or an item of them that no basket holds.
@@ -67,9 +81,8 @@ def check_baskets(data: Any, templates: Templates, options: ReadOptions) -> tupl
     """
     bounds = item_bounds(read_item_templates(templates))
     named = _named(_source_of(data, options).baskets, bounds)
-    return named.n_baskets, [
-        found for bound in bounds for found in item_inferences(named, bound, above=bound.confidence)
-    ]
+    found = (each for bound in bounds for each in item_inferences(named, bound, above=bound.confidence))
+    return BasketCheck(named.n_baskets, bounds, tuple(found))
 
 
 def suppress_baskets(

@@ -1,9 +1,9 @@
 """Templates over items: which items of a basket shall not tell a sensitive itemset too well.
 
-A template ⟨IC → S, h⟩ says: of the baskets that agree on which items of the inference channel IC they hold and which they
-do not, at most the share h may hold the whole itemset S. This is the template of Wang, Fung and Yu (2005, definition 3.1)
-with a column of yes and no for each item. It bounds the rule IC → S, and more: the same of every part of IC (lemma 3.1), and of
-what is absent.
+A template ⟨IC → S, h⟩ says: of the baskets that agree on which items of the inference channel IC they hold and which
+they do not, at most the share h may hold the whole itemset S. This is the template of Wang, Fung and Yu (2005,
+definition 3.1) with a column of yes and no for each item. It bounds the rule IC → S, and more: the same of every part
+of IC (lemma 3.1), and of what is absent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

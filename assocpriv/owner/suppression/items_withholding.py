@@ -1,8 +1,8 @@
 """Lists of mined itemsets and rules that may go out: what they imply, and which lines to withhold so that they do not.
 
 Lines are let out by support, the largest first, each if with those before it there is still a witness for every bound
-(``items_implied``): greedy, as the largest set of lines would take a search over all of them. A line that is missing says nothing,
-unless whoever publishes says that the list is complete.
+(``items_implied``): greedy, as the largest set of lines would take a search over all of them. A line that is missing
+says nothing, unless whoever publishes says that the list is complete.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,21 +24,21 @@ from assocpriv.owner.suppression.items_templates import (
     item_bounds,
     read_item_templates,
 )
-from assocpriv.owner.suppression.items_witness import Witness
+from assocpriv.owner.suppression.items_witness import TOLERANCE, Witness
 
 _NEAR_ITEMS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class BoundOnList:
-    """How far a bound was checked against a list, and what the list implies.
+    """How far a bound was checked against a list, as it came or as it is released, and what the list implies.
 
     Attributes:
         bound: the bound.
         items: items considered together.
         complete: whether no other item of the list can add to what is known.
         tolerance: how far supports may be off the list, because it contradicts itself; 0 where it does not.
-        violated: whether the list as it came in implies that the bound is broken.
+        violated: whether the list implies that the bound is broken.
     """
 
     bound: ItemBound
@@ -65,6 +65,11 @@ class ListCheck:
     bounds: tuple[BoundOnList, ...]
     inferences: tuple[Implied, ...]
 
+    @property
+    def passed(self) -> bool:
+        """Whether every bound holds in some baskets that agree with the list."""
+        return not any(one.violated for one in self.bounds)
+
 
 @dataclass(frozen=True, slots=True)
 class ListRelease:
@@ -78,54 +83,50 @@ class ListRelease:
 
 @dataclass(eq=False)
 class _Checker:
-    """Looks for witnesses of one bound; what it found is kept by the lines that matter."""
+    """Looks for witnesses of one bound; what it found is kept by what was considered."""
 
     bound: ItemBound
     lines: Sequence[Line]
-    universe: Universe
-    relevant: frozenset[int] = field(init=False)
-    _known: dict[frozenset[int], Witness | None] = field(default_factory=dict)
+    _known: dict[tuple[tuple[str, ...], frozenset[Fact]], Witness | None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        inside = frozenset(self.universe.items)
-        self.relevant = frozenset(
-            at for at, line in enumerate(self.lines) if any(fact.items <= inside for fact in line.facts)
-        )
+    def universe(self, places: Iterable[int]) -> Universe:
+        """Return the items to consider: which ones tell nothing depends on what else is stated."""
+        return universe_of(self.bound, _facts(self.lines, places))
 
-    def program(self, places: Iterable[int]) -> Program:
-        return Program(self.universe.items, _facts(self.lines, self.relevant.intersection(places)))
-
-    def near(self) -> Program:
-        """Return a program of all lines about few items, for a report that takes many programs."""
-        few = self.universe.items[: max(_NEAR_ITEMS, len(self.bound.channel) + len(self.bound.sensitive))]
-        return Program(few, _facts(self.lines, self.relevant))
-
-    def witness(self, places: Iterable[int]) -> Witness | None:
+    def witness(self, places: Sequence[int]) -> Witness | None:
         """Return a verified witness of some lines, None if there is none."""
-        chosen = self.relevant.intersection(places)
-        if chosen not in self._known:
-            self._known[chosen] = self._look(chosen)
-        return self._known[chosen]
+        program = Program(self.universe(places).items, _facts(self.lines, places))
+        key = (program.items, frozenset(program.facts))
+        if key not in self._known:
+            self._known[key] = self._look(program)
+        return self._known[key]
 
-    def _look(self, chosen: frozenset[int]) -> Witness | None:
-        program = self.program(chosen)
+    def _look(self, program: Program) -> Witness | None:
         found = program.witness(self.bound, Fraction(0))
         if found is None and (tolerance := program.tolerance()):
             found = program.witness(self.bound, tolerance)
         return found if found is not None and _holds(found, self.bound, program.facts) else None
 
+    def about(self, places: Sequence[int]) -> BoundOnList:
+        """Say how far the bound was checked against some lines, and whether these violate it."""
+        universe = self.universe(places)
+        off = Program(universe.items, _facts(self.lines, places)).tolerance()
+        off = off if off > TOLERANCE else Fraction(0)
+        violated = self.witness(places) is None
+        return BoundOnList(self.bound, universe.items, universe.complete and not off, off, violated)
+
+    def implied(self, about: BoundOnList) -> list[Implied]:
+        """Return the inferences that all lines imply, as far as few items tell: that takes many programs."""
+        few = about.items[: max(_NEAR_ITEMS, len(self.bound.channel) + len(self.bound.sensitive))]
+        return Program(few, _facts(self.lines, range(len(self.lines)))).implied(self.bound, about.tolerance)
+
 
 def _facts(lines: Sequence[Line], places: Iterable[int]) -> list[Fact]:
-    return [fact for at in sorted(places) for fact in lines[at].facts]
+    return list(dict.fromkeys(fact for at in sorted(places) for fact in lines[at].facts))
 
 
 def _holds(witness: Witness, bound: ItemBound, facts: Iterable[Fact]) -> bool:
     return witness.keeps(bound) and witness.agrees(facts)
-
-
-def _checkers(bounds: Sequence[ItemBound], lines: Sequence[Line]) -> list[_Checker]:
-    every = list(dict.fromkeys(_facts(lines, range(len(lines)))))
-    return [_Checker(bound, lines, universe_of(bound, every)) for bound in bounds]
 
 
 def check_list(data: Any, templates: Templates) -> ListCheck:
@@ -135,22 +136,11 @@ def check_list(data: Any, templates: Templates) -> ListCheck:
         TemplateError: templates or a list that cannot be read.
     """
     bounds, mined = item_bounds(read_item_templates(templates)), read_list(data)
-    places, inferences, found = range(len(mined.lines)), list[Implied](), []
-    for checker in _checkers(bounds, mined.lines):
-        about = _about(checker)
-        found.append(about)
-        if about.violated:
-            inferences += checker.near().implied(checker.bound, about.tolerance)
-    return ListCheck(len(places), tuple(found), tuple(inferences))
-
-
-def _about(checker: _Checker) -> BoundOnList:
-    places = range(len(checker.lines))
-    witness = checker.witness(places)
-    tolerance = checker.program(places).tolerance() if checker.relevant else Fraction(0)
-    off = tolerance if tolerance > Fraction(1, 10**10) else Fraction(0)
-    universe = checker.universe
-    return BoundOnList(checker.bound, universe.items, universe.complete and not off, off, witness is None)
+    checkers = [_Checker(bound, mined.lines) for bound in bounds]
+    found = [checker.about(range(len(mined.lines))) for checker in checkers]
+    pairs = zip(checkers, found, strict=True)
+    inferences = (each for checker, about in pairs if about.violated for each in checker.implied(about))
+    return ListCheck(len(mined.lines), tuple(found), tuple(inferences))
 
 
 def suppress_list(
@@ -176,11 +166,11 @@ def suppress_list(
         raise TemplateError("a list in memory is returned, not written; leave the output out, or give a file")
     if output is None and mined.take is None:
         raise TemplateError("a list in a file needs an output (-o); a table in memory is returned")
-    every = _checkers(bounds, mined.lines)  # redundant ones too: each is checked with other items
+    every = [_Checker(bound, mined.lines) for bound in bounds]  # redundant ones too: each is checked with other items
     kept, withheld = _choose(every, mined.lines)
     witnesses = [checker.witness(kept) for checker in every]
     released = _let_out(mined, sorted(kept), None if output is None else Path(fspath(output)), every, witnesses, force)
-    return ListRelease(released, len(mined.lines), withheld, tuple(map(_about, every)))
+    return ListRelease(released, len(mined.lines), withheld, tuple(checker.about(kept) for checker in every))
 
 
 def _check_output(data: Any, templates: Templates, output: Path, force: bool) -> None:

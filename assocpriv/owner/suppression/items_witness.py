@@ -1,8 +1,8 @@
 """The check of a list of supports before it goes out: exact, and of what was written.
 
-A witness is possible baskets, counted in whole numbers. If they agree with every fact of the list, up to a stated tolerance, and
-keep the bound, nobody can conclude from the list that it is broken. Whoever finds a witness need not be trusted: it is checked here in
-fractions, against the list as it was written and read again.
+A witness is possible baskets, counted in whole numbers. If they agree with every fact of the list, up to a stated
+tolerance, and keep the bound, nobody can conclude from the list that it is broken. Whoever finds a witness need not
+be trusted: it is checked here in fractions, against the list as it was written and read again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ class Stated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Possible baskets over some items: how many hold exactly which of them, and how far supports may be off the list."""
+    """Possible baskets over some items: how many hold exactly which, and how far supports may be off the list."""
 
     items: frozenset[str]
     baskets: tuple[tuple[frozenset[str], int], ...]

@@ -140,7 +140,8 @@ def _names_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], s
 def _row_without(line: bytes, layout: BasketLayout, dropped: frozenset[str], signs: Sequence[bytes] | None) -> bytes:
     if not line.strip(b"\r\n") or (signs is not None and not any(sign in line for sign in signs)):
         return line
-    cells, _ = _cells(_split(line)[0], layout.separator)
+    # as Arrow reads it: quotes count at the beginning of a cell only
+    cells = next(csv.reader([_split(line)[0]], delimiter=layout.separator))
     return b"" if cells[layout.places[1]].strip() in dropped else line
 
 
