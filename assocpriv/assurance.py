@@ -163,8 +163,7 @@ def audit(
     from assocpriv.auditing.request import AuditRequest
 
     words = None if program is None else tuple(program)
-    absent = (missing,) if isinstance(missing, str) else tuple(missing)
-    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=absent)
+    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=missing)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, lambda: None, progress)
     if words is not None:

@@ -98,14 +98,14 @@ class _Released:
 
 
 def attack_table(
-    table: Any, plan: TablePlan, *, missing: Sequence[str] = (), confidence: Fraction = Fraction(95, 100)
+    table: Any, plan: TablePlan, *, missing: str | Sequence[str] = (), confidence: Fraction = Fraction(95, 100)
 ) -> PrivacyLeft:
     """Attack the plan's noise on a table: a file's name or a frame, as records/table_files.py takes them.
 
     Values outside a range are moved to its ends. Raises RecordError of the table, and as :func:`privacy_left`.
     """
     batches, count = [], 0
-    for batch in stream_table(table, plan, TableOptions(missing=tuple(missing), clip=True)):
+    for batch in stream_table(table, plan, TableOptions(missing=missing, clip=True)):
         batches.append(batch)
         count += len(batch)
         if count >= MOST_RECORDS:

@@ -101,8 +101,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
-        if not isinstance(plan, TablePlan):
-            raise TypeError(f"plan must be a TablePlan (numeric.read_plan reads one), got a {type(plan).__name__}")
+        TablePlan.of(plan)
         at = class_place(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
