@@ -299,13 +299,7 @@ def grow_tree(
     reports: "Reports | str | Path | Iterable[str | Path]",
     class_column: str | None = None,
     method: str = "by-class",
-    *,
-    max_depth: int | None = None,
-    min_samples_split: int = 2,
-    min_samples_leaf: int | None = None,
-    pruning: str = "description-length",
-    ccp_alpha: float = 0.0,
-    seed: int = 0,
+    **growth: Any,
 ) -> "TreeModel":
     """Grow a decision tree on reports of a table; needs scikit-learn (the extra ``trees``).
 
@@ -315,11 +309,8 @@ def grow_tree(
             shares of the tree's nodes are inverted.
         method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
             4.2); ``"randomized"`` corrects nothing, for comparison.
-        max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; a leaf has by default at
-            least one in a thousand of the records, 1 at least and 100 at most.
-        pruning: ``"description-length"``, ``"cost-complexity"`` with ``ccp_alpha``, or ``"none"``.
-        ccp_alpha: price of a leaf, for ``"cost-complexity"``.
-        seed: of the order in which equal values are taken; the same seed gives the same tree.
+        growth: by name, as :class:`ReleasedTreeClassifier` takes them: ``max_depth``, ``min_samples_split``,
+            ``min_samples_leaf``, ``pruning``, ``ccp_alpha``; and ``seed``, there ``random_state``.
 
     Raises:
         PlanError: reports of another kind than tables, or no such column.
@@ -336,8 +327,7 @@ def grow_tree(
         if (error.name or "").split(".")[0] != "sklearn":
             raise
         raise EstimateError("trees need scikit-learn; install it: pip install assocpriv[trees]") from None
-    request = TreeRequest(method, max_depth, min_samples_split, min_samples_leaf, pruning, ccp_alpha, seed)
-    return grow(as_reports(reports), class_column, request)
+    return grow(as_reports(reports), class_column, TreeRequest(method, **growth))
 
 
 def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ()) -> Any:
