@@ -363,17 +363,19 @@ def predict_file(
     table: str | PathLike[str],
     output: str | PathLike[str],
     *,
+    column: str = "predicted",
     separator: str | None = None,
     missing: str | Sequence[str] = (),
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> "PredictionCounts":
-    """Write a table of raw records with a further column, ``predicted``; batch by batch, in bounded memory.
+    """Write a table of raw records with a further column, their class; batch by batch, in bounded memory.
 
     Args:
         model: the tree.
         table: CSV or Parquet file.
         output: .csv or .parquet file to write; it appears whole or not at all.
+        column: name of the further column, which the table must not have.
         separator, missing: as for :func:`randomize_table`.
         force: replace an existing file.
         progress: called with (bytes read, bytes of the file).
@@ -389,4 +391,4 @@ def predict_file(
     from assocpriv.records.table_files import TableOptions
 
     options = TableOptions(separator, missing, progress=progress)
-    return run(Path(table), model, Path(output), options, force=force)
+    return run(Path(table), model, Path(output), options, column=column, force=force)
