@@ -10,11 +10,11 @@ from assocpriv.apps.render.figures import (
     figure_up,
     percent_as_given,
     percent_within,
-    rounded,
     written,
 )
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.errors import counted
+from assocpriv.core.numbers import rounded
 from assocpriv.core.privacy import epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.numeric.planner import AnswerCost
 from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
