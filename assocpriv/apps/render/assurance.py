@@ -14,7 +14,7 @@ from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
 from assocpriv.core.errors import counted
-from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_fraction
+from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_bound
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.numeric.trees.export import tree_lines
@@ -101,7 +101,7 @@ def device_record(report: DeviceReport) -> dict[str, Any]:
         "new": report.new,
         "report_bytes": report.plan.report_bytes,
         **fields(report, "spent left"),
-        "amplification": report.amplification and format_fraction(report.amplification),
+        "amplification": report.amplification and format_bound(report.amplification),
     }
 
 
