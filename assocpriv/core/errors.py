@@ -41,6 +41,10 @@ class BasketError(RecordError):
     """Raw baskets that cannot be read or do not fit the plan."""
 
 
+class TemplateError(AssocprivError, ValueError):
+    """Templates of sensitive inferences that cannot be read, do not fit the records, or that no suppression meets."""
+
+
 class EstimateError(AssocprivError, ValueError):
     """A question the reports cannot answer."""
 
