@@ -22,9 +22,10 @@ from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.plan import TablePlan, shortened
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
+from assocpriv.records.csv_rows import LineNumbers, read_lines, whole_array
 from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
 from assocpriv.records.source_files import Resumed, line_chunks, read_sample
-from assocpriv.records.table_cells import EMPTY_NUMBERS, CellOptions, Found, column_inputs, is_text
+from assocpriv.records.table_cells import CellOptions, Found, column_inputs, is_text
 
 Tell = Callable[[str], None]
 _Result = TypeVar("_Result")
@@ -109,79 +110,17 @@ def _parse(
     text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TablePlan, options: CellOptions
 ) -> Batch:
     """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
-    lines = _LineNumbers(text, origin.before)
-    read = partial(_read_lines, text, lines, width, places, separator)
+    lines = LineNumbers(text, origin.before)
+    read = partial(read_lines, text, lines, width, places, separator, options.missing)
     numbers = [isinstance(column, NumberColumn) for column in plan.columns]
-    columns = read(numbers, options) if any(numbers) else None
+    columns = read(numbers) if any(numbers) else None
     if columns is None:
-        columns = read([False] * len(numbers), options)
+        columns = read([False] * len(numbers))
     if columns is None:
         raise RecordError(
             f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
         )
     return _batch(columns, plan, replace(options, written=True), lines)
-
-
-class _LineNumbers:
-    """Says in which line a row of some lines stands; blank lines are no rows."""
-
-    def __init__(self, text: bytes, before: int) -> None:
-        self._text, self._before = text, before
-
-    def __call__(self, row: int) -> int:
-        filled = [number for number, line in enumerate(self._text.split(b"\n")) if line.rstrip(b"\r")]
-        return self._before + filled[row] + 1
-
-    def rows(self) -> int:
-        """Return how many lines are not blank."""
-        if b"\n\n" not in self._text and b"\n\r\n" not in self._text and self._text[:1] not in b"\r\n":
-            return self._text.count(b"\n")
-        return sum(bool(line.rstrip(b"\r")) for line in self._text.split(b"\n"))
-
-
-def _read_lines(
-    text: bytes, lines: _LineNumbers, width: int, places: list[int], separator: str, numbers: list[bool],
-    options: CellOptions,
-) -> list[Any] | None:  # fmt: skip
-    """Return the columns at some places, numbers as such where asked for; None where Arrow cannot read them so."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    wrong: list[tuple[int, int]] = []  # line, cells
-
-    def skip_row(row: Any) -> str:
-        wrong.append((row.number or 0, row.actual_columns))
-        return "skip"
-
-    texts = pa.dictionary(pa.int32(), pa.string())
-    names = [str(place) for place in range(width)]
-    table = None
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # their texts quote cells
-        table = csv.read_csv(
-            pa.BufferReader(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            csv.ParseOptions(delimiter=separator, invalid_row_handler=skip_row),
-            csv.ConvertOptions(
-                column_types={
-                    names[place]: pa.float64() if number else texts
-                    for place, number in zip(places, numbers, strict=True)
-                },
-                include_columns=[names[place] for place in places],
-                null_values=[*EMPTY_NUMBERS, *options.missing],
-                strings_can_be_null=False,
-            ),
-        )
-    if wrong:
-        row, cells = wrong[0]
-        raise RecordError(
-            f"line {lines(row - 1):,} has {counted(cells, 'cell')}, but line 1 names {counted(width, 'column')}; "
-            "correct it, or put cells that hold the separator in quotes"
-        )
-    if table is None:
-        return None
-    if table.num_rows != lines.rows():
-        raise RecordError("a cell holds a line break; every record must stand on one line: take it out")
-    return [_whole(column) for column in table.columns]
 
 
 # ---- Parquet
@@ -280,16 +219,5 @@ def _arrow(column: Any, name: str) -> Any:
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return _whole(column.to_arrow())
+        return whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
-
-
-def _whole(values: Any) -> Any:
-    """Return a column as one Arrow array."""
-    import pyarrow as pa
-
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return values.unify_dictionaries().combine_chunks()

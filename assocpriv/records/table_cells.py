@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import RecordError, counted
 from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumberColumn
 from assocpriv.plans.numeric.tree_model import CategoryInput
+from assocpriv.records.csv_rows import EMPTY_NUMBERS
 
-EMPTY_NUMBERS = ("", "NaN", "nan", "NAN", "null", "NULL", "Null")  # cells of text that stand for no number
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?|[-+]?inf(?:inity)?", re.ASCII | re.I)
 _NO_NUMBER = re.compile(r"[-+]?nan(?:\([0-9a-z_]*\))?", re.ASCII | re.I)  # as Arrow reads numbers of whole columns
 _UNSEEN = -1
