@@ -98,6 +98,8 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
         show_result(lambda: suppression.check_record(found), lambda: check_lines(found))
         _exit_with(found.passed)
         return
+    suppression.read_templates(templates)
+    suppression.check_writable(output, force=options["force"], inputs=[table, templates])
     compile_ahead("suppressing tables")
     own = {name: options[name] for name in ("mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)

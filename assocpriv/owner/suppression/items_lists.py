@@ -144,6 +144,7 @@ def _of_csv(path: Path) -> MinedList:
     if not rows:
         raise TemplateError("the list is empty; it needs a header")
     header = [name.strip() for name in rows[0]]
+    _check_columns(header, marked=first == 1)
     uneven = next((at for at, row in enumerate(rows) if row and len(row) != len(header)), None)
     if uneven is not None:
         raise TemplateError(f"row {uneven + 1} does not have the {len(header)} cells of the header; correct it")
@@ -205,9 +206,8 @@ def _of_frame(frame: Any) -> MinedList:
     names = list(table.columns)
     rows = zip(*(table.get_column(name).to_list() for name in names), strict=True)
     marked = "assocpriv" in getattr(frame, "attrs", {})
-    lines = _lines(
-        [str(name) for name in names], [dict(zip(map(str, names), row, strict=True)) for row in rows], marked
-    )
+    columns = list(map(str, names))
+    lines = _lines(columns, [dict(zip(columns, row, strict=True)) for row in rows], marked=marked)
 
     def take(kept: Sequence[int]) -> Any:
         chosen = set(kept)
@@ -219,7 +219,8 @@ def _of_frame(frame: Any) -> MinedList:
 # ---- lines
 
 
-def _lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], marked: bool) -> tuple[Line, ...]:
+def _check_columns(columns: Sequence[str], *, marked: bool) -> str | None:
+    """Refuse columns that nothing here checks; return the name of the column of itemsets, None of rules."""
     sets = next((name for name in _SETS if name in columns), None)
     is_rules = set(_SIDES) <= set(columns)
     if not is_rules and (sets is None or "support" not in columns):
@@ -232,10 +233,14 @@ def _lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], marked: bo
         raise TemplateError(
             f"nothing here knows what column {strange[0]} tells; leave it out of a list that is to be released"
         )
-    made = []
+    return None if is_rules else sets
+
+
+def _lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, marked: bool) -> tuple[Line, ...]:
+    sets, made = _check_columns(columns, marked=marked), []
     for place, row in enumerate(rows, 1):
         try:
-            made.append(_rule(row) if is_rules else _itemset(row, str(sets)))
+            made.append(_rule(row) if sets is None else _itemset(row, sets))
         except TemplateError as error:
             raise TemplateError(f"line {place}: {error}") from None
     return tuple(made)

@@ -74,10 +74,10 @@ def random_bounds(rng: np.random.Generator) -> tuple[ItemBound, ...]:
     return item_bounds(templates)
 
 
-def random_baskets(rng: np.random.Generator, n: int = 12) -> list[frozenset[str]]:
-    """Return baskets over six items, of which some come with each other; the last one holds all."""
-    flags = rng.random((n, 6)) < rng.uniform(0.2, 0.8, 6)
-    flags[:, 1] |= flags[:, 0] & (rng.random(n) < 0.7)
+def random_baskets(rng: np.random.Generator, most: float = 0.8) -> list[frozenset[str]]:
+    """Return 13 baskets over six items, of which some come with each other; the last one holds all."""
+    flags = rng.random((12, 6)) < rng.uniform(0.1, most, 6)
+    flags[:, 1] |= flags[:, 0] & (rng.random(12) < 0.7)
     return [frozenset(np.array(list(ITEMS))[row].tolist()) for row in flags] + [frozenset(ITEMS)]
 
 
@@ -89,9 +89,9 @@ def chosen(baskets: Sets, bounds: Sequence[ItemBound], *, shows_empty: bool = Tr
 
 
 def test_equals_the_naive_twin(rng: np.random.Generator) -> None:
-    """Of 600 random sets of baskets and templates the same items come back in the same order, or none can."""
+    """Of 300 random sets of baskets and templates the same items come back in the same order, or none can."""
     impossible = dropped = 0
-    for _ in range(600):
+    for _ in range(300):
         bounds, baskets = random_bounds(rng), random_baskets(rng)
         expected = naive(baskets, bounds)
         if expected is None:
@@ -108,14 +108,14 @@ def test_equals_the_naive_twin(rng: np.random.Generator) -> None:
         for item, reason in zip(found.dropped, found.reasons, strict=True):
             others = [each for each in found.dropped if each != item]
             assert reason.confidence == confidence(without(baskets, others), reason.bound) > reason.bound.confidence
-    assert min(impossible, dropped) > 50
+    assert min(impossible, dropped) > 25
 
 
 def test_baskets_that_vanish_do_not_help(rng: np.random.Generator) -> None:
     """Where emptied baskets cannot be seen, the bounds hold among those that can; counting all would break some."""
     broken = 0
-    for _ in range(400):
-        bounds, baskets = random_bounds(rng), random_baskets(rng)
+    for _ in range(150):
+        bounds, baskets = random_bounds(rng), random_baskets(rng, 0.3)
         for shows_empty in (False, True):
             try:
                 found = chosen(baskets, bounds, shows_empty=shows_empty)
@@ -125,7 +125,7 @@ def test_baskets_that_vanish_do_not_help(rng: np.random.Generator) -> None:
             fine = all(confidence(seen, bound) <= bound.confidence for bound in bounds)
             assert fine or shows_empty
             broken += not fine
-    assert broken > 10
+    assert broken > 3
 
 
 def test_inferences_are_all_patterns() -> None:
