@@ -210,10 +210,13 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_mark_that_is_a_value_is_refused():
-    """A mark that a column holds would hide which cells were suppressed."""
+    """A mark that a column holds would hide which cells were suppressed; another one does not, and * is a value then."""
     frame = bank().replace({"Job": {"Cook": "*"}})
     with pytest.raises(TemplateError, match=r"column Job holds the mark \* .* --mark"):
         suppression.suppress(frame, TEMPLATES, "Rating")
+    released, done = suppression.suppress(frame, TEMPLATES, "Rating", mark="?")
+    assert set(released["Job"]) == {"*", "Artist", "Doctor", "?"}
+    assert {each.reason.values for each in done.suppression.reasons if each.reason} == {("?", "UK"), ("?", "?")}
 
 
 @pytest.mark.parametrize("mark", ["", " ", " x", "a\nb"])
