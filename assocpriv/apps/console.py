@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +87,11 @@ def showing_log() -> Iterator[None]:
 def warn(lines: Iterable[str]) -> None:
     """Warn the person, on standard error."""
     say(f"warning: {line}" for line in lines)
+
+
+def say_written(output: Path) -> None:
+    """Say that a table was written beside what is shown."""
+    say([f"table written to {output}"])
 
 
 def wants_json() -> bool:
