@@ -19,8 +19,9 @@ _Bound = tuple[Sequence[str], Sequence[str], int, int]  # channel, sensitive ite
 def count_violations(baskets: Iterable[frozenset[str]], bounds: Sequence[_Bound]) -> tuple[int, list[int]]:
     """Return the number of baskets, and of each bound in how many patterns of its channel it is exceeded.
 
-    >>> count_violations([frozenset("ab"), frozenset("a"), frozenset("b")], [(["a"], ["b"], 1, 2), (["a"], ["b"], 1,
-    3)]) (3, [1, 2])
+    >>> bounds = [(["a"], ["b"], 1, 2), (["a"], ["b"], 1, 3)]
+    >>> count_violations([frozenset("ab"), frozenset("a"), frozenset("b")], bounds)
+    (3, [1, 2])
     """
     totals: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
     hits: list[Counter[tuple[bool, ...]]] = [Counter() for _ in bounds]
