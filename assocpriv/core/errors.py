@@ -33,8 +33,16 @@ class RecordError(AssocprivError, ValueError):
     """Raw records of any kind that cannot be read or do not fit the plan."""
 
 
+class GuidanceError(AssocprivError, ValueError):
+    """Guidance that is none of the plan, or asks for more than a client lets go; nothing is sent."""
+
+
 class BasketError(RecordError):
     """Raw baskets that cannot be read or do not fit the plan."""
+
+
+class TemplateError(AssocprivError, ValueError):
+    """Templates of sensitive inferences that cannot be read, do not fit the records, or that no suppression meets."""
 
 
 class EstimateError(AssocprivError, ValueError):

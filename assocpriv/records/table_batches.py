@@ -18,13 +18,14 @@ from assocpriv.core.errors import RecordError, counted
 from assocpriv.core.machine import free_memory
 from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan, shortened
+from assocpriv.plans.numeric.columns import NumericColumn, TableColumns
+from assocpriv.plans.numeric.plan import shortened
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
+from assocpriv.records.csv_rows import LineNumbers, read_lines, whole_array
 from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
 from assocpriv.records.source_files import Resumed, line_chunks, read_sample
-from assocpriv.records.table_cells import EMPTY_NUMBERS, CellOptions, Found, column_inputs, is_text
+from assocpriv.records.table_cells import CellOptions, Found, column_inputs, is_text
 
 Tell = Callable[[str], None]
 _Result = TypeVar("_Result")
@@ -40,7 +41,7 @@ class Batch:
     found: list[Found]
 
 
-def _batch(columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: Callable[[int], int]) -> Batch:
+def _batch(columns: Sequence[Any], plan: TableColumns, options: CellOptions, line: Callable[[int], int]) -> Batch:
     """Return the inputs of the plan's columns, as Arrow holds them."""
     inputs = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
     found = []
@@ -50,7 +51,7 @@ def _batch(columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: 
     return Batch(inputs, found)
 
 
-def find_columns(names: Sequence[object], plan: TablePlan, tell: Tell, where: str) -> list[int]:
+def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where: str) -> list[int]:
     """Return the places of the plan's columns among a table's; further ones are counted, and left out.
 
     ``where`` says what has the names. A name of the table's own is never shown: it may be a value.
@@ -82,7 +83,7 @@ def find_columns(names: Sequence[object], plan: TablePlan, tell: Tell, where: st
 
 
 def read_csv(
-    file: BinaryIO, plan: TablePlan, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a file of text with a header line; blank lines are left out."""
     sample = read_sample(file)
@@ -97,7 +98,7 @@ def read_csv(
     yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
 
 
-def _header(line: str, plan: TablePlan, separator: str | None) -> tuple[list[str], str]:
+def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and the separator: where none is said, that which shows most of the plan's."""
     marks = [separator] if separator else list(SEPARATORS)
     cut = {mark: [cell.strip() for cell in cut_line(line, mark) or []] for mark in marks}
@@ -106,15 +107,16 @@ def _header(line: str, plan: TablePlan, separator: str | None) -> tuple[list[str
 
 
 def _parse(
-    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TablePlan, options: CellOptions
-) -> Batch:
+    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TableColumns,
+    options: CellOptions,
+) -> Batch:  # fmt: skip
     """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
-    lines = _LineNumbers(text, origin.before)
-    read = partial(_read_lines, text, lines, width, places, separator)
-    numbers = [isinstance(column, NumberColumn) for column in plan.columns]
-    columns = read(numbers, options) if any(numbers) else None
+    lines = LineNumbers(text, origin.before)
+    read = partial(read_lines, text, lines, width, places, separator, options.missing)
+    numbers = [isinstance(column, NumericColumn) for column in plan.columns]
+    columns = read(numbers) if any(numbers) else None
     if columns is None:
-        columns = read([False] * len(numbers), options)
+        columns = read([False] * len(numbers))
     if columns is None:
         raise RecordError(
             f"lines {origin.before + 1:,} and following are no CSV in UTF-8; convert the file, and check its quotes"
@@ -122,73 +124,11 @@ def _parse(
     return _batch(columns, plan, replace(options, written=True), lines)
 
 
-class _LineNumbers:
-    """Says in which line a row of some lines stands; blank lines are no rows."""
-
-    def __init__(self, text: bytes, before: int) -> None:
-        self._text, self._before = text, before
-
-    def __call__(self, row: int) -> int:
-        filled = [number for number, line in enumerate(self._text.split(b"\n")) if line.rstrip(b"\r")]
-        return self._before + filled[row] + 1
-
-    def rows(self) -> int:
-        """Return how many lines are not blank."""
-        if b"\n\n" not in self._text and b"\n\r\n" not in self._text and self._text[:1] not in b"\r\n":
-            return self._text.count(b"\n")
-        return sum(bool(line.rstrip(b"\r")) for line in self._text.split(b"\n"))
-
-
-def _read_lines(
-    text: bytes, lines: _LineNumbers, width: int, places: list[int], separator: str, numbers: list[bool],
-    options: CellOptions,
-) -> list[Any] | None:  # fmt: skip
-    """Return the columns at some places, numbers as such where asked for; None where Arrow cannot read them so."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    wrong: list[tuple[int, int]] = []  # line, cells
-
-    def skip_row(row: Any) -> str:
-        wrong.append((row.number or 0, row.actual_columns))
-        return "skip"
-
-    texts = pa.dictionary(pa.int32(), pa.string())
-    names = [str(place) for place in range(width)]
-    table = None
-    with contextlib.suppress(pa.ArrowException, OSError, ValueError):  # their texts quote cells
-        table = csv.read_csv(
-            pa.BufferReader(text),
-            csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
-            csv.ParseOptions(delimiter=separator, invalid_row_handler=skip_row),
-            csv.ConvertOptions(
-                column_types={
-                    names[place]: pa.float64() if number else texts
-                    for place, number in zip(places, numbers, strict=True)
-                },
-                include_columns=[names[place] for place in places],
-                null_values=[*EMPTY_NUMBERS, *options.missing],
-                strings_can_be_null=False,
-            ),
-        )
-    if wrong:
-        row, cells = wrong[0]
-        raise RecordError(
-            f"line {lines(row - 1):,} has {counted(cells, 'cell')}, but line 1 names {counted(width, 'column')}; "
-            "correct it, or put cells that hold the separator in quotes"
-        )
-    if table is None:
-        return None
-    if table.num_rows != lines.rows():
-        raise RecordError("a cell holds a line break; every record must stand on one line: take it out")
-    return [_whole(column) for column in table.columns]
-
-
 # ---- Parquet
 
 
 def read_parquet_table(
-    file: BinaryIO, plan: TablePlan, options: CellOptions, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file."""
     import pyarrow.parquet as pq
@@ -232,7 +172,7 @@ def _rows_at_once(n_columns: int, budget: Budget) -> int:
     return max(1, min(_ROWS, share))
 
 
-def _rows_batch(columns: list[Any], before: int, plan: TablePlan, options: CellOptions) -> Batch:
+def _rows_batch(columns: list[Any], before: int, plan: TableColumns, options: CellOptions) -> Batch:
     return _batch(columns, plan, options, lambda row: before + row + 1)
 
 
@@ -246,7 +186,7 @@ def _arrow_step(step: Callable[[], _Result]) -> _Result:
 # ---- frames
 
 
-def read_frame(frame: Any, plan: TablePlan, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
+def read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
     """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
     import narwhals as nw
     import pyarrow as pa
@@ -280,16 +220,5 @@ def _arrow(column: Any, name: str) -> Any:
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        return _whole(column.to_arrow())
+        return whole_array(column.to_arrow())
     raise RecordError(f"column {name} mixes types; it must hold only numbers, or only text; convert it")
-
-
-def _whole(values: Any) -> Any:
-    """Return a column as one Arrow array."""
-    import pyarrow as pa
-
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    if values.num_chunks == 1:
-        return values.chunk(0)
-    return values.unify_dictionaries().combine_chunks()

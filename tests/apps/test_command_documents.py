@@ -132,6 +132,13 @@ def tree_model(folder: Path) -> Path:
     return folder / "model.json"
 
 
+def templates_of_table(folder: Path) -> list[Any]:
+    """Return a table, the option that names its templates and its class, made in a folder."""
+    (folder / "jobs.csv").write_text("job,ill,rating\ncook,no,good\nclerk,yes,bad\ncook,yes,bad\ncook,no,good\n")
+    (folder / "templates.json").write_text('[{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]')
+    return [folder / "jobs.csv", "--templates", folder / "templates.json", "--class", "rating"]
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -154,6 +161,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv numeric predict": lambda home, out: [
         "numeric", "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
     ],
+    "assocpriv suppress": lambda home, out: ["suppress", *templates_of_table(out), "-o", out / "released.csv"],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],

@@ -97,7 +97,8 @@ def test_data_at_hand_is_attacked_where_there_is_noise():
     assert [each.name for each in found] == ["attacks on noise", *(f"noise of column {name}" for name in table)]
     assert found[0].figures["records"] == 1000
     for each in found[1:]:
-        assert min(each.figures["left"].values()) < 0.7 < each.figures["stated"]
+        level = each.figures["levels"]["19/20"]
+        assert min(level["left"].values()) < 0.7 < level["stated"]
         assert "The square wave of equal accuracy has γ" in each.said
     few = audit(plan, data=table[:9], depth="exact").findings[-1]
     assert (few.verdict, few.said) == (

@@ -1,0 +1,119 @@
+"""What a table tells above its bounds, and what was suppressed so that it does not, as text."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assocpriv.apps.render.figures import percent, percent_as_given
+from assocpriv.core.errors import counted
+
+if TYPE_CHECKING:
+    from assocpriv.owner.suppression.inferences import Inference
+    from assocpriv.owner.suppression.publishing import Check, Publication
+
+_MOST = 20  # lines of a list, and values of a line
+
+
+def check_lines(found: "Check") -> list[str]:
+    """Return the inferences above their bounds, highest confidence first."""
+    lines = [f"{counted(found.records, 'record')}, {counted(len(found.bounds), 'bound')}", *_bins(found.bins)]
+    if found.passed:
+        return [*lines, "no inference is above its bound"]
+    bounds = dict.fromkeys(each.bound for each in found.violations)
+    lines.append(
+        f"{counted(len(found.violations), 'inference')} of {counted(len(bounds), 'bound')} above the highest "
+        "confidence allowed:"
+    )
+    for bound in bounds:
+        own = [each for each in found.violations if each.bound == bound]
+        lines += ["", f"{bound}, at most {_given(bound.confidence)}", "  confidence  records  pattern"]
+        lines += [f"  {_share(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]]
+        lines += [f"  … and {len(own) - _MOST:,} more"] if len(own) > _MOST else []
+    return lines
+
+
+def publication_lines(done: "Publication", output: Path) -> list[str]:
+    """Return what was suppressed and why, what is left of information, and what the written table tells at most."""
+    result = done.suppression
+    implied = f" ({done.redundant:,} implied by others)" if done.redundant else ""
+    lines = [
+        f"records     {done.records:,}",
+        f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
+        *_bins(done.bins),
+        f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
+    ]
+    lines += ["", *_columns(done), "", *_confidences(done)]
+    if result.reasons:
+        lines += ["", *_reasons(done)]
+    return [*lines, "", f"written to {output}"]
+
+
+def talk_lines(done: "Publication") -> list[str]:
+    """Return what is to be said on standard error."""
+    if not done.respelled:
+        return []
+    return [f"cells written anew, because their column writes a value in several ways: {', '.join(done.respelled)}"]
+
+
+def _columns(done: "Publication") -> Iterable[str]:
+    result, of = done.suppression, "class" if done.class_column else "column"
+    width = max(6, *map(len, result.suppressed))
+    yield f"{'column':{width}}  values      cells  bits of the {of}, before and after"
+    for column, values in result.suppressed.items():
+        before, after = result.information[column]
+        yield f"{column:{width}}  {len(values):>6,}  {result.cells[column]:>9,}  {before:.4f}  {after:.4f}"
+
+
+def _confidences(done: "Publication") -> Iterable[str]:
+    yield "before   after    at most  inference"
+    pairs = list(zip(done.suppression.confidences, done.checked, strict=True))
+    for before, after in pairs[:_MOST]:
+        allowed = _given(after.bound.confidence)
+        yield f"{_share(before.before):7}  {_share(after.confidence):7}  {allowed:7}  {after.bound}"
+    if len(pairs) > _MOST:
+        yield f"… and {len(pairs) - _MOST:,} more"
+
+
+def _reasons(done: "Publication") -> Iterable[str]:
+    yield "what showing a suppressed value would tell"
+    silent: dict[str, list[str]] = defaultdict(list)
+    told = 0
+    for each in done.suppression.reasons:
+        if each.reason is None:
+            silent[each.column].append(_value(each.value))
+            continue
+        told += 1
+        if told <= _MOST:
+            bound = each.reason.bound
+            yield (
+                f"  {each.column} = {_value(each.value)}: {bound.column} = {bound.value} of {_pattern(each.reason)}: "
+                f"{_share(each.reason.confidence)} of {counted(each.reason.support, 'record')}"
+            )
+    if told > _MOST:
+        yield f"  … and {told - _MOST:,} more (--report, --json)"
+    for column, values in silent.items():
+        more = f" and {len(values) - _MOST:,} more" if len(values) > _MOST else ""
+        about = "of the class" if done.class_column else "more"
+        yield f"  {column} = {', '.join(values[:_MOST])}{more}: nothing {about}"
+
+
+def _bins(bins: dict[str, tuple[str, ...]]) -> list[str]:
+    return [f"bins        {column}: {', '.join(labels)}" for column, labels in bins.items()]
+
+
+def _pattern(found: "Inference") -> str:
+    return ", ".join(_value(value) for value in found.values)
+
+
+def _value(value: str | None) -> str:
+    return "(missing)" if value is None else value
+
+
+def _share(value: Fraction) -> str:
+    return percent(float(value), 1)
+
+
+def _given(value: Fraction) -> str:
+    return percent_as_given(float(value))

@@ -1,0 +1,1 @@
+"""Template-based suppression of tables (Wang, Fung, Yu, 2005)."""

@@ -1,0 +1,185 @@
+"""A table and its templates -> the table that may be published, checked as written, and what was done to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assocpriv.core.errors import TemplateError
+from assocpriv.files.atomic import atomic_output, check_writable
+from assocpriv.owner.suppression.binning import Binning, bin_columns
+from assocpriv.owner.suppression.candidates import masking_columns
+from assocpriv.owner.suppression.checking import Checked, count_columns, count_file
+from assocpriv.owner.suppression.disclosure import (
+    MARK,
+    SuppressedValue,
+    Suppression,
+    check_columns,
+    disclose,
+)
+from assocpriv.owner.suppression.inferences import Inference, inferences
+from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
+from assocpriv.owner.suppression.tables import (
+    PARQUET,
+    SourceTable,
+    check_table_name,
+    frame_columns,
+    read_source,
+)
+from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant
+from assocpriv.records.source_files import named_after
+from assocpriv.records.table_files import TableOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a table.
+
+    Attributes:
+        templates: of the inferences that shall not be drawn.
+        class_column: whose classification shall remain possible; None if nothing is known of the use.
+        binning: of columns of numbers.
+        mark: stands for suppressed values.
+        reading: how the table is read.
+    """
+
+    templates: tuple[Template, ...]
+    class_column: str | None = None
+    binning: Binning = field(default_factory=Binning)
+    mark: str = MARK
+    reading: TableOptions = field(default_factory=TableOptions)
+
+    def __post_init__(self) -> None:
+        for place, template in enumerate(self.templates, 1):
+            for role, columns in (("in the channel", template.channel), ("sensitive", template.sensitive)):
+                if self.class_column in columns:
+                    raise TemplateError(
+                        f"template {place}: the class {self.class_column} is {role}; the class is released as it is, "
+                        "so take it out of the template or choose another class"
+                    )
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """All bounds, the redundant ones too."""
+        return bounds(self.templates)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Columns that stand in a channel."""
+        return tuple(dict.fromkeys(name for template in self.templates for name in template.channel))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        sensitive = [name for template in self.templates for name in template.sensitive]
+        own = [] if self.class_column is None else [self.class_column]
+        return tuple(dict.fromkeys([*self.channels, *sensitive, *own]))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a table tells as it is: of each bound the inferences above it, highest confidence first."""
+
+    records: int
+    bins: dict[str, tuple[str, ...]]
+    bounds: tuple[Bound, ...]
+    violations: tuple[Inference, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no inference is above its bound."""
+        return not self.violations
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What was done to a table so that it may be published.
+
+    Attributes:
+        records: of the table.
+        mark: that stands for suppressed values.
+        class_column: that was looked at.
+        bins: intervals by column of numbers.
+        suppression: values suppressed and why, steps, and what is left of information.
+        checked: every bound, redundant ones too, as counted in the table that was written.
+        redundant: how many bounds others imply.
+        respelled: columns that wrote a value in several ways, and now in one.
+    """
+
+    records: int
+    mark: str
+    class_column: str | None
+    bins: dict[str, tuple[str, ...]]
+    suppression: Suppression
+    checked: tuple[Checked, ...]
+    redundant: int
+    respelled: tuple[str, ...]
+
+
+def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
+    table = read_source(source, request.columns, request.reading)
+    masking = masking_columns(request.bounds)
+    binned, labels = bin_columns(table, request.channels, masking, request.binning, request.class_column)
+    check_columns(binned.coded, request.bounds, request.class_column)
+    return binned, labels
+
+
+def check_table(source: Any, request: Request) -> Check:
+    """List the inferences of a table above their bounds."""
+    table, bins = _read(source, request)
+    wanted = request.bounds
+    found = [each for bound in wanted for each in inferences(table.coded, bound, above=bound.confidence)]
+    return Check(table.coded.n_records, bins, wanted, tuple(found))
+
+
+def _suppress(source: Any, request: Request) -> "tuple[SourceTable, dict[str, tuple[str, ...]], Suppression]":
+    table, bins = _read(source, request)
+    check_mark(table, masking_columns(request.bounds), request.mark)
+    return table, bins, disclose(table.coded, request.bounds, request.class_column)
+
+
+def publish_file(table: Path, output: Path, request: Request, *, force: bool) -> Publication:
+    """Write a table with suppressed values, checked as it lies on disk before it takes its name."""
+    check_kinds(table, output)
+    check_table_name(output)
+    check_writable(output, force=force, inputs=[table])
+    source, bins, suppression = _suppress(table, request)
+    changes = rewrites(source, suppression.suppressed, request.mark)
+    gzipped = output.name.lower().endswith(".gz")
+    with atomic_output(output, force=force) as stream:
+        named_after(table, lambda: write_release(table, source, changes, stream, request.reading, gzipped=gzipped))
+        stream.flush()
+        checked = count_file(
+            Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
+            separator=source.layout.separator or ",", gzipped=gzipped,
+        )  # fmt: skip
+        return _publication(source, request, bins, suppression, checked)
+
+
+def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
+    """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
+    source, bins, suppression = _suppress(frame, request)
+    released = release_frame(frame, source, rewrites(source, suppression.suppressed, request.mark))
+    columns = {str(column.name).strip(): column for column in frame_columns(released)}
+    checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
+    return released, _publication(source, request, bins, suppression, checked)
+
+
+def _publication(
+    source: SourceTable, request: Request, bins: dict[str, tuple[str, ...]], suppression: Suppression,
+    checked: Sequence[Checked],
+) -> Publication:  # fmt: skip
+    suppression = replace(suppression, reasons=tuple(_marked(each, request.mark) for each in suppression.reasons))
+    respelled = tuple(name for name in source.coded.names if name in source.respelled - set(bins))
+    return Publication(
+        source.coded.n_records, request.mark, request.class_column, bins, suppression, tuple(checked),
+        len(request.bounds) - len(irredundant(request.bounds)), respelled,
+    )  # fmt: skip
+
+
+def _marked(found: SuppressedValue, mark: str) -> SuppressedValue:
+    """Return a reason with the mark of the release in its pattern."""
+    if found.reason is None:
+        return found
+    values = tuple(mark if value == MARK else value for value in found.reason.values)
+    return replace(found, reason=replace(found.reason, values=values))

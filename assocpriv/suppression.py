@@ -1,0 +1,174 @@
+"""The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.core.loading import on_first_use
+
+if TYPE_CHECKING:
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.owner.suppression.inferences import Inference
+    from assocpriv.owner.suppression.publishing import Check, Publication, Request
+    from assocpriv.owner.suppression.report import check_record, publication_record
+    from assocpriv.owner.suppression.templates import Bound, Template, read_templates
+
+__all__ = [
+    "Bound", "Check", "Inference", "Publication", "Template", "check", "check_record", "check_writable",
+    "publication_record", "read_templates", "suppress", "suppress_file",
+]  # fmt: skip
+_HOMES = {
+    "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.owner.suppression.inferences": ("Inference",),
+    "assocpriv.owner.suppression.publishing": ("Check", "Publication"),
+    "assocpriv.owner.suppression.report": ("check_record", "publication_record"),
+    "assocpriv.owner.suppression.templates": ("Bound", "Template", "read_templates"),
+}
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def check(
+    table: Any,
+    templates: Any,
+    class_column: str | None = None,
+    *,
+    bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
+    category: str | Collection[str] = (),
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    memory_bytes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Check":
+    """List the inferences that a table allows above their bounds; nothing is written.
+
+    Args:
+        table: a pandas, polars or pyarrow table, or the name of a CSV or Parquet file.
+        templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (columns), ``sensitive``
+            (values by column) and ``confidence`` (the highest allowed), or of :class:`Template`.
+        class_column: whose entropy bins numbers, if ``bins`` says so.
+        bins: of columns of numbers in a channel: a number of intervals with equally many records, ``"entropy"``
+            (Fayyad and Irani 1993), or either by column.
+        category: columns of numbers that are categories.
+        separator: of the cells of a CSV file; found out from its header by default.
+        missing: a word, or several, for missing values, as "?"; a missing cell is a value of its own.
+        memory_bytes: what reading a file may hold of its text at a time.
+        progress: called with (bytes read, bytes of the file).
+
+    Raises:
+        TemplateError: templates that break a rule, or do not fit the table.
+        RecordError: a table that cannot be read; no value of it is shown.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> found = check(table, [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}])
+    >>> [(each.values, each.support, float(each.confidence)) for each in found.violations]
+    [(('clerk',), 1, 1.0)]
+    """
+    from assocpriv.owner.suppression.publishing import check_table
+
+    reading = (separator, missing, memory_bytes, progress)
+    return check_table(table, _request(templates, class_column, bins, category, reading))
+
+
+def suppress(
+    table: Any,
+    templates: Any,
+    class_column: str | None = None,
+    *,
+    bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
+    category: str | Collection[str] = (),
+    mark: str = "*",
+    missing: str | Sequence[str] = (),
+) -> "tuple[Any, Publication]":
+    """Return a table of the same kind in which no inference is above its bound, and what was done to it.
+
+    Values of the channels' columns are suppressed, each everywhere it occurs. Of what satisfies the templates as much
+    is shown as helps to tell the class most (Wang, Fung, Yu, 2005, algorithm 1). Dtypes of other columns, the order of
+    rows and an index stay. docs/privacy.md says what this does not promise.
+
+    Args:
+        table: a pandas, polars or pyarrow table.
+        templates, class_column, bins, category, missing: as of :func:`check`.
+        mark: stands for suppressed values.
+
+    Raises:
+        TemplateError: also where even the most suppressed table violates a bound.
+        RecordError: as :func:`check`.
+        FileError: the released table violates a bound.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"job": ["cook", "cook", "clerk"], "ill": ["no", "yes", "yes"]})
+    >>> templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "70%"}]
+    >>> released, done = suppress(table, templates)
+    >>> released["job"].tolist()
+    ['*', '*', '*']
+    """
+    from assocpriv.owner.suppression.publishing import publish_frame
+
+    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark))
+
+
+def suppress_file(
+    table: str | PathLike[str],
+    templates: Any,
+    output: str | PathLike[str],
+    class_column: str | None = None,
+    *,
+    bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
+    category: str | Collection[str] = (),
+    mark: str = "*",
+    report: str | PathLike[str] | None = None,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Publication":
+    """Write what :func:`suppress` returns, from a file of any size to another one of its kind, CSV or Parquet.
+
+    Cells that are not suppressed stay as they are written. The output is checked as it lies on disk before it takes its
+    name, so that it appears whole and checked, or not at all.
+
+    Args:
+        table, templates, class_column, bins, category, separator, missing, memory_bytes, progress: as of :func:`check`.
+        output: file to write.
+        mark: as of :func:`suppress`.
+        report: file for :func:`publication_record` as JSON; it names suppressed values, and stays with the owner.
+        force: replace existing files.
+
+    Raises:
+        TemplateError, RecordError: as :func:`suppress`.
+        FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
+    """
+    from assocpriv.core.errors import FileError
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.owner.suppression.publishing import publish_file
+    from assocpriv.owner.suppression.report import write_report
+
+    reading = (separator, missing, memory_bytes, progress)
+    request = _request(templates, class_column, bins, category, reading, mark)
+    if report is not None:
+        if Path(report).absolute() == Path(output).absolute():
+            raise FileError(f"{output} cannot be both the released table and the report; name two files")
+        check_writable(Path(report), force=force, inputs=[Path(table), Path(output)])
+    done = publish_file(Path(table), Path(output), request, force=force)
+    if report is not None:
+        write_report(done, Path(report), force=force)
+    return done
+
+
+def _request(
+    templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...],
+    mark: str = "*",
+) -> "Request":  # fmt: skip
+    from assocpriv.owner.suppression.binning import read_binning
+    from assocpriv.owner.suppression.publishing import Request
+    from assocpriv.owner.suppression.templates import read_templates
+    from assocpriv.records.table_files import TableOptions
+
+    separator, missing, memory, progress = (*reading, None, None)[:4]
+    words = (missing,) if isinstance(missing, str) else tuple(missing)
+    options = TableOptions(separator, words, False, memory, progress)
+    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, options)
