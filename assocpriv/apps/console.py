@@ -33,7 +33,10 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
     },
     "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
     "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},
-    "suppressing tables": {"assocpriv.core.kernels.cells": ("replace_cells",)},
+    "suppressing tables": {
+        "assocpriv.core.kernels.disclosure": ("split_leaves", "weigh_candidates"),
+        "assocpriv.core.kernels.cells": ("replace_cells",),
+    },
     "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
 

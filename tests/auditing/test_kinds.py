@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import faults
 import numpy as np
@@ -54,6 +55,14 @@ def test_every_kind_of_baskets_has_its_auditor():
             rates[finding.client] += finding.figures.get("false_alarm", 0)
     assert rates == {client: pytest.approx(5e-7) for client in ("bulk", "single")}
     assert {"exact", "form", "testing"} <= stages
+
+
+def test_a_plan_file_is_read_once(monkeypatch):
+    """What clients are judged by is the text that is judged itself, whatever the file holds by then."""
+    text = faults.PLANS["fixed-size"].canonical_json
+    monkeypatch.setattr(kinds, "read_plan_text", lambda _path: text)
+    found = kinds.audit_file(Path("no such file"), AuditRequest("conformance"), lambda: None)
+    assert (found.verdict, found.plan) == (CONSISTENT, faults.PLANS["fixed-size"])
 
 
 def test_a_request_is_checked():
