@@ -8,6 +8,7 @@ from typing import Any
 from assocpriv.core.errors import TemplateError
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.owner.suppression.binning import Binning, bin_columns
+from assocpriv.owner.suppression.candidates import masking_columns
 from assocpriv.owner.suppression.checking import Checked, count_columns, count_file
 from assocpriv.owner.suppression.disclosure import (
     MARK,
@@ -15,7 +16,6 @@ from assocpriv.owner.suppression.disclosure import (
     Suppression,
     check_columns,
     disclose,
-    masking_columns,
 )
 from assocpriv.owner.suppression.inferences import Inference, inferences
 from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
