@@ -25,7 +25,11 @@ _TABLES = (
     "assocpriv.numeric:foresee", "assocpriv.apps.render.table_plan:plan_record",
     "assocpriv.apps.render.table_plan:plan_lines",
 )  # fmt: skip
-KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES}
+_GUIDED = (
+    "assocpriv.guidance:foresee", "assocpriv.apps.render.guided_plan:plan_record",
+    "assocpriv.apps.render.guided_plan:plan_lines",
+)  # fmt: skip
+KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
 
 
 def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Description:

@@ -98,7 +98,7 @@ class PublishedPlan(ABC):
         if not isinstance(self, wanted):
             raise PlanError(
                 f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)} "
-                "(tables have commands and functions of their own: assocpriv numeric, assocpriv.numeric)"
+                "(tables have commands of their own, assocpriv numeric and guide, and modules of these names)"
             )
         return self
 
