@@ -1,5 +1,4 @@
-"""Lists of mined itemsets and rules: what each line says of supports, exactly as written; and the list with fewer
-lines.
+"""Lists of mined itemsets and rules: what each line says of supports, as it is written; the list with fewer lines.
 
 A line is a set of facts, each a linear equation in supports: Σ c·supp(I) = value. A list is what ``assocpriv mine``
 and ``rules`` write, or a table with mlxtend's columns, in CSV, JSON, Parquet or memory. A column that is not known is
