@@ -142,6 +142,7 @@ def suppress_file(
         TemplateError, RecordError: as :func:`suppress`.
         FileError: an output exists and ``force`` is not set, is of another kind, or cannot be written.
     """
+    from assocpriv.core.errors import FileError
     from assocpriv.files.atomic import check_writable
     from assocpriv.owner.suppression.publishing import publish_file
     from assocpriv.owner.suppression.report import write_report
@@ -149,6 +150,8 @@ def suppress_file(
     reading = (separator, missing, memory_bytes, progress)
     request = _request(templates, class_column, bins, category, reading, mark)
     if report is not None:
+        if Path(report).absolute() == Path(output).absolute():
+            raise FileError(f"{output} cannot be both the released table and the report; name two files")
         check_writable(Path(report), force=force, inputs=[Path(table), Path(output)])
     done = publish_file(Path(table), Path(output), request, force=force)
     if report is not None:

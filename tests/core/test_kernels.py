@@ -11,6 +11,7 @@ from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
+from assocpriv.core.kernels.cells import replace_cells
 from assocpriv.core.kernels.counting import count_pairs, count_supersets
 from assocpriv.core.kernels.draws import OUT_OF_WORDS
 from assocpriv.core.kernels.randomizing import randomize_transactions
@@ -256,6 +257,32 @@ def test_find_cells(rng, n_cells):
         outside = find_cells(numbers, edges, per_unit, cells)
         assert cells.tolist() == wanted.tolist()
         assert outside == ((numbers < edges[0]) | (numbers > edges[-1])).sum()
+
+
+CELLS = (b"", b"x", b"long text", b'"a,b"', b'"say ""so"""', b'""', b'in"side', "π".encode(), b" y ")
+
+
+@pytest.mark.parametrize("n_records", LENGTHS)
+def test_replace_cells(rng, n_records):
+    """Chosen cells become their words and all other bytes stay: quotes, blank lines and both ends of lines."""
+    words, width = [b"*", b"", b'"w,"', b"several words"], 5
+    starts = np.cumsum([0, *map(len, words)])
+    for columns in ([], [0], [4], [1, 3], [0, 1, 2, 3, 4]):
+        rows = [[CELLS[place] for place in row] for row in rng.integers(1, len(CELLS), (n_records, width))]
+        choices = rng.integers(-1, len(words), (n_records, len(columns)), dtype=np.int32)
+        ends = [(b"\n", b"\r\n", b"\n\n", b"\r\n\r\n")[place] for place in rng.integers(0, 4, n_records)]
+        text = b"".join(b",".join(row) + end for row, end in zip(rows, ends, strict=True))
+        for row, chosen in zip(rows, choices.tolist(), strict=True):
+            for column, word in zip(columns, chosen, strict=True):
+                row[column] = row[column] if word < 0 else words[word]
+        wanted = b"".join(b",".join(row) + end for row, end in zip(rows, ends, strict=True))
+        room = np.full(len(text) + choices.size * 13, 7, dtype=np.uint8)
+        place, content = np.array(columns, dtype=np.int64), np.frombuffer(b"".join(words), dtype=np.uint8)
+        written, records = replace_cells(
+            np.frombuffer(text, dtype=np.uint8), ord(","), place, choices, content, starts, room
+        )
+        assert (room[:written].tobytes(), records) == (wanted, n_records)
+        assert (room[written:] == 7).all()
 
 
 def table_records(rng, n_records):

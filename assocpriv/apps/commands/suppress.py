@@ -62,6 +62,8 @@ def suppress(
         return
     if output is None:
         raise click.UsageError("give -o FILE to write the released table, or --check to list inferences")
+    suppression.read_templates(templates)
+    suppression.check_writable(output, force=options["force"], inputs=[table, templates])
     compile_ahead("suppressing tables")
     own = {name: options[name] for name in ("mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)

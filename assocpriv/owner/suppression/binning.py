@@ -188,10 +188,11 @@ def equal_starts(counts: NDArray[np.int64], bins: int) -> list[int]:
     >>> equal_starts(np.array([1, 1, 1, 1]), 2)
     [2]
     """
-    below = np.cumsum(counts) - counts
-    total = int(counts.sum())
-    found = {int(np.searchsorted(below * bins, share * total)) for share in range(1, bins)}
-    return sorted(found - {0, len(counts)})
+    below = np.r_[0, np.cumsum(counts)]
+    shares = np.arange(1, bins) * below[-1] / bins
+    after = np.searchsorted(below, shares)
+    nearest = after - (shares - below[after - 1] <= below[after] - shares)
+    return sorted(set(nearest.tolist()) - {0, len(counts)})
 
 
 def entropy_starts(counts: NDArray[np.int64]) -> list[int]:

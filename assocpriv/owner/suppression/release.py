@@ -100,9 +100,7 @@ def write_release(
             _write_parquet(file, source, changes, stream)
             return
         if gzipped:
-            stream = cast(
-                BinaryIO, stack.enter_context(gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6, mtime=0))
-            )
+            stream = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", 6, stream, mtime=0)))
         stream.writelines(_header(path, source.layout.header_lines))
         for part in _csv_parts(file, source, changes, Budget.within(options.memory_bytes)):
             stream.write(part)
@@ -248,14 +246,25 @@ def released_texts(source: SourceTable, change: Rewrite) -> list[str | None]:
 
 
 def release_frame(frame: Any, source: SourceTable, changes: Sequence[Rewrite]) -> Any:
-    """Return a table of the same kind with its changes; columns of categories stay such."""
+    """Return a table of the same kind with its changes; text and categories keep their types, numbers become text."""
     import narwhals as nw
 
-    table = nw.from_native(frame, eager_only=True)
-    columns = []
-    for change in changes:
-        stored = frame_columns(frame)[source.layout.names.index(change.column.name)]
-        texts = np.array([*released_texts(source, change)], dtype=object)[change.column.codes]
-        made = nw.new_series(stored.name, texts.tolist(), nw.String, backend=nw.get_native_namespace(table))
-        columns.append(made.cast(nw.Categorical) if stored.dtype == nw.Categorical else made)
-    return table.with_columns(*columns).to_native() if columns else frame
+    stored = frame_columns(frame)
+    made = [_released(stored[source.layout.names.index(each.column.name)], source, each) for each in changes]
+    return nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+
+
+def _released(stored: Any, source: SourceTable, change: Rewrite) -> Any:
+    import narwhals as nw
+    import pyarrow as pa
+
+    native = stored.to_native()
+    if stored.implementation.is_pyarrow():
+        made = released_array(source, change, change.column.codes, _released_type(native.type))
+        return nw.from_native(pa.chunked_array([made]), series_only=True).alias(stored.name)
+    texts = np.array(released_texts(source, change), dtype=object)[change.column.codes]
+    if stored.implementation.is_pandas() and stored.dtype == nw.String:
+        made = type(native)(texts, index=native.index, dtype=native.dtype, name=native.name)
+        return nw.from_native(made, series_only=True)
+    text = nw.new_series(stored.name, texts.tolist(), nw.String, backend=stored.implementation)
+    return text.cast(nw.Categorical) if stored.dtype == nw.Categorical else text

@@ -1,0 +1,123 @@
+"""Tests of intervals of numbers, against short definitions."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assocpriv import suppression
+from assocpriv.core.errors import TemplateError
+from assocpriv.owner.suppression.binning import bin_labels, entropy_starts, equal_starts, read_binning
+from assocpriv.owner.suppression.tables import value_numbers
+
+
+def entropy(labels):
+    """Return the entropy of labels in bits."""
+    shares = np.unique(labels, return_counts=True)[1] / len(labels)
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def naive_cuts(numbers, labels):
+    """Return the cuts of Fayyad and Irani, from the records themselves, one after the other."""
+    n, best = len(labels), None
+    for cut in sorted(set(numbers))[1:]:
+        sides = labels[numbers < cut], labels[numbers >= cut]
+        after = sum(len(side) / n * entropy(side) for side in sides)
+        if best is None or after < best[0] - 1e-12:
+            best = after, cut, sides
+    if best is None:
+        return []
+    after, cut, sides = best
+    kinds = [len(set(each)) for each in (labels, *sides)]
+    spent = kinds[0] * entropy(labels) - sum(k * entropy(s) for k, s in zip(kinds[1:], sides, strict=True))
+    if entropy(labels) - after <= (np.log2(n - 1) + np.log2(3 ** kinds[0] - 2) - spent) / n:
+        return []
+    below = numbers < cut
+    return [*naive_cuts(numbers[below], labels[below]), cut, *naive_cuts(numbers[~below], labels[~below])]
+
+
+def test_class_entropy(rng):
+    """Cuts are those of the definition, on numbers with a class that depends on them, and with one that does not."""
+    found = 0
+    for run in range(30):
+        numbers = rng.integers(0, 25, 200)
+        labels = np.where(rng.random(200) < 0.2 * (run % 3), rng.integers(0, 3, 200), numbers // 9)
+        distinct, places = np.unique(numbers, return_inverse=True)
+        counts = np.zeros((len(distinct), 3), dtype=np.int64)
+        np.add.at(counts, (places, labels), 1)
+        cuts = [int(distinct[start]) for start in entropy_starts(counts)]
+        assert cuts == naive_cuts(numbers, labels)
+        found += len(cuts)
+    assert found >= 60
+    assert entropy_starts(np.ones((20, 2), dtype=np.int64)) == []
+
+
+def test_equal_frequency(rng):
+    """As many intervals as asked where numbers differ, none larger than its share by more than one number's records."""
+    for bins in (2, 3, 7):
+        counts = rng.integers(1, 9, 50)
+        starts = equal_starts(counts, bins)
+        sizes = [int(counts[low:high].sum()) for low, high in pairwise([0, *starts, len(counts)])]
+        assert len(sizes) == bins
+        assert max(sizes) <= counts.sum() / bins + counts.max()
+    assert equal_starts(np.array([100, 1, 1]), 3) == [1]
+
+
+def test_intervals_stand_in_the_release():
+    """Every number is released as the interval that holds it, a missing one stays missing."""
+    numbers = [3.5, -2, 10, 10, 7, None, 0, 1, 2, 3]
+    frame = pd.DataFrame({"x": numbers, "ill": ["yes", "no"] * 5})
+    templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "99%"}]
+    released, done = suppression.suppress(frame, templates, bins={"x": 3})
+    labels = done.bins["x"]
+    assert labels == ("<2", "2 to <7", ">=7")
+    shown = released["x"].tolist()
+    for number, label in zip(numbers, shown, strict=True):
+        if label == "*" or number is None:
+            continue
+        assert label == labels[(number >= 2) + (number >= 7)]
+    assert {label for label in shown if isinstance(label, str)} & set(labels)
+
+
+def test_a_csv_of_numbers(tmp_path):
+    """In CSV numbers are found by their texts; a word for missing values is no number, and said to be one."""
+    lines = "".join(f"{number},{'yes' if number % 4 == 1 else 'no'}\n" for number in range(20))
+    (tmp_path / "t.csv").write_text("x,ill\n" + lines + "?,no\n")
+    templates = [{"channel": ["x"], "sensitive": {"ill": ["yes"]}, "confidence": "30%"}]
+    with pytest.raises(TemplateError, match=r"column x cannot be binned: it holds no three numbers .* --missing"):
+        suppression.check(tmp_path / "t.csv", templates, bins={"x": 2})
+    found = suppression.check(tmp_path / "t.csv", templates, bins=5, missing="?")
+    assert found.bins == {"x": ("<4", "4 to <8", "8 to <12", "12 to <16", ">=16")}
+    assert found.passed
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [(("1", "2", "3"), True), (("1", "2"), False), (("1", "2", "x"), False), (("1e3", ".5", "-7", None), True),
+     (("1_0", "2", "3"), False), (("٣", "2", "3"), False), (("NaN", "", "4", "5", "6"), True)],
+)  # fmt: skip
+def test_what_are_numbers(values, wanted):
+    """A column of three numbers or more, and nothing else but missing values, is one of numbers."""
+    assert (value_numbers(values) is not None) == wanted
+
+
+@pytest.mark.parametrize("bins", ["x", 1, 1001, True, 2.5, ["3", "4"], "age=", {"age": "many"}])
+def test_bins_that_make_no_sense(bins):
+    """Other words and numbers are refused."""
+    with pytest.raises(TemplateError, match="bins"):
+        read_binning(bins)
+
+
+def test_a_column_is_binned_or_a_category():
+    """A column cannot be both; a named column's own method wins over that of all."""
+    with pytest.raises(TemplateError, match="column age is to be binned and to be a category"):
+        read_binning("age=3", "age")
+    binning = read_binning(["5", "age=entropy"], ["zip"])
+    assert [binning.method(name) for name in ("age", "zip", "pay")] == ["entropy", None, 5]
+
+
+def test_labels():
+    """Intervals are named by their cuts, as short as these can be written."""
+    assert bin_labels([-1.0, 0.1, 1e20]) == ("<-1", "-1 to <0.1", "0.1 to <1e+20", ">=1e+20")
+    assert bin_labels([]) == ("any",)
