@@ -15,6 +15,7 @@ KINDS = {
     "select-a-size": "assocpriv.client.baskets.randomizer:randomize_basket",
     "fixed-size": "assocpriv.client.baskets.randomizer:randomize_basket",
     "table": "assocpriv.client.numeric.randomizer:randomize_record",
+    "guided": "assocpriv.client.guided.randomizer:randomize_guided",
 }
 
 # kind -> a function that reads one person's record of text, as `report` gets it; of other kinds names are read

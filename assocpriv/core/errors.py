@@ -33,6 +33,10 @@ class RecordError(AssocprivError, ValueError):
     """Raw records of any kind that cannot be read or do not fit the plan."""
 
 
+class GuidanceError(AssocprivError, ValueError):
+    """Guidance that is none of the plan, or asks for more than a client lets go; nothing is sent."""
+
+
 class BasketError(RecordError):
     """Raw baskets that cannot be read or do not fit the plan."""
 

@@ -185,6 +185,31 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
 
 
+def as_reports(reports: Any) -> Reports:
+    """Return reports as they are, or open the files that are named, as :func:`read_reports` does.
+
+    Raises:
+        TypeError: neither reports nor names of files.
+    """
+    if isinstance(reports, Reports):
+        return reports
+    paths = [reports] if isinstance(reports, str | Path) else reports
+    if hasattr(paths, "columns") or not isinstance(paths, Iterable):
+        raise TypeError(
+            "reports must be Reports (randomize_baskets and randomize_table make them), a file or a list of files, "
+            f"got a {type(reports).__name__}"
+        )
+    listed = list(paths)
+    if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
+        raise TypeError(
+            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
+            "files of them with gather"
+        )
+    if not all(isinstance(path, str | Path) for path in listed):
+        raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
+    return read_reports(listed)
+
+
 def _expand(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]

@@ -102,6 +102,15 @@ class PublishedPlan(ABC):
             )
         return self
 
+    @classmethod
+    def of(cls, plan: object) -> Self:
+        """Return a plan that is of this class, as :meth:`as_a`; a TypeError of what is no plan, as a file's name."""
+        if not isinstance(plan, PublishedPlan):
+            raise TypeError(
+                f"plan must be a {cls.__name__} (read_plan reads one from a file), got a {type(plan).__name__}"
+            )
+        return plan.as_a(cls)
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON content."""
         envelope = {"format": FORMAT, "version": VERSION, "kind": self.kind}

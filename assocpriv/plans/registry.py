@@ -11,6 +11,7 @@ KINDS = {
     "select-a-size": "assocpriv.plans.baskets.plan:Plan",
     "fixed-size": "assocpriv.plans.baskets.plan:Plan",
     "table": "assocpriv.plans.numeric.plan:TablePlan",
+    "guided": "assocpriv.plans.guided.plan:GuidedPlan",
 }
 
 

@@ -18,8 +18,8 @@ from assocpriv.core.errors import RecordError, counted
 from assocpriv.core.machine import free_memory
 from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
-from assocpriv.plans.numeric.columns import NumberColumn
-from assocpriv.plans.numeric.plan import TablePlan, shortened
+from assocpriv.plans.numeric.columns import NumericColumn, TableColumns
+from assocpriv.plans.numeric.plan import shortened
 from assocpriv.records.budget import Budget
 from assocpriv.records.cells import Origin
 from assocpriv.records.csv_rows import LineNumbers, read_lines, whole_array
@@ -41,7 +41,7 @@ class Batch:
     found: list[Found]
 
 
-def _batch(columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: Callable[[int], int]) -> Batch:
+def _batch(columns: Sequence[Any], plan: TableColumns, options: CellOptions, line: Callable[[int], int]) -> Batch:
     """Return the inputs of the plan's columns, as Arrow holds them."""
     inputs = np.empty((len(columns[0]), len(columns)), dtype=np.int32)
     found = []
@@ -51,7 +51,7 @@ def _batch(columns: Sequence[Any], plan: TablePlan, options: CellOptions, line: 
     return Batch(inputs, found)
 
 
-def find_columns(names: Sequence[object], plan: TablePlan, tell: Tell, where: str) -> list[int]:
+def find_columns(names: Sequence[object], plan: TableColumns, tell: Tell, where: str) -> list[int]:
     """Return the places of the plan's columns among a table's; further ones are counted, and left out.
 
     ``where`` says what has the names. A name of the table's own is never shown: it may be a value.
@@ -83,7 +83,7 @@ def find_columns(names: Sequence[object], plan: TablePlan, tell: Tell, where: st
 
 
 def read_csv(
-    file: BinaryIO, plan: TablePlan, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, separator: str | None, budget: Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a file of text with a header line; blank lines are left out."""
     sample = read_sample(file)
@@ -98,7 +98,7 @@ def read_csv(
     yield from map_ahead(lambda chunk: parse(*chunk), chunks, budget.workers)
 
 
-def _header(line: str, plan: TablePlan, separator: str | None) -> tuple[list[str], str]:
+def _header(line: str, plan: TableColumns, separator: str | None) -> tuple[list[str], str]:
     """Return the names of the columns and the separator: where none is said, that which shows most of the plan's."""
     marks = [separator] if separator else list(SEPARATORS)
     cut = {mark: [cell.strip() for cell in cut_line(line, mark) or []] for mark in marks}
@@ -107,12 +107,13 @@ def _header(line: str, plan: TablePlan, separator: str | None) -> tuple[list[str
 
 
 def _parse(
-    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TablePlan, options: CellOptions
-) -> Batch:
+    text: bytes, origin: Origin, *, width: int, places: list[int], separator: str, plan: TableColumns,
+    options: CellOptions,
+) -> Batch:  # fmt: skip
     """Return the inputs of some whole lines, read by Arrow: numbers as such, or as text where some cell is none."""
     lines = LineNumbers(text, origin.before)
     read = partial(read_lines, text, lines, width, places, separator, options.missing)
-    numbers = [isinstance(column, NumberColumn) for column in plan.columns]
+    numbers = [isinstance(column, NumericColumn) for column in plan.columns]
     columns = read(numbers) if any(numbers) else None
     if columns is None:
         columns = read([False] * len(numbers))
@@ -127,7 +128,7 @@ def _parse(
 
 
 def read_parquet_table(
-    file: BinaryIO, plan: TablePlan, options: CellOptions, budget: Budget, tell: Tell
+    file: BinaryIO, plan: TableColumns, options: CellOptions, budget: Budget, tell: Tell
 ) -> Iterator[Batch]:
     """Yield the batches of a Parquet file."""
     import pyarrow.parquet as pq
@@ -171,7 +172,7 @@ def _rows_at_once(n_columns: int, budget: Budget) -> int:
     return max(1, min(_ROWS, share))
 
 
-def _rows_batch(columns: list[Any], before: int, plan: TablePlan, options: CellOptions) -> Batch:
+def _rows_batch(columns: list[Any], before: int, plan: TableColumns, options: CellOptions) -> Batch:
     return _batch(columns, plan, options, lambda row: before + row + 1)
 
 
@@ -185,7 +186,7 @@ def _arrow_step(step: Callable[[], _Result]) -> _Result:
 # ---- frames
 
 
-def read_frame(frame: Any, plan: TablePlan, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
+def read_frame(frame: Any, plan: TableColumns, options: CellOptions, before: int, tell: Tell) -> Iterator[Batch]:
     """Yield the batches of a pandas, polars or pyarrow table, of which ``before`` records stand before these."""
     import narwhals as nw
     import pyarrow as pa

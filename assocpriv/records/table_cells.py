@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import RecordError, counted
-from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumberColumn
+from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumericColumn
 from assocpriv.plans.numeric.tree_model import CategoryInput
 from assocpriv.records.csv_rows import EMPTY_NUMBERS
 
@@ -42,7 +42,7 @@ def read_value(value: Any, column: Column) -> int:
                 f"column {column.name} has no value; set optional = true in its schema if one may be missing"
             )
         return column.inputs
-    if isinstance(column, NumberColumn):
+    if isinstance(column, NumericColumn):
         return _read_number(value, column)
     assert isinstance(column, CategoryColumn)
     place = place_of(value, column)
@@ -57,7 +57,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
-def _read_number(value: Any, column: NumberColumn) -> int:
+def _read_number(value: Any, column: NumericColumn) -> int:
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise RecordError(f"column {column.name} takes numbers, got a {type(value).__name__}")
     try:
@@ -197,7 +197,7 @@ def column_inputs(
 ) -> tuple[NDArray[np.int32], Found]:
     """Return the inputs, int32 (n,), of a column that Arrow holds, and what was met; ``line`` names a row's place."""
     found = Found()
-    if isinstance(column, NumberColumn):
+    if isinstance(column, NumericColumn):
         numbers, wrong = cell_numbers(values, options)
         found.refuse("unreadable", np.flatnonzero(wrong), line)
         inputs = _cells(numbers, column, options, found, line)
@@ -214,15 +214,12 @@ def column_inputs(
 
 
 def _cells(
-    numbers: NDArray[np.float64], column: NumberColumn, options: CellOptions, found: Found, line: Callable[[int], int]
+    numbers: NDArray[np.float64], column: NumericColumn, options: CellOptions, found: Found, line: Callable[[int], int]
 ) -> NDArray[np.int32]:
     """Return the cells of numbers: as ``read_value`` finds them, and the range's first and last beyond its ends."""
-    from assocpriv.core.kernels.tables import find_cells
-
-    edges = column.edges
-    inputs = np.empty(len(numbers), dtype=np.int32)
-    found.outside = find_cells(np.ascontiguousarray(numbers), edges, column.inputs / (edges[-1] - edges[0]), inputs)
+    inputs, found.outside = column.cells_of(numbers)
     if found.outside and not options.clip:
+        edges = column.edges
         found.refuse("outside", np.flatnonzero((numbers < edges[0]) | (numbers > edges[-1])), line)
     return inputs
 

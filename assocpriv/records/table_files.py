@@ -6,7 +6,7 @@ records it concerns and the first one's place, never a value. docs/cli/numeric.m
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import RecordError
-from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.numeric.columns import TableColumns
 from assocpriv.records.budget import Budget
 from assocpriv.records.first_lines import SEPARATORS
 from assocpriv.records.source_files import SPREADSHEET, SPREADSHEETS, Progress, named_after, open_source
@@ -33,14 +33,14 @@ class TableOptions:
 
     Attributes:
         separator: of the cells of text, a character or a word for it; found out from the header by default.
-        missing: words that stand for missing values, beside empty cells, and NaN and null in columns of numbers.
+        missing: a word, or several, for missing values, beside empty cells, and NaN and null in columns of numbers.
         clip: move values outside a column's range to its ends.
         memory_bytes: what reading a file may hold at a time; None for as much as is fast.
         progress: called with (bytes read, bytes of the file).
     """
 
     separator: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: str | Sequence[str] = ()
     clip: bool = False
     memory_bytes: int | None = None
     progress: Progress | None = None
@@ -57,7 +57,8 @@ class TableOptions:
     @property
     def cells(self) -> CellOptions:
         """How cells are taken."""
-        return CellOptions(self.clip, frozenset(word.strip() for word in self.missing))
+        words = [self.missing] if isinstance(self.missing, str) else self.missing
+        return CellOptions(self.clip, frozenset(word.strip() for word in words))
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
     After a record that cannot be taken no further batch comes: the rest is read to count, then refused.
     """
 
-    def __init__(self, plan: TablePlan, batches: Iterator[Batch], word: str, path: Path | None) -> None:
+    def __init__(self, plan: TableColumns, batches: Iterator[Batch], word: str, path: Path | None) -> None:
         self.counts = TableCounts()
         self._plan, self._batches, self._word, self._path = plan, batches, word, path
         self._found = [Found() for _ in plan.columns]
@@ -99,7 +100,7 @@ class TableStream(Iterator[NDArray[np.int32]]):
         raise StopIteration
 
 
-def stream_table(source: Any, plan: TablePlan, options: TableOptions) -> TableStream:
+def stream_table(source: Any, plan: TableColumns, options: TableOptions) -> TableStream:
     """Read a table: a CSV or Parquet file's name, a pandas, polars or pyarrow table, or an iterable of such tables.
 
     Raises:
@@ -118,7 +119,7 @@ def _tell(where: str, note: str) -> None:
     _LOG.info("%s: %s", where, note)
 
 
-def _file_batches(path: Path, plan: TablePlan, options: TableOptions) -> Iterator[Batch]:
+def _file_batches(path: Path, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
     name, budget = path.name.lower(), Budget.within(options.memory_bytes)
 
     def tell(note: str) -> None:
@@ -139,7 +140,7 @@ def _file_batches(path: Path, plan: TablePlan, options: TableOptions) -> Iterato
             yield from read_csv(file, plan, options.cells, options.mark, budget, tell)
 
 
-def _frame_batches(source: Any, plan: TablePlan, options: TableOptions) -> Iterator[Batch]:
+def _frame_batches(source: Any, plan: TableColumns, options: TableOptions) -> Iterator[Batch]:
     tables = source if isinstance(source, Iterable) and _is_plain_iterable(source) else [source]
     told: set[str] = set()
 

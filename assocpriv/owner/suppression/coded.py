@@ -62,3 +62,23 @@ def code_cells(columns: Mapping[str, Sequence[str | None]]) -> CodedTable:
         codes = np.array([places[text] for text in texts], dtype=smallest_unsigned(len(places)))
         coded.append(CodedColumn(name, tuple(places), codes))
     return CodedTable(tuple(coded), max((len(column.codes) for column in coded), default=0))
+
+
+def suppress(table: CodedTable, suppressed: Mapping[str, Sequence[str | None]], mark: str) -> CodedTable:
+    """Return the table with all cells that hold a suppressed value of their column replaced by the mark.
+
+    >>> table = suppress(code_cells({"Job": ["Cook", "Clerk", "Cook"]}), {"Job": ["Cook"]}, "*")
+    >>> [table.column("Job").values[code] for code in table.column("Job").codes]
+    ['*', 'Clerk', '*']
+    """
+    columns = []
+    for column in table.columns:
+        hidden = set(suppressed.get(column.name, ()))
+        if hidden:
+            values = (*column.values, mark)  # a code of its own, also beside a value of the same text
+            places = [len(column.values) if value in hidden else code for code, value in enumerate(column.values)]
+            codes = np.array(places, dtype=smallest_unsigned(len(values)))[column.codes]
+            columns.append(CodedColumn(column.name, values, codes))
+        else:
+            columns.append(column)
+    return CodedTable(tuple(columns), table.n_records)

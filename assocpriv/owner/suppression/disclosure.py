@@ -14,22 +14,26 @@ in the order of text, a missing cell last.
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, section 4 (algorithm 1).
 """
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.core.errors import TemplateError
-from assocpriv.owner.suppression.coded import CodedTable
-from assocpriv.owner.suppression.inferences import Inference
+import numpy as np
+
+from assocpriv.core.errors import TemplateError, counted
+from assocpriv.core.kernels.disclosure import CANDIDATE, DISCLOSED, SUPPRESSED
+from assocpriv.owner.suppression.candidates import Candidates, masking_columns
+from assocpriv.owner.suppression.channels import Channel
+from assocpriv.owner.suppression.coded import CodedTable, suppress
+from assocpriv.owner.suppression.inferences import Inference, highest_confidence
 from assocpriv.owner.suppression.templates import Bound, irredundant
 
 TIE_BITS = 1e-12
 MARK = "*"
+MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
+_MOST_SAID = 5  # bounds in one error
 
 Progress = Callable[[int, int], None]
-Value = tuple[str, str | None]  # a column and one of its values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +75,9 @@ class Suppression:
     """Which values are suppressed, and what came of it.
 
     ``suppressed`` has every masking column, in the table's order, with its suppressed values in order of text;
-    ``cells`` the number of suppressed cells in each; ``information`` each one's mutual information with the class (without a
-    class: its entropy) in bits, before and after; ``confidences`` one line for each bound given, also redundant ones.
+    ``cells`` the number of suppressed cells in each; ``information`` each one's mutual information with the class
+    (without a class: its entropy) in bits, before and after; ``confidences`` a line for each bound, also redundant
+    ones.
     """
 
     suppressed: dict[str, tuple[str | None, ...]]
@@ -81,13 +86,6 @@ class Suppression:
     cells: dict[str, int]
     information: dict[str, tuple[float, float]]
     reasons: tuple[SuppressedValue, ...]
-
-
-def masking_columns(bounds: Iterable[Bound]) -> tuple[str, ...]:
-    """Return the columns of channels that are sensitive nowhere: those whose values may be suppressed."""
-    every = list(bounds)
-    sensitive = {bound.column for bound in every}
-    return tuple(dict.fromkeys(name for bound in every for name in bound.channel if name not in sensitive))
 
 
 def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> None:
@@ -101,10 +99,19 @@ def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str 
             raise TemplateError(f"no record has {bound.value!r} in column {bound.column}; correct the template")
     if class_column is not None:
         table.column(class_column)
+    if not bounds:
+        raise TemplateError("there are no templates, so nothing is to be suppressed")
+    if table.n_records > MOST_RECORDS:
+        raise TemplateError(f"the table has {table.n_records:,} records; {MOST_RECORDS:,} is the most")
 
 
 def disclose(
-    table: CodedTable, bounds: Sequence[Bound], class_column: str | None, *, progress: Progress | None = None
+    table: CodedTable,
+    bounds: Sequence[Bound],
+    class_column: str | None,
+    *,
+    mark: str = MARK,
+    progress: Progress | None = None,
 ) -> Suppression:
     """Return the suppression that progressive disclosure ends with.
 
@@ -112,6 +119,7 @@ def disclose(
         table: has the columns of all bounds, and the class.
         bounds: what must hold; redundant ones are left out of the search, as all others imply them.
         class_column: what a released table shall help to classify; None: values as such.
+        mark: what stands for suppressed values in the reasons.
         progress: is told how many values are decided, and of how many.
 
     Raises:
@@ -119,118 +127,138 @@ def disclose(
             suppression meets them (lemma 3.3).
     """
     check_columns(table, bounds, class_column)
-    report: Progress = progress or (lambda _done, _total: None)
-    result = _Simple(table, bounds, class_column).run()
-    report(1, 1)
-    return result
+    search = _Search(table, bounds, class_column)
+    search.check_possible()
+    steps = search.run(progress or (lambda _done, _total: None))
+    return _result(search, bounds, steps, mark)
 
 
-def _text_order(value: str | None) -> tuple[bool, str]:
-    return value is None, value or ""
+class _Search:
+    """What is disclosed so far, and for each candidate its gain, its loss and whether it may be disclosed."""
 
-
-def entropy(counts: Iterable[int]) -> float:
-    """Return the entropy in bits of a histogram."""
-    present = [count for count in counts if count]
-    total = sum(present)
-    return -math.fsum(count / total * math.log2(count / total) for count in present)
-
-
-class _Simple:
     def __init__(self, table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> None:
-        cells = {c.name: [c.values[code] for code in c.codes] for c in table.columns}
-        self.names = list(cells)
-        self.rows = Counter(zip(*cells.values(), strict=True))
-        self.bounds, self.used, self.klass = bounds, irredundant(bounds), class_column
-        masking = masking_columns(bounds)
-        self.masking = [name for name in self.names if name in masking]
-        self.values = {n: sorted(set(cells[n]), key=_text_order) for n in self.masking}
+        self.table = table
+        self.candidates = Candidates(table, masking_columns(bounds), class_column)
+        by_channel: dict[frozenset[str], list[Bound]] = {}
+        for bound in irredundant(bounds):
+            by_channel.setdefault(frozenset(bound.channel), []).append(bound)
+        self.channels = [Channel(table, group, self.candidates) for group in by_channel.values()]
+        n_values = len(self.candidates.values)
+        self.state = np.full(n_values, CANDIDATE, dtype=np.uint8)
+        self.gains, self.losses = np.zeros(n_values), np.zeros(n_values)
+        self.beneficial = np.zeros(n_values, dtype=bool)
+        self.n_bounds = np.zeros(n_values, dtype=np.int64)
+        for channel in self.channels:
+            for name in channel.masking:
+                self.n_bounds[slice(*self.candidates.spans[name])] += len(channel.bounds)
 
-    def conf(self, bound: Bound, hidden: set[Value]) -> tuple[Fraction, tuple[str | None, ...], int, int]:
-        total: Counter[tuple[str | None, ...]] = Counter()
-        hits: Counter[tuple[str | None, ...]] = Counter()
-        for row, n in self.rows.items():
-            cell = dict(zip(self.names, row, strict=True))
-            ic = tuple(MARK if (c, cell[c]) in hidden else cell[c] for c in bound.channel)
-            total[ic] += n
-            hits[ic] += n * (cell[bound.column] == bound.value)
-        best = max(total, key=lambda ic: Fraction(hits[ic], total[ic]))
-        return Fraction(hits[best], total[best]), best, total[best], hits[best]
+    def check_possible(self) -> None:
+        """Refuse bounds that the most suppressed table violates (lemma 3.3)."""
+        rates = [
+            (bound, *shares)
+            for channel in self.channels
+            for bound, shares in zip(channel.bounds, channel.now.tolist(), strict=True)
+        ]
+        said = [
+            f"{bound} is in {hits / total:.2%} of {counted(total, 'record')}, {float(bound.confidence):.2%} allowed"
+            for bound, hits, total in rates
+            if not bound.allows(hits, total)
+        ]
+        if said:
+            raise TemplateError(
+                "no suppression meets the templates: a table with all their channels suppressed still violates "
+                f"{counted(len(said), 'bound')}: {'; '.join(said[:_MOST_SAID])}{'; …' * (len(said) > _MOST_SAID)}; "
+                "ask for a higher confidence"
+            )
 
-    def gain(self, column: str, value: str | None, hidden: set[Value]) -> tuple[float, int]:
-        at, k = self.names.index(column), None if self.klass is None else self.names.index(self.klass)
-        inside: Counter[object] = Counter()
-        outside: Counter[object] = Counter()
-        for row, n in self.rows.items():
-            if (column, row[at]) in hidden:
-                key = row[at] == value if k is None else row[k]
-                (inside if row[at] == value else outside)[key] += n
-        both = inside + outside
-        n, a, b = sum(both.values()), sum(inside.values()), sum(outside.values())
-        return entropy(both.values()) - a / n * entropy(inside.values()) - b / n * entropy(outside.values()), len(both)
-
-    def information(self, column: str, hidden: set[Value]) -> float:
-        at, k = self.names.index(column), None if self.klass is None else self.names.index(self.klass)
-        joint: Counter[tuple[object, object]] = Counter()
-        for row, n in self.rows.items():
-            shown = (0, "") if (column, row[at]) in hidden else (1, row[at])
-            joint[shown, shown if k is None else row[k]] += n
-        left: Counter[object] = Counter()
-        right: Counter[object] = Counter()
-        for (a, b), n in joint.items():
-            left[a] += n
-            right[b] += n
-        return entropy(left.values()) + entropy(right.values()) - entropy(joint.values())
-
-    def run(self) -> Suppression:
-        hidden = {(c, v) for c in self.masking for v in self.values[c]}
-        if [b for b in self.used if self.conf(b, hidden)[0] > b.confidence]:
-            said = [f"{b}: {self.conf(b, hidden)[0]}" for b in self.used]
-            raise TemplateError(f"no suppression meets the templates; with all suppressed {'; '.join(said)}")
-        steps = []
+    def run(self, report: Progress) -> tuple[Step, ...]:
+        """Disclose one candidate after another until none is left that is valid and beneficial."""
+        for channel in self.channels:
+            channel.start(self.state, self.candidates.spans)
+        for column in self.candidates.columns:
+            self._update_gains(column.name)
+        self._update_losses()
+        steps: list[Step] = []
         while True:
-            candidates = []
-            for column in self.masking:
-                for value in self.values[column]:
-                    if (column, value) in hidden:
-                        less = hidden - {(column, value)}
-                        gain, classes = self.gain(column, value, hidden)
-                        concerned = [b for b in self.used if column in b.channel]
-                        after = [self.conf(b, less)[0] for b in self.used]
-                        if all(c <= b.confidence for b, c in zip(self.used, after, strict=True)) and (
-                            self.klass is None or classes > 1
-                        ):
-                            grown = sum(self.conf(b, less)[0] - self.conf(b, hidden)[0] for b in concerned)
-                            loss = float(grown / len(concerned))
-                            candidates.append(Step(column, value, gain, loss, gain / (loss + 1)))
-            if not candidates:
-                break
-            top = max(each.score for each in candidates)
-            best = next(each for each in candidates if each.score >= top - TIE_BITS)
-            steps.append(best)
-            hidden.remove((best.column, best.value))
-        return self.result(hidden, tuple(steps))
+            report(int(np.count_nonzero(self.state != CANDIDATE)), len(self.state))
+            step, value = self._choose()
+            if step is None:
+                report(len(self.state), len(self.state))
+                return tuple(steps)
+            steps.append(step)
+            spans = self._open_spans()
+            for channel in self.channels:
+                if step.column in channel.masking:
+                    channel.disclose(step.column, value, self.state, spans)
+            self.state[value] = DISCLOSED
+            self._update_gains(step.column)
+            self._update_losses()
 
-    def result(self, hidden: set[Value], steps: tuple[Step, ...]) -> Suppression:
-        suppressed = {c: tuple(v for v in self.values[c] if (c, v) in hidden) for c in self.masking}
-        count: Counter[Value] = Counter()
-        for row, n in self.rows.items():
-            for c, v in zip(self.names, row, strict=True):
-                count[c, v] += n
-        reasons = []
-        for column, values in suppressed.items():
-            for value in values:
-                reason = None
-                for bound in self.used:
-                    highest, ic, support, hits = self.conf(bound, hidden - {(column, value)})
-                    if reason is None and highest > bound.confidence:
-                        reason = Inference(bound, ic, support, hits)
-                reasons.append(SuppressedValue(column, value, count[column, value], reason))
-        return Suppression(
-            suppressed,
-            steps,
-            tuple(Confidence(b, self.conf(b, set())[0], self.conf(b, hidden)[0]) for b in self.bounds),
-            {c: sum(count[c, v] for v in values) for c, values in suppressed.items()},
-            {c: (self.information(c, set()), self.information(c, hidden)) for c in self.masking},
-            tuple(reasons),
+    def _choose(self) -> tuple[Step | None, int]:
+        open_values = np.flatnonzero((self.state == CANDIDATE) & self.beneficial)
+        if not len(open_values):
+            return None, -1
+        scores = self.gains[open_values] / (self.losses[open_values] + 1)
+        at = int(np.argmax(scores >= scores.max() - TIE_BITS))
+        value = int(open_values[at])
+        name = self.candidates.columns[self.candidates.places[value]].name
+        gain, loss = float(self.gains[value]), float(self.losses[value])
+        return Step(name, self.candidates.values[value], gain, loss, float(scores[at])), value
+
+    def _update_gains(self, name: str) -> None:
+        span = slice(*self.candidates.spans[name])
+        self.gains[span], self.beneficial[span] = self.candidates.gains(name, self.state != DISCLOSED)
+
+    def _update_losses(self) -> None:
+        sums = np.zeros(len(self.state))
+        for channel in self.channels:
+            invalid = channel.violations(channel.best).any(1)
+            self.state[invalid & (self.state == CANDIDATE)] = SUPPRESSED
+            for name in channel.masking:
+                span = slice(*self.candidates.spans[name])
+                sums[span] += channel.losses(span)
+        self.losses = sums / self.n_bounds
+
+    def _open_spans(self) -> dict[str, tuple[int, int]]:
+        """Return the columns' numbers of values, an empty span where no value is a candidate any more."""
+        return {
+            name: span if (self.state[slice(*span)] == CANDIDATE).any() else (0, 0)
+            for name, span in self.candidates.spans.items()
+        }
+
+
+def _result(search: _Search, bounds: Sequence[Bound], steps: tuple[Step, ...], mark: str) -> Suppression:
+    candidates, hidden = search.candidates, search.state != DISCLOSED
+    reasons: dict[int, Inference] = {}
+    for channel in search.channels:
+        reasons = channel.reasons(search.state, candidates, search.table, mark) | reasons
+    suppressed = {}
+    for name, (low, high) in candidates.spans.items():
+        suppressed[name] = tuple(candidates.values[value] for value in range(low, high) if hidden[value])
+    values = [
+        SuppressedValue(
+            candidates.columns[candidates.places[value]].name,
+            candidates.values[value],
+            int(candidates.counts[value].sum()),
+            reasons.get(value),
         )
+        for value in np.flatnonzero(hidden).tolist()
+    ]
+    known = {
+        bound: Confidence(bound, before, Fraction(*after))
+        for channel in search.channels
+        for bound, before, after in zip(channel.bounds, channel.before, channel.now.tolist(), strict=True)
+    }
+    released = suppress(search.table, suppressed, mark) if len(known) < len(set(bounds)) else search.table
+    for bound in set(bounds) - set(known):
+        before, after = (highest_confidence(table, bound) for table in (search.table, released))
+        known[bound] = Confidence(bound, before, after)
+    nothing = np.zeros_like(hidden)
+    return Suppression(
+        suppressed,
+        steps,
+        tuple(known[bound] for bound in bounds),
+        {name: sum(each.cells for each in values if each.column == name) for name in suppressed},
+        {name: (candidates.information(name, nothing), candidates.information(name, hidden)) for name in suppressed},
+        tuple(values),
+    )

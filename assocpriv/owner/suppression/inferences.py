@@ -1,5 +1,6 @@
 """Inferences ic → π: what the records that agree on a channel tell about a sensitive value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,6 +11,12 @@ from assocpriv.owner.suppression.coded import CodedColumn, CodedTable
 from assocpriv.owner.suppression.templates import Bound
 
 _DENSE = 4  # a histogram over all combinations of values has at most so many cells a record; beyond, records are sorted
+
+_MOST_KEYS = 2**62
+_BLOCK = 1 << 16  # records at a time, so that they stay in the cache
+_FLOAT_ERROR = 1e-12
+
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +42,10 @@ def inferences(table: CodedTable, bound: Bound, *, above: Fraction | None = None
         bound: a channel and a sensitive value.
         above: only inferences of a confidence above this one.
     """
-    columns = [table.column(name) for name in bound.channel]
-    sensitive = table.column(bound.column)
-    groups, patterns = group_records(columns, table.n_records)
-    support = np.bincount(groups, minlength=len(patterns))
-    hits = np.zeros(len(patterns), dtype=np.int64)
-    if bound.value in sensitive.values:
-        hits = np.bincount(groups[sensitive.codes == sensitive.values.index(bound.value)], minlength=len(patterns))
+    columns, patterns, support, hits = _count(table, bound)
     found = [
-        Inference(bound, _cells(columns, patterns[place]), int(support[place]), int(hits[place]))
-        for place in (range(len(patterns)) if above is None else np.flatnonzero(hits))
+        Inference(bound, _cells(columns, patterns[:, place]), int(support[place]), int(hits[place]))
+        for place in (range(patterns.shape[1]) if above is None else np.flatnonzero(hits))
     ]
     chosen = [each for each in found if above is None or each.confidence > above]
     return sorted(
@@ -52,30 +53,80 @@ def inferences(table: CodedTable, bound: Bound, *, above: Fraction | None = None
     )
 
 
-def _cells(columns: list[CodedColumn], codes: NDArray[np.int64]) -> tuple[str | None, ...]:
+def highest_confidence(table: CodedTable, bound: Bound) -> Fraction:
+    """Return the highest confidence of a bound's inferences: Conf(IC → π) of definition 3.1."""
+    _columns, _patterns, support, hits = _count(table, bound)
+    return Fraction(*highest_share(hits, support))
+
+
+def highest_share(hits: NDArray[np.integer], totals: NDArray[np.integer]) -> tuple[int, int]:
+    """Return the hits and the total of the highest share of all; exact, totals being above 0.
+
+    >>> highest_share(np.array([1, 2, 0]), np.array([3, 4, 1]))
+    (2, 4)
+    """
+    shares = hits / totals
+    near = np.flatnonzero(
+        shares >= shares.max() * (1 - _FLOAT_ERROR)
+    )  # floats only leave out what cannot be the highest
+    pairs = np.unique(np.stack((hits[near], totals[near]), axis=1), axis=0).tolist()
+    best = max(pairs, key=lambda pair: (Fraction(*pair), -pair[1]))
+    return best[0], best[1]
+
+
+def _count(table: CodedTable, bound: Bound) -> tuple[list[CodedColumn], Ints, Ints, Ints]:
+    """Return a channel's columns, its patterns' codes, how many records have each, and how many of these the value."""
+    columns = [table.column(name) for name in bound.channel]
+    sensitive = table.column(bound.column)
+    groups, patterns = group_records(columns, table.n_records)
+    support = np.bincount(groups, minlength=patterns.shape[1])
+    hits = np.zeros(patterns.shape[1], dtype=np.int64)
+    if bound.value in sensitive.values:
+        members = groups[sensitive.codes == sensitive.values.index(bound.value)]
+        hits = np.bincount(members, minlength=patterns.shape[1])
+    return columns, patterns, support, hits
+
+
+def _cells(columns: list[CodedColumn], codes: Ints) -> tuple[str | None, ...]:
     return tuple(column.values[code] for column, code in zip(columns, codes, strict=True))
 
 
-def group_records(columns: list[CodedColumn], n_records: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each record the number of its group, int64 (n,), and each group's codes, int64 (groups, columns).
+def group_records(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, Ints]:
+    """Return for each record the number of its group, int64 (n,), and each group's codes, int64 (columns, groups).
 
-    Records of a group agree on all columns.
+    Records of a group agree on all columns. Groups are in order of their codes, the first column's first.
     """
-    keys, span = np.zeros(n_records, dtype=np.int64), 1
-    for column in columns:
-        if span * len(column.values) >= 2**62:
-            found, keys = np.unique(keys, return_inverse=True)
-            span = len(found)
-        keys, span = keys * len(column.values) + column.codes, span * len(column.values)
+    keys, span, taken = combine_codes(columns, n_records)
     if span <= _DENSE * n_records:
-        present = np.bincount(keys, minlength=span) > 0
-        groups, count = (np.cumsum(present) - 1)[keys], int(present.sum())
+        present = np.zeros(span, dtype=bool)
+        present[keys] = True
+        groups, found = (np.cumsum(present) - 1)[keys], np.flatnonzero(present)
     else:
         found, groups = np.unique(keys, return_inverse=True)
-        count = len(found)
-    members = np.empty(count, dtype=np.int64)
-    members[groups] = np.arange(n_records)  # some record of each group; which one does not matter
-    patterns = np.empty((count, len(columns)), dtype=np.int64)
-    for place, column in enumerate(columns):
-        patterns[:, place] = column.codes[members]
-    return groups, patterns
+    patterns = np.empty((taken, len(found)), dtype=np.int64)
+    for place in range(taken - 1, -1, -1):
+        above = found // len(columns[place].values)
+        np.subtract(found, above * len(columns[place].values), out=patterns[place])
+        found = above
+    if taken == len(columns):
+        return groups, patterns
+    so_far = CodedColumn("", (None,) * patterns.shape[1], groups.astype(np.uint32))
+    groups, further = group_records([so_far, *columns[taken:]], n_records)
+    return groups, np.concatenate((patterns[:, further[0]], further[1:]))
+
+
+def combine_codes(columns: Sequence[CodedColumn], n_records: int) -> tuple[Ints, int, int]:
+    """Return one number a record for its codes in the first columns, what it is below, and how many columns it has.
+
+    All columns, unless their combinations outnumber what 62 bits can count.
+    """
+    span, taken = 1, 0
+    while taken < len(columns) and span * len(columns[taken].values) < _MOST_KEYS:
+        span, taken = span * len(columns[taken].values), taken + 1
+    keys = np.zeros(n_records, dtype=np.int64)
+    for start in range(0, n_records, _BLOCK):
+        block = keys[start : start + _BLOCK]
+        for column in columns[:taken]:
+            block *= len(column.values)
+            block += column.codes[start : start + _BLOCK]
+    return keys, span, taken

@@ -1,21 +1,20 @@
 """A table and its templates -> the table that may be published, checked as written, and what was done to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assocpriv.core.errors import TemplateError
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.owner.suppression.binning import Binning, bin_columns
+from assocpriv.owner.suppression.candidates import masking_columns
 from assocpriv.owner.suppression.checking import Checked, count_columns, count_file
 from assocpriv.owner.suppression.disclosure import (
     MARK,
-    SuppressedValue,
     Suppression,
     check_columns,
     disclose,
-    masking_columns,
 )
 from assocpriv.owner.suppression.inferences import Inference, inferences
 from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
@@ -135,7 +134,7 @@ def check_table(source: Any, request: Request) -> Check:
 def _suppress(source: Any, request: Request) -> "tuple[SourceTable, dict[str, tuple[str, ...]], Suppression]":
     table, bins = _read(source, request)
     check_mark(table, masking_columns(request.bounds), request.mark)
-    return table, bins, disclose(table.coded, request.bounds, request.class_column)
+    return table, bins, disclose(table.coded, request.bounds, request.class_column, mark=request.mark)
 
 
 def publish_file(table: Path, output: Path, request: Request, *, force: bool) -> Publication:
@@ -169,17 +168,8 @@ def _publication(
     source: SourceTable, request: Request, bins: dict[str, tuple[str, ...]], suppression: Suppression,
     checked: Sequence[Checked],
 ) -> Publication:  # fmt: skip
-    suppression = replace(suppression, reasons=tuple(_marked(each, request.mark) for each in suppression.reasons))
     respelled = tuple(name for name in source.coded.names if name in source.respelled - set(bins))
     return Publication(
         source.coded.n_records, request.mark, request.class_column, bins, suppression, tuple(checked),
         len(request.bounds) - len(irredundant(request.bounds)), respelled,
     )  # fmt: skip
-
-
-def _marked(found: SuppressedValue, mark: str) -> SuppressedValue:
-    """Return a reason with the mark of the release in its pattern."""
-    if found.reason is None:
-        return found
-    values = tuple(mark if value == MARK else value for value in found.reason.values)
-    return replace(found, reason=replace(found.reason, values=values))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import lcm, ulp
 from numbers import Rational
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,28 @@ class Column(ABC):
 
 
 @dataclass(frozen=True)
-class NumberColumn(Column):
+class NumericColumn(Column):
+    """A column of numbers: each lies in a cell between two of its rising edges."""
+
+    @property
+    @abstractmethod
+    def edges(self) -> NDArray[np.float64]:
+        """Edges of the cells, float64 (cells + 1,)."""
+
+    @abstractmethod
+    def cell_of(self, number: float) -> int | None:
+        """Return the cell that a number lies in, None beyond the ends."""
+
+    @abstractmethod
+    def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
+        """Return the cell of each number, int32 (n,), and how many lie beyond the ends, which get the end's cell.
+
+        NaN gets the number of cells; every other number the cell that :meth:`cell_of` finds.
+        """
+
+
+@dataclass(frozen=True)
+class NumberColumn(NumericColumn):
     """Numbers in [low, high], released on a grid of cells, estimated by intervals.
 
     Raises:
@@ -113,7 +134,7 @@ class NumberColumn(Column):
                     f"{name} of column {self.name} must be a Fraction or an int, got a {type(bound).__name__}"
                 )
             object.__setattr__(self, name, Fraction(bound))  # of ints, steps would be floats
-            _read_bound(format_fraction(Fraction(bound)), name)
+            read_bound(format_fraction(Fraction(bound)), name)
         if not self.low < self.high:
             raise PlanError(f"column {self.name} needs low < high, got {float(self.low):g} and {float(self.high):g}")
         if self.cell_width <= _spacing(self.low, self.high) and not (np.diff(self.edges) > 0).all():
@@ -146,6 +167,14 @@ class NumberColumn(Column):
         while cell < self.inputs - 1 and number >= self.edge(cell + 1):
             cell += 1
         return cell
+
+    def cells_of(self, numbers: NDArray[np.float64]) -> tuple[NDArray[np.int32], int]:
+        """Return the cell of each number, int32 (n,), as the base class says."""
+        from assocpriv.core.kernels.tables import find_cells
+
+        edges = self.edges
+        cells = np.empty(len(numbers), dtype=np.int32)
+        return cells, find_cells(np.ascontiguousarray(numbers), edges, self.inputs / (edges[-1] - edges[0]), cells)
 
     @cached_property
     def _lattice(self) -> tuple[int, int, int]:
@@ -181,7 +210,7 @@ class NumberColumn(Column):
         """Read the column's fields."""
         cells = check_integer(fields["cells"], "cells", 1, MOST_OUTPUTS)
         law = law_from_json(cells, fields["release"])
-        low, high = (_read_bound(fields[name], name) for name in ("low", "high"))
+        low, high = (read_bound(fields[name], name) for name in ("low", "high"))
         return cls(fields["name"], law, fields["optional"], low, high, fields["intervals"])
 
 
@@ -229,6 +258,18 @@ class LabelColumn(CategoryColumn):
     kind: ClassVar = "label"
 
 
+class TableColumns(Protocol):
+    """What a table is read for: the columns of a plan, whatever its kind."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in order."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+
+
 COLUMNS: dict[str, type[Column]] = {column.kind: column for column in (NumberColumn, CategoryColumn, LabelColumn)}
 
 
@@ -272,7 +313,8 @@ def check_text(text: object, what: str) -> str:
     return text
 
 
-def _read_bound(text: object, name: str) -> Fraction:
+def read_bound(text: object, name: str) -> Fraction:
+    """Read a number of a plan, as ``"-5/2"``; PlanError for anything else."""
     number = Fraction(text) if isinstance(text, str) and _WRITTEN_BOUND.fullmatch(text) else None
     if number is None or format_fraction(number) != text:
         raise PlanError(

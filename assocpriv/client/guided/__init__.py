@@ -1,0 +1,1 @@
+"""Tuples of a table, perturbed under guidance, on the device."""

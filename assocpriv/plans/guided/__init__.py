@@ -1,0 +1,1 @@
+"""The plan of guided perturbation, and the guidance that its miner publishes."""

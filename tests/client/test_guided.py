@@ -1,0 +1,277 @@
+"""Tests of the client under guidance: exact laws, γ by enumeration, equal bytes in bulk, and what it refuses."""
+
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from assocpriv.client.guided.bulk import TupleRandomizer, randomize_inputs, randomize_tuples
+from assocpriv.client.guided.randomizer import (
+    GuidedRecord,
+    LevelError,
+    Perturbation,
+    accept,
+    randomize_guided,
+)
+from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.errors import GuidanceError, RecordError
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.enumeration import distribution
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.plans.guided.attributes import category, class_label, number
+from assocpriv.plans.guided.guidance import UNIT, Guidance
+from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
+from assocpriv.plans.guided.weights import COIN_TOTAL, coin_of, mixed, ratio_of, weight_bounds
+
+ATTRIBUTES = (category("vote", ["n", "y"]), number("age", [30, 60]))
+LABEL = class_label("party", ["left", "right"])
+PLAIN = guided_plan(ATTRIBUTES, LABEL)
+PROMISE = Breach("5%", "50%")
+TUPLE, BITS = (guided_plan(ATTRIBUTES, LABEL, promise=PROMISE, keep=keep) for keep in ("tuple", "bits"))
+TUPLES = list(product(range(2), range(3)))
+
+
+def guidance_of(plan: GuidedPlan, columns: Any, serial: int = 1) -> Guidance:
+    """Return guidance of the orthonormal columns that some vectors span."""
+    return Guidance.of_vectors(plan, serial, np.linalg.qr(np.array(columns, dtype=float).T)[0])
+
+
+def identity(plan: GuidedPlan, places: Any = None) -> Guidance:
+    """Return guidance that asks for some bits as they are, all by default."""
+    return Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, slice(None) if places is None else places])
+
+
+def some(plan: GuidedPlan) -> list[Guidance]:
+    """Return guidance of several kinds: bits themselves, all of them, and directions across attributes."""
+    slanted = [[1, -1, 0, 2, -1]], [[1, -1, 0, 0.5, -0.5], [0, 0, 1, 0, -1]]
+    return [identity(plan, [0]), identity(plan), *(guidance_of(plan, columns) for columns in slanted)]
+
+
+def law_of(plan: GuidedPlan, guidance: Guidance, values: Any) -> dict[Any, Fraction]:
+    """Return the exact chance of each vector of released bits that has one."""
+    perturbation = Perturbation(plan, guidance)
+    law = distribution(lambda entropy: tuple(perturbation.release(values, entropy)))
+    return {bits: chance for bits, chance in law.items() if chance}
+
+
+def worst(laws: list[dict[Any, Fraction]]) -> Fraction | None:
+    """Return the largest ratio of two tuples' chances of one output; None where one is 0."""
+    outcomes = {bits for law in laws for bits in law}
+    columns = [[law.get(bits, Fraction(0)) for law in laws] for bits in outcomes]
+    return None if any(min(column) == 0 for column in columns) else max(max(c) / min(c) for c in columns)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_bits_have_the_chances_of_the_paper(place: int) -> None:
+    """Bit j is 1 with probability (t V V')_j², of equation (8), to 2^-15, clipped at 1; and bits are independent."""
+    guidance = some(PLAIN)[place]
+    V = guidance.vectors / UNIT
+    for values in TUPLES:
+        bits = PLAIN.to_bits(np.array([values]))[0]
+        wanted = np.minimum((bits @ V @ V.T) ** 2, 1.0)
+        law = law_of(PLAIN, guidance, values)
+        ones = [sum((p for y, p in law.items() if y[j]), Fraction(0)) for j in range(PLAIN.width)]
+        assert np.abs(np.array(ones, dtype=float) - wanted).max() < 2.0**-14
+        for y, chance in law.items():
+            factors = [p if bit else 1 - p for p, bit in zip(ones, y, strict=True)]
+            assert chance == np.prod(np.array(factors, dtype=object))
+
+
+def test_a_missing_value_is_a_uniform_one() -> None:
+    """The law of a tuple with a missing value is the mean of those of all its completions, exactly."""
+    guidance = guidance_of(PLAIN, [[1, -1, 0, 2, -1]])
+    found = law_of(PLAIN, guidance, (1, 3))
+    parts = [law_of(PLAIN, guidance, (1, value)) for value in range(3)]
+    assert found == {y: sum((p.get(y, Fraction(0)) for p in parts), Fraction(0)) / 3 for y in found}
+    assert sum(found.values()) == 1
+
+
+def test_one_bit_is_disclosed_without_a_promise() -> None:
+    """V = e₁ passes every check of the client and shows the bit to everybody: the plain scheme has no γ."""
+    guidance = identity(PLAIN, [0])
+    accept(guidance, PLAIN, max_level=1, announced=1)
+    shown = {values: {y[0] for y in law_of(PLAIN, guidance, values)} for values in TUPLES}
+    assert shown == {values: {1 - values[0]} for values in TUPLES}
+    assert PLAIN.amplification is None
+    assert worst([law_of(PLAIN, guidance, values) for values in TUPLES]) is None
+
+
+SMALL = [category("a", ["0", "1"]), category("b", ["0", "1"])]
+
+
+@pytest.mark.parametrize("keep", ["tuple", "bits"])
+@pytest.mark.parametrize("limit", [Breach("5%", "50%"), Breach("40%", "50%")])
+def test_promises_hold_under_any_guidance(keep: str, limit: Breach) -> None:
+    """Enumerated γ is at most the stated one, under its limit, whatever V; by tuples V = I meets it exactly."""
+    plan = guided_plan(SMALL, LABEL, promise=limit, keep=keep)
+    assert plan.amplification is not None
+    assert 1 < plan.amplification < limit.amplification_limit
+    tried = [
+        identity(plan, [0]),
+        identity(plan),
+        guidance_of(plan, [[1, -1, 1, -1]]),
+        guidance_of(plan, [[3, 1, 2, 0]]),
+    ]
+    ratios = []
+    for guidance in tried:
+        laws = [law_of(plan, guidance, values) for values in product(range(2), repeat=2)]
+        ratios.append(worst(laws))
+        assert ratios[-1] is not None
+        assert ratios[-1] <= plan.amplification
+    if keep == "tuple":
+        assert ratios[1] == plan.amplification
+    else:  # one bit alone is mixed no more than it needs
+        coin = coin_of(tried[0], plan)
+        low, high = weight_bounds(tried[0], plan)
+        assert ratio_of(low, high, coin - 1) is None or ratio_of(low, high, coin - 1) > plan.amplification
+        assert ratios[0] == ratio_of(low, high, coin)
+
+
+def test_bounds_of_weights_hold_for_every_tuple() -> None:
+    """Every tuple's weights lie within the bounds, the upper of which some tuple meets; coins move them inwards."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        guidance = guidance_of(BITS, rng.normal(size=(int(rng.integers(1, 5)), 5)))
+        low, high = weight_bounds(guidance, PLAIN if guidance.plan_id == PLAIN.plan_id else BITS)
+        weights = Perturbation(guided_plan(ATTRIBUTES, LABEL), guidance).weights(np.array(TUPLES))[0]
+        assert (low <= weights).all()
+        assert (weights.max(axis=0) == high).all()
+    assert (mixed(high, COIN_TOTAL) == mixed(low, COIN_TOTAL)).all()
+
+
+def raw_inputs(rng: np.random.Generator, plan: GuidedPlan, n: int) -> NDArray[np.int32]:
+    """Return random records, some values of them missing."""
+    columns = [rng.integers(0, size + 1, n) for size in plan.sizes]
+    return np.column_stack([*columns, rng.integers(0, len(plan.labels), n)]).astype(np.int32)
+
+
+@pytest.mark.parametrize("plan", [PLAIN, TUPLE, BITS])
+def test_bulk_makes_the_same_bytes(rng: np.random.Generator, plan: GuidedPlan) -> None:
+    """One report at a time and many at once consume the same words in the same order, and give the same bytes."""
+    guidance = guidance_of(plan, [[1, -1, 0, 2, -1], [0, 1, 1, 0, 1]], serial=7)
+    inputs = raw_inputs(rng, plan, 500)
+    bulk = np.concatenate(list(randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(4))))
+    entropy, perturbation = SeededEntropy(4), Perturbation(plan, guidance)
+    bits = np.array([perturbation.release(row[:-1], entropy) for row in inputs.tolist()], dtype=np.uint8)
+    assert np.array_equal(bulk, plan.pack(7, inputs[:, -1], bits))
+    serials, classes, unpacked = plan.unpack(bulk)
+    assert set(serials.tolist()) == {7}
+    assert np.array_equal(classes, inputs[:, -1])
+    assert np.array_equal(unpacked, bits)
+    again = randomize_tuples(inputs[:, :-1], inputs[:, -1], plan, guidance, entropy=SeededEntropy(4))
+    assert np.array_equal(again, bulk)
+
+
+@pytest.mark.parametrize("plan", [PLAIN, TUPLE])
+def test_rejected_words_are_drawn_again(plan: GuidedPlan) -> None:
+    """A word that no uniform draw may use moves all later ones, in bulk as one by one."""
+    guidance = identity(plan)
+    randomizer = TupleRandomizer(plan, guidance)
+    inputs = np.array([[0, 3], [2, 1], [1, 2]], dtype=np.int32)
+    words = SeededEntropy(1).words(3 * randomizer.words)
+    words[1] = 0  # 0 · 3 mod 2^64 is below 2^64 mod 3 = 1
+    bits, _ = randomizer.randomize(inputs, words, SeededEntropy(2))
+
+    source, perturbation = _Replayed(words.tolist()), Perturbation(plan, guidance)
+    assert bits.tolist() == [perturbation.release(row, source) for row in inputs.tolist()]
+
+
+class _Replayed(WordEntropy):
+    """Hands out the words given, then those of a seed."""
+
+    def __init__(self, given: list[int]) -> None:
+        self._given, self._more = given, SeededEntropy(2)
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        words = [self._given.pop(0) if self._given else int(self._more.words(1)[0]) for _ in range(count)]
+        return np.array(words, dtype=np.uint64)
+
+
+def test_probabilities_above_one_are_clipped_and_counted() -> None:
+    """Two attributes that share a direction add up to more than 1; such a bit is always set, and counted."""
+    plan = guided_plan([category(name, ["0", "1"]) for name in "abcdefg"], LABEL)
+    guidance = guidance_of(plan, [[3, *[0, 1] * 6, 1]])
+    counted: list[int] = []
+    inputs = np.zeros((1, 8), dtype=np.int32)
+    packed = np.concatenate(
+        list(randomize_inputs([inputs], plan, guidance, entropy=SeededEntropy(0), clipped=counted.append))
+    )
+    assert sum(counted) == 1
+    assert plan.unpack(packed)[2][0, 0] == 1
+
+
+RECORD = {"vote": "y", "age": 45, "party": "left"}
+
+
+def test_one_record_becomes_one_report() -> None:
+    """A record by name becomes a report of the plan's length that names its guidance and its class."""
+    guidance = identity(PLAIN)
+    report = randomize_guided(GuidedRecord(RECORD, guidance, 5, 5), PLAIN, entropy=SeededEntropy(0))
+    assert report == bytes([1, 0, 0, 0, 0, 0b01010])
+    without = {name: value for name, value in RECORD.items() if name != "age"}
+    assert len(randomize_guided(GuidedRecord(without, guidance), PLAIN, entropy=SeededEntropy(0))) == 6
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({**RECORD, "vote": "canary"}, "none of its 2 values"),
+        ({**RECORD, "age": "canary"}, "takes numbers"),
+        ({**RECORD, "age": float("inf")}, "outside its range"),
+        ({**RECORD, "canary": 1}, "1 column beside"),
+        ({**RECORD, "party": None}, "party has no value"),
+    ],
+)
+def test_records_that_do_not_fit_are_refused(record: dict[str, Any], problem: str) -> None:
+    """A tuple of another schema is refused without showing a value."""
+    with pytest.raises(RecordError, match=problem) as caught:
+        randomize_guided(GuidedRecord(record, identity(PLAIN)), PLAIN, entropy=SeededEntropy(0))
+    assert "canary" not in str(caught.value)
+
+
+def changed(place: tuple[int, int], by: int) -> Guidance:
+    """Return guidance with one entry changed."""
+    vectors = identity(PLAIN).vectors.copy()
+    vectors[place] += by
+    return Guidance(PLAIN.plan_id, 1, vectors)
+
+
+@pytest.mark.parametrize(
+    ("guidance", "options", "problem"),
+    [
+        (identity(TUPLE), {}, "not of plan"),
+        (Guidance(PLAIN.plan_id, 1, identity(PLAIN).vectors[:4]), {}, "4 rows and 5 columns"),
+        (Guidance(PLAIN.plan_id, 1, identity(PLAIN).vectors[:, :0]), {}, "5 rows and 0 columns"),
+        (Guidance(PLAIN.plan_id, 1, np.hstack([identity(PLAIN).vectors] * 2)), {}, "10 columns"),
+        (Guidance(PLAIN.plan_id, 1, identity(PLAIN).vectors[:, [0, 0]]), {}, "not orthonormal"),
+        (Guidance(PLAIN.plan_id, 1, identity(PLAIN).vectors // 2), {}, "not orthonormal"),
+        (changed((0, 0), 1), {}, "above 1"),
+        (changed((0, 0), -5), {}, "not orthonormal"),
+        (Guidance(PLAIN.plan_id, 0, identity(PLAIN).vectors), {}, "serial number"),
+        (identity(PLAIN), {"announced": 4}, "level 4 was announced"),
+        (identity(PLAIN), {"max_level": 0}, "at least 1"),
+    ],
+)
+def test_guidance_is_checked(guidance: Guidance, options: dict[str, int], problem: str) -> None:
+    """Guidance of another plan or shape, that is not orthonormal, or not what was announced is refused."""
+    with pytest.raises(GuidanceError, match=problem) as caught:
+        accept(guidance, PLAIN, **options)
+    assert not isinstance(caught.value, LevelError)
+
+
+def test_a_level_above_the_clients_own_is_told_apart() -> None:
+    """A client tells guidance that asks for too much from what is wrong, so that it can wait."""
+    with pytest.raises(LevelError, match="level 5, above the highest of 4"):
+        accept(identity(PLAIN), PLAIN, max_level=4)
+    accept(identity(PLAIN), PLAIN, max_level=5)
+
+
+@pytest.mark.parametrize("width", [2, 42, 200])
+def test_rounded_orthonormal_columns_pass(rng: np.random.Generator, width: int) -> None:
+    """No rounding of orthonormal columns to the grid is refused."""
+    plan = guided_plan([category(f"a{place}", ["0", "1"]) for place in range(width // 2)], LABEL)
+    for level in {1, width // 2, width}:
+        guidance_of(plan, rng.normal(size=(level, width))).check(plan)
