@@ -46,7 +46,15 @@ def j48_error(split: Split) -> float:
         for path, part in zip(files, (split.train, split.test), strict=True):
             rows = [",".join(map(_quoted, row)) for row in part.itertuples(index=False)]
             path.write_text("\n".join(["@relation table", *heading, "@data", *rows, ""]), encoding="utf-8")
-        command = ["java", "-cp", str(WEKA), "weka.classifiers.trees.J48", "-o"]
+        command = [
+            "java",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            str(WEKA),
+            "weka.classifiers.trees.J48",
+            "-o",
+        ]
         done = subprocess.run(
             [*command, "-t", str(files[0]), "-T", str(files[1])], capture_output=True, text=True, check=True
         )
