@@ -16,9 +16,9 @@ from typing import Any
 from bench import tables
 from bench.accuracy import liars, numeric, planted
 from bench.accuracy import run as accuracy
+from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
 from bench.figures import suppression as suppression_figures
-from bench.figures import tree_plots
 from bench.machine import machine, versions
 from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup, suppression
 from bench.speed import tables as table_speed
@@ -49,7 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "set",
         nargs="?",
-        choices=[*TITLES, "figures", "trees", "suppression", "accuracy", "all"],
+        choices=[*TITLES, "figures", "trees", "guided", "suppression", "accuracy", "all"],
         default="kernels",
         help="what to measure",
     )
@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
         "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
     )
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
-    parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees: runs of each cell (default 3)")
+    parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees, guided: runs of each cell (default 3)")
     parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
     parser.add_argument("--anjana-python", help="suppression: a Python with anjana, which needs an older pandas")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
@@ -163,6 +163,10 @@ def main() -> None:
         peers = {"anjana_python": options.anjana_python}
         found = suppression_figures.compute(RESULTS / "suppression", datasets.SHARED, quick=options.quick, **peers)
         print(json.dumps(found) if options.json else suppression_figures.markdown(found))
+        return
+    if options.set == "guided":
+        found = guided_plots.compute(RESULTS / "guided", datasets.SHARED, seeds=options.seeds, quick=options.quick)
+        print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
         compare_numbers(options) if options.subject == "numeric" else compare(options)

@@ -17,17 +17,17 @@ def highest(table, channel, column="state", value="ill"):
 
 
 def test_who_knows_the_algorithm_and_the_jobs_learns_more():
-    """Two cooks, six clerks, three ill: at 50% all jobs are hidden only if both cooks are ill, so hiding tells it."""
-    jobs = ["cook"] * 2 + ["clerk"] * 6
+    """Two cooks, four clerks, two ill: at 50% all jobs are hidden only if both cooks are ill, so hiding tells it."""
+    jobs = ["cook"] * 2 + ["clerk"] * 4
     template = [{"channel": ["job"], "confidence": "50%"} | ILL]
     alike = set()
-    for ill in combinations(range(8), 3):
-        table = pd.DataFrame({"job": jobs, "state": ["ill" if place in ill else "well" for place in range(8)]})
+    for ill in combinations(range(6), 2):
+        table = pd.DataFrame({"job": jobs, "state": ["ill" if place in ill else "well" for place in range(6)]})
         released, _ = suppress(table, template)
         if released["job"].eq("*").all():
-            assert highest(released, ["job"]) == Fraction(3, 8)
+            assert highest(released, ["job"]) == Fraction(1, 3)
             alike.add(ill)
-    assert alike == {(0, 1, place) for place in range(2, 8)}
+    assert alike == {(0, 1)}
 
 
 def test_two_releases_of_a_table_are_more_than_each():
