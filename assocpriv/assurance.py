@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
     from assocpriv.planning.worked_promises import explain_promises
     from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published import PublishedPlan
     from assocpriv.server.crafted.checks import CraftedCheck
 
 __all__ = [
     "DEFAULT_DELTA",
     "ITEMSETS",
+    "MODEL",
     "PLAN",
     "REPORTS",
     "AuditRequest",
@@ -59,7 +61,7 @@ _HOMES = {
     "assocpriv.planning.plan_facts": ("DEFAULT_DELTA", "Budget", "Privacy", "describe_budget", "describe_privacy"),
     "assocpriv.planning.worked_promises": ("explain_promises",),
 }  # fmt: skip
-PLAN, REPORTS, ITEMSETS = "plan", "reports", "itemsets"
+PLAN, REPORTS, ITEMSETS, MODEL = "plan", "reports", "itemsets", "model"
 
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -163,8 +165,7 @@ def audit(
     from assocpriv.auditing.request import AuditRequest
 
     words = None if program is None else tuple(program)
-    absent = (missing,) if isinstance(missing, str) else tuple(missing)
-    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=absent)
+    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=missing)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, lambda: None, progress)
     if words is not None:
@@ -177,7 +178,7 @@ def audit(
 
 @dataclass(frozen=True, slots=True)
 class FileContent:
-    """What a path of a kind (``plan``, ``reports`` or ``itemsets``) holds.
+    """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
 
     Of reports their plan, their number, with sizes in clear that of each size, their files, and what the tests for
     crafted reports say, where they were asked for.
@@ -189,13 +190,19 @@ class FileContent:
     group_reports: tuple[int, ...] | None = None
     files: int = 0
     itemsets: "pd.DataFrame | None" = None
+    model: "TreeModel | None" = None
     crafted: "CraftedCheck | None" = None
+
+    @property
+    def said(self) -> str:
+        """What it holds, in a sentence."""
+        return f"a {self.kind}" if self.kind in (PLAN, MODEL) else self.kind
 
 
 def inspect(
     path: str | Path, *, check_crafted: bool = False, progress: Callable[[str, int, int], None] | None = None
 ) -> FileContent:
-    """Read a plan, reports (a file or a folder of them) or mined itemsets whole, whichever a path holds.
+    """Read a plan, reports (a file or a folder of them), mined itemsets or a tree whole, whichever a path holds.
 
     Args:
         path: the file or folder.
@@ -218,6 +225,7 @@ def inspect(
     reasons = []
     for endings, folders, read in (
         ((".json",), False, _plan),
+        ((".json",), False, _model),
         ((".parquet",), True, _reports),
         (FORMATS, False, _table),
     ):
@@ -232,7 +240,7 @@ def inspect(
     if not reasons:
         hint = gather_hint(path)
         raise FileError(f"{path} must end in .json, .parquet or .csv, or be a folder of report files; {hint}")
-    raise FileError(f"{path} is no plan, report file or file of itemsets: " + "; ".join(reasons))
+    raise FileError(f"{path} is no plan, report file, file of itemsets or model: " + "; ".join(reasons))
 
 
 def _plan(path: Path) -> FileContent:
@@ -256,6 +264,12 @@ def _table(path: Path) -> FileContent:
     return FileContent(ITEMSETS, itemsets=read_itemsets(path))
 
 
+def _model(path: Path) -> FileContent:
+    from assocpriv.files.tree_models import read_tree
+
+    return FileContent(MODEL, model=read_tree(path))
+
+
 def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, int], None] | None) -> FileContent:
     from dataclasses import replace
 
@@ -263,8 +277,7 @@ def _with_check(content: FileContent, path: Path, progress: Callable[[str, int, 
     from assocpriv.server.kinds import check_crafted
 
     if content.kind != REPORTS:
-        what = "a plan" if content.kind == PLAN else content.kind
-        raise FileError(f"{path} holds {what}; --check-crafted needs reports")
+        raise FileError(f"{path} holds {content.said}; --check-crafted needs reports")
     return replace(content, crafted=check_crafted(read_reports(path), progress))
 
 

@@ -108,8 +108,7 @@ def check_plan(plan: object) -> None:
     """Refuse what is no plan, as a file's name, before it is taken for one."""
     from assocpriv.plans.baskets.plan import Plan
 
-    if not isinstance(plan, Plan):
-        raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
+    Plan.of(plan)
 
 
 def randomize_baskets(

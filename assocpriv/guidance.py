@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from assocpriv.client.guided.answering import AnswerCounts
     from assocpriv.client.guided.randomizer import GuidedRecord, LevelError
+    from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.guidance import read_guidance, write_guidance
     from assocpriv.files.guided_messages import read_messages
+    from assocpriv.files.plans import write_plan
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.lab.guided_population import PopulationTrial
+    from assocpriv.lab.guided_trial import Trial
     from assocpriv.planning.guided.plan_facts import foresee_guided as foresee
     from assocpriv.plans.guided.attributes import category, class_label, number
     from assocpriv.plans.guided.guidance import Guidance
     from assocpriv.plans.guided.plan import GuidedPlan
     from assocpriv.plans.guided.plan import guided_plan as plan
+    from assocpriv.server.guided.state import MinerState, collect, publish
+    from assocpriv.server.guided.state_file import read_state, write_state
+    from assocpriv.server.guided.training import CLASSIFIERS, naive_bayes, released_tuples, train
 
 __all__ = [
-    "AnswerCounts", "Guidance", "GuidedPlan", "GuidedRecord", "LevelError", "answer_file", "answer_table", "category",
-    "check_writable", "class_label", "foresee", "number", "plan", "read_guidance", "read_messages", "read_plan",
-    "read_reports", "wait", "write_guidance",
+    "CLASSIFIERS", "AnswerCounts", "Guidance", "GuidedPlan", "GuidedRecord", "LevelError", "MinerState",
+    "PopulationTrial", "Trial", "answer_file", "answer_table", "category", "check_writable", "class_label", "collect",
+    "collect_files", "foresee", "naive_bayes", "number", "plan", "publish", "publish_file", "read_guidance",
+    "read_messages", "read_plan", "read_reports", "read_state", "released_tuples", "simulate", "simulate_population",
+    "start", "train", "wait", "write_guidance", "write_plan", "write_state",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.client.guided.answering": ("AnswerCounts",),
@@ -31,14 +42,124 @@ _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.guidance": ("read_guidance", "write_guidance"),
     "assocpriv.files.guided_messages": ("read_messages",),
+    "assocpriv.files.plans": ("write_plan",),
     "assocpriv.files.reports": ("read_reports",),
+    "assocpriv.lab.guided_population": ("PopulationTrial",),
+    "assocpriv.lab.guided_trial": ("Trial",),
     "assocpriv.planning.guided.plan_facts": ("foresee_guided as foresee",),
     "assocpriv.plans.guided.attributes": ("category", "class_label", "number"),
     "assocpriv.plans.guided.guidance": ("Guidance",),
     "assocpriv.plans.guided.plan": ("GuidedPlan", "guided_plan as plan"),
+    "assocpriv.server.guided.state": ("MinerState", "collect", "publish"),
+    "assocpriv.server.guided.state_file": ("read_state", "write_state"),
+    "assocpriv.server.guided.training": ("CLASSIFIERS", "naive_bayes", "released_tuples", "train"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+# ---- the miner
+
+
+def start(
+    table: Any,
+    class_column: str,
+    *,
+    promise: "Breach | None" = None,
+    keep: str = "bits",
+    mu: "str | float | Fraction" = "15%",
+    batch: int = 100,
+    order: str = "magnitude",
+    known: bool = False,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+) -> "MinerState":
+    """Make a plan of a table's columns, and the state that a miner begins with.
+
+    Args:
+        table: records of people who do not mind, or public ones: a pandas, polars or pyarrow table, or the name of a
+            CSV or Parquet file. Values of categories and quartiles of numbers are taken from it.
+        class_column: the class, two or more labels; it is collected in clear.
+        promise: what every report is to keep; without one none does, whoever publishes the guidance.
+        keep: how a promise is kept: ``"bits"`` mixes every bit with a coin, ``"tuple"`` mixes whole
+            tuples.
+        mu: μ, how small an eigenvalue may be against the largest to be left out.
+        batch: tuples after which guidance is published anew.
+        order: of eigenvalues, ``"magnitude"`` or, for two classes, ``"value"`` as in the paper.
+        known: start with the table's own tuples; otherwise with random ones.
+        separator: of the cells of a CSV file; found out by default.
+        missing: a word, or several, for missing values; empty cells are such anyway.
+        seed: makes a random start repeatable.
+
+    Raises:
+        RecordError: a table that cannot be read, no such column, or fewer than two classes.
+        PlanError: what the plan cannot hold.
+        EstimateError: too few records of a class to start with.
+    """
+    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
+    from assocpriv.records.table_files import TableOptions
+    from assocpriv.server.guided import state
+
+    options = TableOptions(separator, _words(missing))
+    settings = {"promise": promise, "keep": keep, "mu": _share(mu), "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    if not known:
+        return state.random_start(plan, seed)
+    people = read_people(table, plan, options, seed)
+    return state.start(plan, people.classes, plan.to_bits(people.raw_positions))
+
+
+def publish_file(state: str | Path, output: str | Path, *, force: bool = False) -> "tuple[MinerState, bool]":
+    """Write the guidance that people are to answer now; the state file keeps it.
+
+    A new one is made when a batch of tuples has come in since the last; otherwise that is written again. The state is
+    written first: guidance that was published is never forgotten.
+
+    Returns:
+        The state, and whether its guidance is a new one.
+
+    Raises:
+        FileError: a state that was cut or changed, or an output that exists without ``force`` or cannot be written.
+        EstimateError: a class without tuples.
+    """
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.files.guidance import write_guidance
+    from assocpriv.server.guided.state import publish
+    from assocpriv.server.guided.state_file import read_state, write_state
+
+    check_writable(output, force=force, inputs=[Path(state)])
+    before = read_state(state)
+    after = publish(before)
+    if after is not before:
+        write_state(after, state, force=True)
+    assert after.guidance is not None
+    write_guidance(after.guidance, output, force=force)
+    return after, after is not before
+
+
+def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Path) -> "MinerState":
+    """Add files of reports, or folders of them, to a state file: all of them or none.
+
+    Raises:
+        FileError: a state that was cut or changed, or cannot be written.
+        PlanError: reports of another plan.
+        WireError: a file collected before or damaged, or reports that answer guidance not known.
+    """
+    from assocpriv.files.reports import read_reports
+    from assocpriv.server.guided.state import collect
+    from assocpriv.server.guided.state_file import read_state, write_state
+
+    before = read_state(state)
+    after = collect(before, read_reports(reports))
+    write_state(after, state, force=True)
+    return after
+
+
+def _share(mu: "str | float | Fraction") -> "Fraction":
+    from assocpriv.core.privacy import parse_probability
+
+    return parse_probability(mu, "mu")
 
 
 def _words(missing: str | Sequence[str]) -> tuple[str, ...]:
@@ -161,3 +282,90 @@ def wait(
     raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, _words(missing)))))
     keep_waiting(raw, plan, Path(folder))
     return len(raw)
+
+
+# ---- both sides, on a table at hand
+
+
+def simulate(
+    table: Any,
+    class_column: str,
+    *,
+    classifier: str = "tree",
+    levels: Sequence[int] = (),
+    promise: "Breach | None" = None,
+    keep: str = "bits",
+    batch: int = 100,
+    order: str = "magnitude",
+    repeats: int = 5,
+    most_people: int = 5000,
+    unconcerned: int = 0,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "Trial":
+    """Run both sides on a table: accuracy against disclosure, for every level that guidance can have.
+
+    Args:
+        table, class_column, promise, keep, batch, order, separator, missing: as of :func:`start`.
+        classifier: ``"tree"``, ``"naive-bayes"`` or ``"logistic"``.
+        levels: which ones to try, 1 to the number of bits by default.
+        repeats: how often, each time with another third of the people held back to test on.
+        most_people: so many of the records at most, drawn at random.
+        unconcerned: people whose raw tuples the miner starts with; 0 for random tuples.
+        seed: makes the simulation repeatable.
+        progress: called with (levels done, levels).
+
+    Raises:
+        RecordError: as :func:`start`, or too few people of a class.
+        EstimateError: scikit-learn is not installed, or no such classifier.
+    """
+    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
+    from assocpriv.lab.guided_trial import TrialRequest, run_trial
+    from assocpriv.records.table_files import TableOptions
+
+    options = TableOptions(separator, _words(missing))
+    request = TrialRequest(classifier, repeats, most_people, unconcerned, seed)
+    settings = {"promise": promise, "keep": keep, "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    return run_trial(read_people(table, plan, options, seed), plan, request, levels, progress)
+
+
+def simulate_population(
+    table: Any,
+    class_column: str,
+    groups: str,
+    *,
+    classifier: str = "tree",
+    promise: "Breach | None" = None,
+    keep: str = "bits",
+    mu: "str | float | Fraction" = "15%",
+    batch: int = 100,
+    order: str = "magnitude",
+    most_people: int = 5000,
+    unconcerned: int = 0,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    seed: int | None = None,
+) -> "PopulationTrial":
+    """Run one collection from people of mixed caution: who waits, for how long, and what is learned meanwhile.
+
+    Args:
+        groups: shares of people, and the largest level that they accept: ``"17%:2,56%:8,27%:any"``.
+        mu: μ, as of :func:`start`; the others as of :func:`simulate`.
+
+    Raises:
+        RecordError: as :func:`simulate`, or groups that are not so written.
+    """
+    from assocpriv.lab.guided_columns import plan_of, read_cells, read_people
+    from assocpriv.lab.guided_population import parse_groups, run_population
+    from assocpriv.lab.guided_trial import TrialRequest
+    from assocpriv.records.table_files import TableOptions
+
+    options = TableOptions(separator, _words(missing))
+    request = TrialRequest(classifier, 1, most_people, unconcerned, seed)
+    settings = {"promise": promise, "keep": keep, "mu": _share(mu), "batch": batch, "order": order}
+    plan = plan_of(read_cells(table, options), class_column, **settings)
+    people = read_people(table, plan, options, seed)
+    return run_population(people, plan, request, parse_groups(groups, plan.width))

@@ -96,12 +96,13 @@ def mine(
     """
     import warnings
 
+    from assocpriv.files.reports import as_reports
     from assocpriv.server.estimates.intervals import ErrorOptions
     from assocpriv.server.itemsets.requests import MiningRequest
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
-    frame = mine_reports(_collection(reports), request, memory_bytes, progress, histogram=histogram)
+    frame = mine_reports(as_reports(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
     return frame
@@ -251,26 +252,8 @@ def answer(
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
+    from assocpriv.files.reports import as_reports
     from assocpriv.server.counting.backend import LocalBackend
     from assocpriv.server.itemsets.ask import ask as run
 
-    return run(LocalBackend.of(_collection(reports), memory_bytes, progress), itemsets, rules, errors)
-
-
-def _collection(reports: Any) -> "Reports":
-    from assocpriv.files.reports import Reports, read_reports
-
-    if isinstance(reports, Reports):
-        return reports
-    paths = [reports] if isinstance(reports, str | Path) else reports
-    if hasattr(paths, "columns") or not isinstance(paths, Iterable):
-        raise TypeError(f"reports must be Reports, a file or a list of files, got a {type(reports).__name__}")
-    listed = list(paths)
-    if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
-        raise TypeError(
-            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
-            "files of them with gather"
-        )
-    if not all(isinstance(path, str | Path) for path in listed):
-        raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
-    return read_reports(listed)
+    return run(LocalBackend.of(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)

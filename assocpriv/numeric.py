@@ -58,9 +58,6 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 # ---- plans
 
 
-# ---- clients
-
-
 def read_plan(path: str | PathLike[str]) -> "TablePlan":
     """Read a plan file, of a table.
 
@@ -72,6 +69,9 @@ def read_plan(path: str | PathLike[str]) -> "TablePlan":
     from assocpriv.plans.numeric.plan import TablePlan
 
     return read(Path(path), TablePlan)
+
+
+# ---- clients
 
 
 def randomize_table(
@@ -112,10 +112,11 @@ def randomize_table(
     from assocpriv.client.numeric.bulk import randomize_inputs
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.files.reports import Reports
+    from assocpriv.plans.numeric.plan import TablePlan
     from assocpriv.records.table_files import TableOptions, stream_table
 
-    _check_plan(plan)
-    stream = stream_table(table, plan, TableOptions(separator, _words(missing), clip))
+    TablePlan.of(plan)
+    stream = stream_table(table, plan, TableOptions(separator, missing, clip))
     return Reports(
         plan, np.concatenate(list(randomize_inputs(stream, plan, entropy=SystemEntropy(), progress=progress)))
     )
@@ -153,30 +154,16 @@ def randomize_file(
     from assocpriv.core.entropy import SystemEntropy
     from assocpriv.core.machine import default_memory, workers_within
     from assocpriv.files.reports import check_report_output, write_reports
+    from assocpriv.plans.numeric.plan import TablePlan
     from assocpriv.records.table_files import TableOptions, stream_table
 
-    _check_plan(plan)
+    TablePlan.of(plan)
     check_report_output(Path(output))
     memory = default_memory() if memory_bytes is None else memory_bytes
-    stream = stream_table(table, plan, TableOptions(separator, _words(missing), clip, memory, progress))
+    stream = stream_table(table, plan, TableOptions(separator, missing, clip, memory, progress))
     reports = randomize_inputs(stream, plan, entropy=SystemEntropy(), workers=workers_within(memory))
     write_reports(reports, plan, Path(output), force=force)
     return stream.counts
-
-
-def _words(missing: str | Sequence[str]) -> tuple[str, ...]:
-    return (missing,) if isinstance(missing, str) else tuple(missing)
-
-
-def _check_plan(plan: object) -> None:
-    """Refuse what is no plan of a table, as a file's name, before it is taken for one."""
-    from assocpriv.plans.numeric.plan import TablePlan
-    from assocpriv.plans.published import PublishedPlan
-
-    if isinstance(plan, PublishedPlan):
-        plan.as_a(TablePlan)
-    elif not isinstance(plan, TablePlan):
-        raise TypeError(f"plan must be a TablePlan (read_plan reads one from a file), got a {type(plan).__name__}")
 
 
 # ---- columns as items
@@ -213,7 +200,7 @@ def items(
     >>> items(pd.DataFrame({"age": [34, 80]}), schema, bins=6).catalogue[1]
     'age=30–39'
     """
-    return _items(table, schema, baskets, bins, (separator, _words(missing), clip))[0]
+    return _items(table, schema, baskets, bins, (separator, missing, clip))[0]
 
 
 def items_file(
@@ -243,7 +230,7 @@ def items_file(
     for path in (output, names):
         if path is not None:
             check_writable(Path(path), force=force)
-    made, counts = _items(table, schema, baskets, bins, (separator, _words(missing), clip))
+    made, counts = _items(table, schema, baskets, bins, (separator, missing, clip))
     write_item_baskets(made, Path(output), force=force)
     if names is not None:
         write_catalogue(made.catalogue, Path(names), force=force)
@@ -251,7 +238,7 @@ def items_file(
 
 
 def _items(
-    table: Any, schema: Any, baskets: Any, bins: int | None, reading: tuple[str | None, tuple[str, ...], bool]
+    table: Any, schema: Any, baskets: Any, bins: int | None, reading: tuple[str | None, str | Sequence[str], bool]
 ) -> "tuple[Baskets, TableCounts]":
     from assocpriv.basket_files import read_baskets
     from assocpriv.planning.numeric.item_columns import item_columns, item_names
@@ -298,22 +285,11 @@ def reconstruct(
         PlanError: reports of another kind of plan, or a column that it does not have.
         WireError: files that are damaged or of different plans.
     """
+    from assocpriv.files.reports import as_reports
     from assocpriv.server.numeric.reconstruct import Question
     from assocpriv.server.numeric.reconstruct import reconstruct as run
 
-    return run(_reports(reports), Question(by, joint, method, confidence_level), progress)
-
-
-def _reports(reports: "Reports | str | Path | Iterable[str | Path]") -> "Reports":
-    """Read reports, where they are in files."""
-    from assocpriv.files.reports import Reports, read_reports
-
-    if isinstance(reports, Reports):
-        return reports
-    if hasattr(reports, "columns") or not isinstance(reports, str | Path | Iterable):
-        kind = type(reports).__name__
-        raise TypeError(f"reports must be Reports (randomize_table makes them of a table), or files, got a {kind}")
-    return read_reports(reports)
+    return run(as_reports(reports), Question(by, joint, method, confidence_level), progress)
 
 
 # ---- decision trees
@@ -323,13 +299,7 @@ def grow_tree(
     reports: "Reports | str | Path | Iterable[str | Path]",
     class_column: str | None = None,
     method: str = "by-class",
-    *,
-    max_depth: int | None = None,
-    min_samples_split: int = 2,
-    min_samples_leaf: int | None = None,
-    pruning: str = "description-length",
-    ccp_alpha: float = 0.0,
-    seed: int = 0,
+    **growth: Any,
 ) -> "TreeModel":
     """Grow a decision tree on reports of a table; needs scikit-learn (the extra ``trees``).
 
@@ -339,11 +309,8 @@ def grow_tree(
             shares of the tree's nodes are inverted.
         method: ``"by-class"``, ``"global"`` or ``"local"``: over which records columns are reconstructed (AS00, section
             4.2); ``"randomized"`` corrects nothing, for comparison.
-        max_depth, min_samples_split, min_samples_leaf: limits of growth, as scikit-learn's; a leaf has by default at
-            least one in a thousand of the records, 1 at least and 100 at most.
-        pruning: ``"description-length"``, ``"cost-complexity"`` with ``ccp_alpha``, or ``"none"``.
-        ccp_alpha: price of a leaf, for ``"cost-complexity"``.
-        seed: of the order in which equal values are taken; the same seed gives the same tree.
+        growth: by name, as :class:`ReleasedTreeClassifier` takes them: ``max_depth``, ``min_samples_split``,
+            ``min_samples_leaf``, ``pruning``, ``ccp_alpha``; and ``seed``, there ``random_state``.
 
     Raises:
         PlanError: reports of another kind than tables, or no such column.
@@ -351,6 +318,7 @@ def grow_tree(
             scikit-learn is not installed.
     """
     from assocpriv.core.errors import EstimateError
+    from assocpriv.files.reports import as_reports
 
     try:
         from assocpriv.server.numeric.trees.building import TreeRequest
@@ -359,8 +327,7 @@ def grow_tree(
         if (error.name or "").split(".")[0] != "sklearn":
             raise
         raise EstimateError("trees need scikit-learn; install it: pip install assocpriv[trees]") from None
-    request = TreeRequest(method, max_depth, min_samples_split, min_samples_leaf, pruning, ccp_alpha, seed)
-    return grow(_reports(reports), class_column, request)
+    return grow(as_reports(reports), class_column, TreeRequest(method, **growth))
 
 
 def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ()) -> Any:
@@ -388,7 +355,7 @@ def predict(data: Any, model: "TreeModel", *, missing: str | Sequence[str] = ())
     from assocpriv.client.numeric.predict import predict_table
     from assocpriv.records.table_files import TableOptions
 
-    return predict_table(data, model, TableOptions(missing=_words(missing)))[0]
+    return predict_table(data, model, TableOptions(missing=missing))[0]
 
 
 def predict_file(
@@ -396,17 +363,19 @@ def predict_file(
     table: str | PathLike[str],
     output: str | PathLike[str],
     *,
+    column: str = "predicted",
     separator: str | None = None,
     missing: str | Sequence[str] = (),
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> "PredictionCounts":
-    """Write a table of raw records with a further column, ``predicted``; batch by batch, in bounded memory.
+    """Write a table of raw records with a further column, their class; batch by batch, in bounded memory.
 
     Args:
         model: the tree.
         table: CSV or Parquet file.
         output: .csv or .parquet file to write; it appears whole or not at all.
+        column: name of the further column, which the table must not have.
         separator, missing: as for :func:`randomize_table`.
         force: replace an existing file.
         progress: called with (bytes read, bytes of the file).
@@ -421,5 +390,5 @@ def predict_file(
     from assocpriv.client.numeric.predict import predict_file as run
     from assocpriv.records.table_files import TableOptions
 
-    options = TableOptions(separator, _words(missing), progress=progress)
-    return run(Path(table), model, Path(output), options, force=force)
+    options = TableOptions(separator, missing, progress=progress)
+    return run(Path(table), model, Path(output), options, column=column, force=force)

@@ -10,17 +10,27 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     from assocpriv.files.atomic import check_writable
     from assocpriv.owner.suppression.inferences import Inference
+    from assocpriv.owner.suppression.items_release import BasketCheck, BasketRelease
+    from assocpriv.owner.suppression.items_report import item_record
+    from assocpriv.owner.suppression.items_templates import ItemTemplate, are_of_items
+    from assocpriv.owner.suppression.items_withholding import ListCheck, ListRelease, templates_from_rules
     from assocpriv.owner.suppression.publishing import Check, Publication, Request
     from assocpriv.owner.suppression.report import check_record, publication_record
     from assocpriv.owner.suppression.templates import Bound, Template, read_templates
 
 __all__ = [
-    "Bound", "Check", "Inference", "Publication", "Template", "check", "check_record", "check_writable",
-    "publication_record", "read_templates", "suppress", "suppress_file",
+    "BasketCheck", "BasketRelease", "Bound", "Check", "Inference", "ItemTemplate", "ListCheck", "ListRelease",
+    "Publication", "Template", "are_of_items", "check", "check_items", "check_record", "check_writable",
+    "item_record", "publication_record", "read_templates", "suppress", "suppress_file", "suppress_items",
+    "templates_from_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.owner.suppression.inferences": ("Inference",),
+    "assocpriv.owner.suppression.items_release": ("BasketCheck", "BasketRelease"),
+    "assocpriv.owner.suppression.items_report": ("item_record",),
+    "assocpriv.owner.suppression.items_templates": ("ItemTemplate", "are_of_items"),
+    "assocpriv.owner.suppression.items_withholding": ("ListCheck", "ListRelease", "templates_from_rules"),
     "assocpriv.owner.suppression.publishing": ("Check", "Publication"),
     "assocpriv.owner.suppression.report": ("check_record", "publication_record"),
     "assocpriv.owner.suppression.templates": ("Bound", "Template", "read_templates"),
@@ -53,7 +63,7 @@ def check(
         category: columns of numbers that are categories.
         separator: of the cells of a CSV file; found out from its header by default.
         missing: a word, or several, for missing values, as "?"; a missing cell is a value of its own.
-        memory_bytes: what reading a file may hold of its text at a time.
+        memory_bytes: what reading a file may hold of its text at a time; a quarter of the free memory by default.
         progress: called with (bytes read, bytes of the file).
 
     Raises:
@@ -80,6 +90,7 @@ def suppress(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
+    exact: bool = False,
     missing: str | Sequence[str] = (),
 ) -> "tuple[Any, Publication]":
     """Return a table of the same kind in which no inference is above its bound, and what was done to it.
@@ -92,6 +103,8 @@ def suppress(
         table: a pandas, polars or pyarrow table.
         templates, class_column, bins, category, missing: as of :func:`check`.
         mark: stands for suppressed values.
+        exact: look for the fewest suppressed cells instead, whatever they tell about the class, for seconds;
+            ``least_cells`` of the result says how few it could be.
 
     Raises:
         TemplateError: also where even the most suppressed table violates a bound.
@@ -107,7 +120,7 @@ def suppress(
     """
     from assocpriv.owner.suppression.publishing import publish_frame
 
-    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark))
+    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark, exact))
 
 
 def suppress_file(
@@ -119,6 +132,7 @@ def suppress_file(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
+    exact: bool = False,
     report: str | PathLike[str] | None = None,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
@@ -134,7 +148,7 @@ def suppress_file(
     Args:
         table, templates, class_column, bins, category, separator, missing, memory_bytes, progress: as of :func:`check`.
         output: file to write.
-        mark: as of :func:`suppress`.
+        mark, exact: as of :func:`suppress`.
         report: file for :func:`publication_record` as JSON; it names suppressed values, and stays with the owner.
         force: replace existing files.
 
@@ -148,21 +162,143 @@ def suppress_file(
     from assocpriv.owner.suppression.report import write_report
 
     reading = (separator, missing, memory_bytes, progress)
-    request = _request(templates, class_column, bins, category, reading, mark)
+    request = _request(templates, class_column, bins, category, reading, mark, exact)
+    inputs = [Path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
+    check_writable(Path(output), force=force, inputs=inputs)
     if report is not None:
-        if Path(report).absolute() == Path(output).absolute():
+        check_writable(Path(report), force=force, inputs=inputs)
+        if Path(report).resolve() == Path(output).resolve():
             raise FileError(f"{output} cannot be both the released table and the report; name two files")
-        check_writable(Path(report), force=force, inputs=[Path(table), Path(output)])
     done = publish_file(Path(table), Path(output), request, force=force)
     if report is not None:
         write_report(done, Path(report), force=force)
     return done
 
 
+def check_items(
+    data: Any,
+    templates: Any,
+    *,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
+    repeats: str = "error",
+    empty: str = "error",
+    progress: Callable[[int, int], None] | None = None,
+) -> "BasketCheck | ListCheck":
+    """Say what baskets, or a list of mined itemsets or rules, tell above templates over items; nothing is written.
+
+    Of baskets every pattern of a channel is counted: which of its items are there and which are not. Of a list it is
+    computed whether some baskets agree with all of its supports and keep the bound; a list without such violates it.
+
+    Args:
+        data: baskets, as a file, a table, lists or ``Baskets``; or a list, as a file that ``mine`` or ``rules`` wrote,
+            or a table with mlxtend's columns itemsets and support, or antecedents, consequents and measures.
+        templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (items), ``sensitive`` (a
+            list of items, or of lists of items that are sensitive together) and ``confidence``, or of
+            :class:`ItemTemplate`, as ``templates_from_rules`` returns.
+        format, separator, header, transaction_column, item_column, repeats, empty, progress: of files and tables of
+            baskets, as of ``read_baskets``.
+
+    Raises:
+        TemplateError: templates that break a rule, or an item that no basket has; a list that cannot be read.
+        BasketError: baskets that cannot be read.
+
+    >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
+    >>> found = check_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> [(each.pattern, each.support, each.hits) for each in found.inferences]
+    [((True,), 3, 2)]
+    """
+    from assocpriv.owner.suppression.items_lists import is_list
+    from assocpriv.owner.suppression.items_release import check_baskets
+    from assocpriv.owner.suppression.items_withholding import check_list
+
+    said = (format, separator, header, transaction_column, item_column)
+    if said == (None,) * len(said) and is_list(data):
+        return check_list(data, templates)
+    return check_baskets(data, templates, _basket_options(said, repeats, empty, progress))
+
+
+def suppress_items(
+    data: Any,
+    templates: Any,
+    output: str | PathLike[str] | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 -- as read_baskets
+    separator: str | None = None,
+    header: bool | None = None,
+    transaction_column: str | int | None = None,
+    item_column: str | int | None = None,
+    repeats: str = "error",
+    empty: str = "error",
+    report: str | PathLike[str] | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> "BasketRelease | ListRelease":
+    """Release baskets, or a list of mined itemsets or rules, that tell nothing above templates over items.
+
+    Of baskets whole items of the channels are dropped, everywhere; of a list lines are withheld, those of small support
+    first. What goes out is checked as it lies on disk, by other code, before it takes its name.
+
+    Args:
+        data, templates, format, separator, header, transaction_column, item_column, repeats, empty, progress: as of
+            :func:`check_items`.
+        output: file to write, in the format that came in; without it a table or lists are returned as they came, a file
+            of baskets as ``Baskets``.
+        report: file for :func:`item_record` as JSON; it stays with the owner.
+        force: replace existing files.
+
+    Returns:
+        What was done, with what is released as ``released`` unless it was written.
+
+    Raises:
+        TemplateError: as :func:`check_items`; also where baskets violate a bound whatever is dropped.
+        BasketError: baskets that cannot be read.
+        FileError: a file exists and ``force`` is not set, is of another format, or cannot be written.
+
+    >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
+    >>> done = suppress_items(baskets, [{"channel": ["beer"], "sensitive": ["test"], "confidence": "50%"}])
+    >>> done.released, done.suppression.dropped
+    ([['test'], ['test'], [], ['milk']], ('beer',))
+    """
+    from assocpriv.files.atomic import check_writable
+    from assocpriv.owner.suppression.items_lists import is_list
+    from assocpriv.owner.suppression.items_release import suppress_baskets
+    from assocpriv.owner.suppression.items_report import write_item_report
+    from assocpriv.owner.suppression.items_withholding import suppress_list
+
+    if report is not None:
+        check_writable(Path(report), force=force, inputs=_paths(data, templates, output))
+    said = (format, separator, header, transaction_column, item_column)
+    done: BasketRelease | ListRelease
+    if said == (None,) * len(said) and is_list(data):
+        done = suppress_list(data, templates, output, force=force)
+    else:
+        options = _basket_options(said, repeats, empty, progress)
+        done = suppress_baskets(data, templates, output, options, force=force)
+    if report is not None:
+        write_item_report(done, Path(report), force=force)
+    return done
+
+
+def _paths(*given: Any) -> list[Path]:
+    return [Path(each) for each in given if isinstance(each, str | PathLike)]
+
+
+def _basket_options(said: tuple[Any, ...], repeats: str, empty: str, progress: Any) -> Any:
+    from assocpriv.records.basket_files import ReadOptions
+
+    names = ("format", "separator", "header", "transaction_column", "item_column")
+    return ReadOptions(**dict(zip(names, said, strict=True)), repeats=repeats, empty=empty, progress=progress)
+
+
 def _request(
     templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...],
-    mark: str = "*",
+    mark: str = "*", exact: bool = False,
 ) -> "Request":  # fmt: skip
+    from assocpriv.core.machine import default_memory
     from assocpriv.owner.suppression.binning import read_binning
     from assocpriv.owner.suppression.publishing import Request
     from assocpriv.owner.suppression.templates import read_templates
@@ -170,5 +306,5 @@ def _request(
 
     separator, missing, memory, progress = (*reading, None, None)[:4]
     words = (missing,) if isinstance(missing, str) else tuple(missing)
-    options = TableOptions(separator, words, False, memory, progress)
-    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, options)
+    options = TableOptions(separator, words, False, memory or default_memory(), progress)
+    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, exact, options)

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +33,10 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
     },
     "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
     "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},
-    "suppressing tables": {"assocpriv.core.kernels.cells": ("replace_cells",)},
+    "suppressing tables": {
+        "assocpriv.core.kernels.disclosure": ("split_leaves", "weigh_candidates"),
+        "assocpriv.core.kernels.cells": ("replace_cells",),
+    },
     "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
 
@@ -86,6 +90,11 @@ def showing_log() -> Iterator[None]:
 def warn(lines: Iterable[str]) -> None:
     """Warn the person, on standard error."""
     say(f"warning: {line}" for line in lines)
+
+
+def say_written(output: Path) -> None:
+    """Say that a table was written beside what is shown."""
+    say([f"table written to {output}"])
 
 
 def wants_json() -> bool:

@@ -2,19 +2,17 @@
 
 from dataclasses import replace
 from functools import partial
-from time import perf_counter
 
-from assocpriv.auditing.black_box.clients import BlackBox, BulkClient, SingleClient, batch_of
+from assocpriv.auditing.black_box.clients import TIMED, BlackBox, BulkClient, SingleClient, batch_of, trials_in_time
 from assocpriv.auditing.black_box.conformance import audit_conformance
 from assocpriv.auditing.black_box.empirical import audit_client
 from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.auditing.enumerate.exact import audit_exact, audit_plan
 from assocpriv.auditing.findings import Finding
-from assocpriv.auditing.request import EXACT, LEAST_TRIALS, PROGRAM, AuditRequest, Progress
+from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
 from assocpriv.plans.baskets.plan import Plan
 
-_SINGLE_SECONDS, _SINGLE_TRIALS = 8.0, 100_000  # of the one-report client, unless it alone is asked for
-_TIMED = 64  # of its reports
+_SINGLE_TRIALS = 100_000  # of the one-report client, unless it alone is asked for
 
 
 def audit_baskets(
@@ -54,18 +52,7 @@ def _black_box(
     trials, confidence = request.trials, request.level
     if len(request.clients) > 1:
         confidence = (1 + confidence) / 2
-        trials = min(trials, _trials_in_time(plan, box)) if client == "single" else trials
+        if client == "single":
+            few = batch_of([range(min(plan.n_items, plan.transaction_size))] * TIMED, plan)
+            trials = min(trials, _SINGLE_TRIALS, trials_in_time(partial(box.reports, [few])))
     return audit_client(plan, box, trials=trials, confidence=confidence, progress=progress)
-
-
-def _trials_in_time(plan: Plan, box: BlackBox) -> int:
-    """Return how many reports of the one-report client to ask for: some with a code take it a millisecond each."""
-    batch = batch_of([range(min(plan.n_items, plan.transaction_size))] * _TIMED, plan)
-    try:
-        list(box.reports([batch]))  # the first makes tables
-        start = perf_counter()
-        list(box.reports([batch]))
-        each = (perf_counter() - start) / _TIMED
-    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
-        return LEAST_TRIALS
-    return max(LEAST_TRIALS, min(_SINGLE_TRIALS, int(_SINGLE_SECONDS / each)))

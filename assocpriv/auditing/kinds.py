@@ -12,7 +12,7 @@ from pathlib import Path
 from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
 from assocpriv.auditing.request import EXACT, ON_DATA, AuditRequest, Progress
 from assocpriv.core.errors import FileError, NotAPlanError
-from assocpriv.files.plans import read_plan, read_plan_text
+from assocpriv.files.plans import plan_of_text, read_plan_text
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import load_for
 
@@ -67,7 +67,7 @@ def audit_file(
     """
     text = read_plan_text(path)
     try:
-        plan = read_plan(path)
+        plan: PublishedPlan | None = plan_of_text(text, path, PublishedPlan)  # type: ignore[type-abstract]
     except (FileError, NotAPlanError):
         raise
     except Exception:

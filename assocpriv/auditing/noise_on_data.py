@@ -5,11 +5,13 @@ verdict does not depend on it: noise promises an average, for a column alone, an
 """
 
 import math
+from collections.abc import Iterable
 
 from assocpriv.auditing.findings import CONSISTENT, UNDECIDED, Finding
 from assocpriv.auditing.request import ON_DATA, AuditRequest
 from assocpriv.core.errors import EstimateError
-from assocpriv.lab.privacy_left import RELEASED, ColumnLeft, PrivacyLeft, attack_table
+from assocpriv.core.privacy import format_fraction
+from assocpriv.lab.privacy_left import RELEASED, ColumnLeft, LevelLeft, PrivacyLeft, attack_table
 from assocpriv.plans.numeric.plan import TablePlan
 
 
@@ -29,21 +31,37 @@ def audit_on_data(plan: TablePlan, request: AuditRequest) -> list[Finding]:
 
 
 def _of_column(column: ColumnLeft) -> Finding:
-    least = column.left[column.best]
-    attacked = f"{_attack(column.best)} leaves {least:.1%}"
-    if least >= column.unseen:
-        attacked = f"no attack leaves less than {least:.1%}"
-    said = f"{column.stated:.1%} is stated; {attacked}; without a report it is {column.unseen:.1%}. "
+    levels = list(column.levels.values())
+    attacks = [_attack(level.best) for level in levels]
+    by = attacks[:1] if len(set(attacks)) == 1 else attacks
+    said = (
+        f"{_shares(level.stated for level in levels)} are stated; "
+        f"{_shares(level.left[level.best] for level in levels)} are left by {', '.join(by)}; "
+        f"without a report these are {_shares(level.unseen for level in levels)}. "
+    )
     if column.amplification is None:
         said += "No square wave is as accurate."
     else:
-        wave = column.left_by_wave[column.best_on_wave]
-        said += f"The square wave of equal accuracy has γ {column.amplification:.3g} and leaves {wave:.1%}."
+        said += (
+            f"The square wave of equal accuracy has γ {column.amplification:.3g} and leaves "
+            f"{_shares(level.left_by_wave[level.best_on_wave] for level in levels)}."
+        )
     figures = {
-        "stated": column.stated, "unseen": column.unseen, "left": column.left, "best_attack": column.best,
-        "amplification_of_equal_accuracy": column.amplification, "left_by_square_wave": column.left_by_wave,
-    }  # fmt: skip
+        "amplification_of_equal_accuracy": column.amplification,
+        "levels": {format_fraction(confidence): _figures(level) for confidence, level in column.levels.items()},
+    }
     return Finding(ON_DATA, f"noise of column {column.name}", CONSISTENT, said, figures)
+
+
+def _figures(level: LevelLeft) -> dict[str, object]:
+    return {
+        "stated": level.stated, "unseen": level.unseen, "left": level.left, "best_attack": level.best,
+        "left_by_square_wave": level.left_by_wave,
+    }  # fmt: skip
+
+
+def _shares(shares: Iterable[float]) -> str:
+    return ", ".join(f"{share:.1%}" for share in shares)
 
 
 def _attack(name: str) -> str:
@@ -51,10 +69,11 @@ def _attack(name: str) -> str:
 
 
 def _of_record(left: PrivacyLeft) -> Finding:
-    level = float(left.confidence)
+    *most, last = (f"{100 * float(level):.4g}%" for level in left.columns[0].levels)
     said = (
-        f"Below, the width of the shortest interval around an attacker's estimate that holds {100 * level:.4g}% of the "
-        f"true values of {left.records:,} records, as a share of the range, beside the width that the plan states. "
+        f"Below, at {', '.join(most)} and {last}, the width of the shortest interval around an attacker's estimate "
+        f"that holds so many of the true values of {left.records:,} records, as a share of the range, beside the width "
+        "that the plan states. "
     )
     ratios = [column.amplification for column in left.columns if column.amplification is not None]
     exponent = sum(map(math.log, ratios)) if len(ratios) == len(left.columns) else None
@@ -65,5 +84,5 @@ def _of_record(left: PrivacyLeft) -> Finding:
             "A γ plan of equal accuracy (of the mean of evenly spread values, all columns answered) has ε "
             f"{exponent:.3g} for the record, where 5% to 50% allows 2.94."
         )
-    figures = {"records": left.records, "confidence": level, "epsilon_of_equal_accuracy": exponent}
+    figures = {"records": left.records, "epsilon_of_equal_accuracy": exponent}
     return Finding(ON_DATA, "attacks on noise", CONSISTENT, said, figures)

@@ -6,12 +6,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.black_box.clients import Answers
+from assocpriv.auditing.black_box.clients import TIMED, Answers, trials_in_time
 from assocpriv.auditing.black_box.laws import Events
 from assocpriv.auditing.black_box.pipe import Program
 from assocpriv.auditing.black_box.table_clients import (
@@ -43,14 +42,13 @@ from assocpriv.auditing.findings import (
 )
 from assocpriv.auditing.noise_on_data import audit_on_data
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
-from assocpriv.auditing.request import EXACT, LEAST_TRIALS, PROGRAM, AuditRequest, Progress
+from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
 from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.plans.numeric.plan import TablePlan
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
 _BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
-_SINGLE_SECONDS, _TIMED = 8.0, 64
 _LARGEST = Fraction(10**300)  # that is shown as a number
 _FEW_CHOICES = 64  # of a column whose weights are all looked at
 
@@ -198,7 +196,10 @@ def _black_box(
             if depth == _CONFORMANCE:
                 found += audit_form(plan, box)
             else:
-                trials = min(request.trials, _trials_in_time(plan, box)) if client == "single" else request.trials
+                trials = request.trials
+                if client == "single":
+                    few = chosen_records(plan)[[0] * TIMED]
+                    trials = min(trials, trials_in_time(partial(box.reports, [few])))
                 alarm = float(1 - request.level) / len(request.clients)
                 found += audit_laws(plan, table, box, trials=trials, false_alarm=alarm, progress=progress)
         except (FileError, MemoryError):
@@ -206,16 +207,6 @@ def _black_box(
         except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
             found.append(failure(depth, "answers", error))
     return found
-
-
-def _trials_in_time(plan: TablePlan, box: TableBox) -> int:
-    batch = chosen_records(plan)[[0] * _TIMED]
-    try:
-        start = perf_counter()
-        list(box.reports([batch]))
-        return max(LEAST_TRIALS, int(_SINGLE_SECONDS * _TIMED / (perf_counter() - start)))
-    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
-        return LEAST_TRIALS
 
 
 def audit_form(plan: TablePlan, box: TableBox) -> list[Finding]:

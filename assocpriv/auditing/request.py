@@ -1,6 +1,6 @@
 """What may be asked of an audit, whatever the kind of plan."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +32,7 @@ class AuditRequest:
     program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
     data: Any = None  # a table at hand, or its file's name, to try attacks on
-    missing: tuple[str, ...] = ()  # words in it that stand for missing values
+    missing: str | Sequence[str] = ()  # a word in it, or several, that stand for missing values
 
     def __post_init__(self) -> None:
         if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:

@@ -31,7 +31,7 @@ from assocpriv.client.kinds import make_report
 from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger
 from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach
+from assocpriv.core.privacy import Breach, round_up
 from assocpriv.files.atomic import sync_folder
 from assocpriv.plans.published import PublishedPlan
 
@@ -52,7 +52,7 @@ def multiply(product: Fraction | None, amplification: Fraction | None) -> Fracti
         return None
     exact = product * amplification
     if exact.denominator >> _PRODUCT_BITS:
-        exact = Fraction(-(-(exact.numerator << _PRODUCT_BITS) // exact.denominator), 1 << _PRODUCT_BITS)
+        exact = round_up(exact, 1 << _PRODUCT_BITS)
     return min(exact, _LARGEST_PRODUCT)
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from assocpriv.core.errors import FileError
-from assocpriv.core.privacy import format_fraction
+from assocpriv.core.privacy import format_bound
 from assocpriv.files.ledger_name import LEDGER_NAME
 
 try:
@@ -49,7 +49,7 @@ class Entry:
 
     def to_bytes(self) -> bytes:
         """Return the record, without the mark behind it."""
-        gamma = _UNSTATED if self.amplification is None else format_fraction(self.amplification).encode("ascii")
+        gamma = _UNSTATED if self.amplification is None else format_bound(self.amplification).encode("ascii")
         length = _FIXED.size + len(gamma) + len(self.report) + _CHECKSUM_BYTES
         fixed = _FIXED.pack(length, self.number, bytes.fromhex(self.plan_id), self.occasion, len(gamma))
         body = fixed + gamma + self.report

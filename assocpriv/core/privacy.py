@@ -28,7 +28,8 @@ from fractions import Fraction
 from assocpriv.core.errors import PlanError
 
 NO_AMPLIFICATION = "the plan promises an average: it states no bound on what one report may tell"
-_LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
+LARGEST_DENOMINATOR = 10**24  # a/b then stays short in every plan
+_LARGEST_WRITTEN = 10**500  # of a γ, above and below, that is written exactly
 _LOG_DIGITS = 400
 _ROOT_BITS = 1200
 _LARGEST_EPSILON = 700  # e^700 is still a double
@@ -49,7 +50,7 @@ def parse_probability(value: "str | float | Fraction", name: str) -> Fraction:
     (Fraction(1, 20), Fraction(1, 20))
     """
     number = parse_share(value, name)
-    if number.denominator > _LARGEST_DENOMINATOR:
+    if number.denominator > LARGEST_DENOMINATOR:
         raise PlanError(f"{name} must be a fraction with a denominator of at most 10^24; round it")
     return number
 
@@ -72,7 +73,7 @@ def parse_number(value: "str | float | Fraction", name: str, kind: str = "a numb
     >>> parse_number("120%", "lift"), parse_number(-0.5, "leverage")
     (Fraction(6, 5), Fraction(-1, 2))
     """
-    text = str(value).strip() if not isinstance(value, int) or abs(value) < _LARGEST_DENOMINATOR else "far more"
+    text = str(value).strip() if not isinstance(value, int) or abs(value) < LARGEST_DENOMINATOR else "far more"
     digits = text.removesuffix("%")
     number = _parse(digits, f"{name} must be {kind}, got {text[:40]!r}")
     return number / 100 if digits != text else number
@@ -96,7 +97,7 @@ def read_fraction(text: object, name: str) -> Fraction:
     Fraction(1, 20)
     """
     number = Fraction(text) if isinstance(text, str) and _WRITTEN_FRACTION.fullmatch(text) else None
-    if number is None or format_fraction(number) != text or number.denominator > _LARGEST_DENOMINATOR:
+    if number is None or format_fraction(number) != text or number.denominator > LARGEST_DENOMINATOR:
         raise PlanError(
             f'plan field {name} must be text such as "1/20": a fraction in lowest terms without blanks, of a '
             "denominator of at most 10^24; assocpriv plan writes it so"
@@ -107,6 +108,28 @@ def read_fraction(text: object, name: str) -> Fraction:
 def format_fraction(value: Fraction) -> str:
     """Write a fraction as ``a/b``, also where b is 1."""
     return f"{value.numerator}/{value.denominator}"
+
+
+def round_up(amplification: Fraction, unit: int) -> Fraction:
+    """Return the least multiple of 1/unit that is not below a γ: exact ones of many reports grow long.
+
+    >>> round_up(Fraction(1, 3), 10)
+    Fraction(2, 5)
+    """
+    return Fraction(-(-amplification.numerator * unit // amplification.denominator), unit)
+
+
+def format_bound(amplification: Fraction) -> str:
+    """Write a γ as :func:`format_fraction`; one of more than 500 digits is rounded up to a multiple of 10^-24.
+
+    Exact γ of a thousand answers have ten thousand digits, which Python does not write, and ledgers do not hold.
+
+    >>> format_bound(Fraction(10**9 + 1, 10**9) ** 1000)
+    '125000125000062437520771/125000000000000000000000'
+    """
+    if max(amplification.numerator, amplification.denominator) < _LARGEST_WRITTEN:
+        return format_fraction(amplification)
+    return format_fraction(round_up(amplification, LARGEST_DENOMINATOR))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +186,7 @@ def Epsilon(epsilon: "str | float | Fraction", prior: "str | float | Fraction" =
         if not (rounded > 1 and 0 < low < 1):
             break
         high = highest_posterior(low, rounded)
-        if high.denominator <= _LARGEST_DENOMINATOR:
+        if high.denominator <= LARGEST_DENOMINATOR:
             return Breach(low, high)
     raise PlanError(
         f"no promise of epsilon {str(epsilon)[:40]} at a prior of {float(low):g} can be written: epsilon must be above "
@@ -236,7 +259,7 @@ def amplification_of(epsilon_limit: "str | float | Fraction") -> Fraction:
     with localcontext(prec=2 * _LOG_DIGITS) as context:
         quotient = context.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
         power = Fraction(context.exp(quotient)) * (1 - Fraction(1, 10**_LOG_DIGITS))  # safely below e^ε
-    return max(Fraction(1), Fraction(math.floor(power * _LARGEST_DENOMINATOR), _LARGEST_DENOMINATOR))
+    return max(Fraction(1), Fraction(math.floor(power * LARGEST_DENOMINATOR), LARGEST_DENOMINATOR))
 
 
 def compose(amplifications: Iterable[Fraction]) -> Fraction:

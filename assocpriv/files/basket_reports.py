@@ -20,9 +20,9 @@ class GroupReports(Reports):
     plan: Plan
     whole: Plan | None = None
 
-    def _read_file(self, path: Path, size: int, *, checked: bool) -> Iterator[NDArray[np.uint8]]:
+    def _read_file(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
         if self.whole is None:
-            yield from super()._read_file(path, size, checked=checked)
+            yield from super()._read_file(path, size)
         elif self.file_reports:
             for batch in file_batches(path, self.whole, _sifted_at_once(self.whole, size)):
                 mine = _of_group(batch, self.plan)

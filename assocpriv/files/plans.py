@@ -39,7 +39,11 @@ def read_plan(path: str | Path, wanted: type[PublishedPlan] = PublishedPlan) -> 
         PlanError: the file cannot be read, is not a plan, or states a promise its operator breaks; or the plan is of
             another kind than wanted.
     """
-    text = read_plan_text(path)
+    return plan_of_text(read_plan_text(path), path, wanted)
+
+
+def plan_of_text(text: str, path: str | Path, wanted: type[AnyPlan]) -> AnyPlan:
+    """Return the plan that a file's text holds, as :func:`read_plan`; ``path`` is named in errors."""
     try:
         return parse_plan(text).as_a(wanted)
     except PlanError as error:

@@ -73,14 +73,7 @@ class Reports:
         Raises:
             WireError: a file that is damaged or whose reports do not fit the plan.
         """
-        yield from _filled(self._pieces(size, checked=True), size)
-
-    def unchecked_batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the same, but from files without the plan's ``check_form``, which is a pass over the bytes of its own.
-
-        It is for who notices, while it counts, what no client sends. Then it calls :meth:`check`, which says where.
-        """
-        yield from _filled(self._pieces(size, checked=False), size)
+        yield from _filled(self._pieces(size), size)
 
     def check(self, size: int) -> None:
         """Read all reports with ``check_form``.
@@ -91,14 +84,14 @@ class Reports:
         for _ in self.batches(size):
             pass
 
-    def _pieces(self, size: int, *, checked: bool) -> Iterator[NDArray[np.uint8]]:
+    def _pieces(self, size: int) -> Iterator[NDArray[np.uint8]]:
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
         for path in self.paths:
-            yield from self._read_file(path, size, checked=checked)
+            yield from self._read_file(path, size)
 
-    def _read_file(self, path: Path, size: int, *, checked: bool) -> Iterator[NDArray[np.uint8]]:
-        return file_batches(path, self.plan, size, checked=checked)
+    def _read_file(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
+        return file_batches(path, self.plan, size)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write all reports to one Parquet file.
@@ -183,6 +176,31 @@ def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
             )
         total += count
     return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
+
+
+def as_reports(reports: Any) -> Reports:
+    """Return reports as they are, or open the files that are named, as :func:`read_reports` does.
+
+    Raises:
+        TypeError: neither reports nor names of files.
+    """
+    if isinstance(reports, Reports):
+        return reports
+    paths = [reports] if isinstance(reports, str | Path) else reports
+    if hasattr(paths, "columns") or not isinstance(paths, Iterable):
+        raise TypeError(
+            "reports must be Reports (randomize_baskets and randomize_table make them), a file or a list of files, "
+            f"got a {type(reports).__name__}"
+        )
+    listed = list(paths)
+    if isinstance(reports, bytes) or any(isinstance(path, bytes) for path in listed):
+        raise TypeError(
+            "bytes are single reports; make a collection of them with Reports.from_bytes([report, …], plan), and of "
+            "files of them with gather"
+        )
+    if not all(isinstance(path, str | Path) for path in listed):
+        raise TypeError("a list of reports must name files; write collections with Reports.write and list the files")
+    return read_reports(listed)
 
 
 def _expand(path: Path) -> list[Path]:
@@ -270,8 +288,24 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
     return plan, rows
 
 
-def file_batches(path: Path, plan: PublishedPlan, size: int, *, checked: bool = True) -> Iterator[NDArray[np.uint8]]:
-    """Yield the reports of a file as uint8 arrays of shape (≤ size, report_bytes).
+def row_groups(path: Path) -> int:
+    """Return how many row groups a file of reports has.
+
+    Raises:
+        WireError: the file is damaged.
+    """
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_row_groups)
+    except parquet_errors() as error:
+        raise WireError(f"{path} is damaged: {_first_line(error)}") from None
+
+
+def file_batches(
+    path: Path, plan: PublishedPlan, size: int, *, checked: bool = True, group: int | None = None
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the reports of a file, or of one of its row groups, as uint8 arrays of shape (≤ size, report_bytes).
 
     Bytes are compared with the file's checksums always; ``checked`` asks the plan, too, whether clients send them.
     """
@@ -281,8 +315,9 @@ def file_batches(path: Path, plan: PublishedPlan, size: int, *, checked: bool = 
     try:
         # a buffer of Arrow's own instead of one of the whole file
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False, buffer_size=_BUFFER) as file:
-            promised = file.metadata.num_rows
-            for batch in file.iter_batches(batch_size=size):
+            groups = None if group is None else [group]
+            promised = file.metadata.num_rows if group is None else file.metadata.row_group(group).num_rows
+            for batch in file.iter_batches(batch_size=size, row_groups=groups):
                 packed = _as_packed(batch.column(0), plan, path)
                 if checked:
                     plan.check_form(packed, f"{path}: ", done)

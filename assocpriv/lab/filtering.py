@@ -17,6 +17,7 @@ This is lab work: it is told the true values only to say afterwards how near an 
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,22 +69,25 @@ def gaussian_bayes(released: Floats, deviations: Floats) -> Floats:
 
 
 def interval_bayes(
-    codes: NDArray[np.int64], matrix: Floats, middles: Floats, confidence: float
-) -> tuple[Floats, Floats]:
-    """Return two estimates of one column: the mean given its code, and the middle of the likeliest interval.
+    codes: NDArray[np.int64], matrix: Floats, middles: Floats, confidences: Sequence[float]
+) -> tuple[Floats, list[Floats]]:
+    """Return estimates of one column: the mean given its code, and the middle of its likeliest interval, by confidence.
 
     Args:
         codes: released codes, (n,).
         matrix: P(code | interval), (codes, intervals).
         middles: of the intervals, equally far from each other, (intervals,).
-        confidence: that such intervals, of one width, hold the value on average.
+        confidences: that such intervals, of one width, hold the value on average.
     """
     counts = np.bincount(codes, minlength=len(matrix))
     joint = matrix * maximize(counts, matrix, smooth=True)
     joint /= np.maximum(joint.sum(axis=1, keepdims=True), _LEAST)
-    first, width = likeliest_runs(joint, counts / len(codes), confidence)
-    best = middles[first] + (width - 1) / 2 * (middles[-1] - middles[0]) / max(1, len(middles) - 1)
-    return (joint @ middles)[codes], best[codes]
+    step = (middles[-1] - middles[0]) / max(1, len(middles) - 1)
+    best = []
+    for confidence in confidences:
+        first, width = likeliest_runs(joint, counts / len(codes), confidence)
+        best.append((middles[first] + (width - 1) / 2 * step)[codes])
+    return (joint @ middles)[codes], best
 
 
 def likeliest_runs(posterior: Floats, weights: Floats, confidence: float) -> tuple[NDArray[np.int64], int]:
@@ -145,17 +149,17 @@ def _coarse(matrix: Floats) -> tuple[Floats, NDArray[np.int64], list[NDArray[np.
     return np.stack([summed[:, part].mean(axis=1) for part in parts], axis=1), run, parts
 
 
-def width_left(errors: Floats, confidence: float) -> float:
-    """Return the width of the shortest interval around an estimate that holds the truth with some confidence.
+def widths_left(errors: Floats, confidences: Sequence[float]) -> list[float]:
+    """Return the widths of the shortest intervals around an estimate that hold the truth with some confidences.
 
-    It is the shortest that holds so many of the errors seen, wherever it lies: an attacker may shift an estimate.
+    Each is the shortest that holds so many of the errors seen, wherever it lies: an attacker may shift an estimate.
 
-    >>> width_left(np.array([0.0, 1.0, 1.5, 2.0, 9.0]), 0.6)
-    1.0
+    >>> widths_left(np.array([0.0, 1.0, 1.5, 2.0, 9.0]), [0.6, 1])
+    [1.0, 9.0]
     """
-    held = max(1, int(np.ceil(confidence * len(errors) - 1e-9)))
     ordered = np.sort(errors)
-    return float((ordered[held - 1 :] - ordered[: len(errors) - held + 1]).min())
+    held = [max(1, int(np.ceil(confidence * len(errors) - 1e-9))) for confidence in confidences]
+    return [float((ordered[most - 1 :] - ordered[: len(errors) - most + 1]).min()) for most in held]
 
 
 def _centred(values: Floats) -> tuple[Floats, Floats]:

@@ -31,10 +31,11 @@ from assocpriv.lab.filtering import (
     pair_bayes,
     principal_components,
     spectral_filtering,
-    width_left,
+    widths_left,
 )
 from assocpriv.planning.numeric.designs import design_window, noise_deviation
 from assocpriv.planning.numeric.planner import ColumnSize, column_cost
+from assocpriv.planning.numeric.table_facts import CONFIDENCES
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Clear, Noise, Window
@@ -44,26 +45,24 @@ from assocpriv.records.table_files import TableOptions, stream_table
 LEAST_RECORDS = 100
 MOST_RECORDS = 200_000  # more would not change the widths
 RELEASED, COMPONENTS = "released value", "principal components"
+MEAN, LIKELIEST = "interval Bayes, mean", "interval Bayes, likeliest"
 _LARGEST_EXPONENT = 16.0  # ln of the γ that a column's square wave may have; weights hold no more
 
 
 @dataclass(frozen=True)
-class ColumnLeft:
-    """What is left of a column's privacy, widths as shares of the range.
+class LevelLeft:
+    """What is left of a column's privacy at a confidence, widths as shares of the range.
 
     Attributes:
         stated: what the plan states.
         unseen: what somebody leaves who knows how values are spread and sees no report.
         left: by attack; "released value" is none, the release taken for the value.
-        amplification: γ of the square wave of equal accuracy; None if none is as accurate.
-        left_by_wave: by attack, under it.
+        left_by_wave: by attack, under the square wave of equal accuracy; empty if none is as accurate.
     """
 
-    name: str
     stated: float
     unseen: float
     left: dict[str, float]
-    amplification: float | None
     left_by_wave: dict[str, float]
 
     @property
@@ -78,11 +77,22 @@ class ColumnLeft:
 
 
 @dataclass(frozen=True)
+class ColumnLeft:
+    """What is left of a column's privacy, by confidence.
+
+    ``amplification`` is γ of the square wave of equal accuracy; None if none is as accurate.
+    """
+
+    name: str
+    amplification: float | None
+    levels: dict[Fraction, LevelLeft]
+
+
+@dataclass(frozen=True)
 class PrivacyLeft:
-    """What attacks leave of each column with noise, at a confidence, of so many records."""
+    """What attacks leave of each column with noise, of so many records."""
 
     records: int
-    confidence: Fraction
     columns: tuple[ColumnLeft, ...]
 
 
@@ -98,26 +108,26 @@ class _Released:
 
 
 def attack_table(
-    table: Any, plan: TablePlan, *, missing: Sequence[str] = (), confidence: Fraction = Fraction(95, 100)
+    table: Any, plan: TablePlan, *, missing: str | Sequence[str] = (), confidences: Sequence[Fraction] = CONFIDENCES
 ) -> PrivacyLeft:
     """Attack the plan's noise on a table: a file's name or a frame, as records/table_files.py takes them.
 
     Values outside a range are moved to its ends. Raises RecordError of the table, and as :func:`privacy_left`.
     """
     batches, count = [], 0
-    for batch in stream_table(table, plan, TableOptions(missing=tuple(missing), clip=True)):
+    for batch in stream_table(table, plan, TableOptions(missing=missing, clip=True)):
         batches.append(batch)
         count += len(batch)
         if count >= MOST_RECORDS:
             break
-    return privacy_left(plan, np.concatenate(batches), confidence=confidence)
+    return privacy_left(plan, np.concatenate(batches), confidences=confidences)
 
 
 def privacy_left(
     plan: TablePlan,
     raw_inputs: NDArray[np.int32],
     *,
-    confidence: Fraction = Fraction(95, 100),
+    confidences: Sequence[Fraction] = CONFIDENCES,
     entropy: WordEntropy | None = None,
 ) -> PrivacyLeft:
     """Attack the plan's noise on data at hand.
@@ -126,7 +136,7 @@ def privacy_left(
         plan: with one column of noise at least; columns of numbers released as they are help the attacker.
         raw_inputs: int32 (records, columns), as records/table_files.py reads them. Records with a missing number are
             left out; of many the first 200,000 are taken.
-        confidence: of the widths.
+        confidences: of the widths; those that the plan states by default, 50, 95 and 99.9%.
         entropy: the clients'; by default the system's.
 
     Raises:
@@ -144,23 +154,31 @@ def privacy_left(
     twins = [_twin(column) for column in columns]
     released = _release(columns, cells, source)
     waves = [column if twin is None else twin for column, twin in zip(columns, twins, strict=True)]
-    found, under_waves = _attack(released, confidence), _attack(_release(waves, cells, source), confidence)
-    return PrivacyLeft(
-        len(cells),
-        confidence,
-        tuple(
-            ColumnLeft(
-                each.column.name,
-                float(each.column.known_width(confidence)),
-                width_left(each.raw_cells, float(confidence)) / each.column.inputs,
-                found[place],
-                None if (twin := twins[place]) is None else float(twin.law.amplification or 0),
-                under_waves[place] if twins[place] is not None else {},
-            )
-            for place, each in enumerate(released)
-            if _is_noise(each.column)
-        ),
-    )
+    found, under_waves = _attack(released, confidences), _attack(_release(waves, cells, source), confidences)
+    columns_left = [
+        _column_left(each, confidences, twin, attacks, on_wave)
+        for each, twin, attacks, on_wave in zip(released, twins, found, under_waves, strict=True)
+        if _is_noise(each.column)
+    ]
+    return PrivacyLeft(len(cells), tuple(columns_left))
+
+
+def _column_left(
+    released: _Released, confidences: Sequence[Fraction], twin: NumberColumn | None, left: list[dict[str, float]],
+    on_wave: list[dict[str, float]],
+) -> ColumnLeft:  # fmt: skip
+    column = released.column
+    unseen = widths_left(released.raw_cells, list(map(float, confidences)))
+    levels = {
+        level: LevelLeft(
+            float(column.known_width(level)),
+            unseen[at] / column.inputs,
+            left[at],
+            {} if twin is None else on_wave[at],
+        )
+        for at, level in enumerate(confidences)
+    }
+    return ColumnLeft(column.name, None if twin is None else float(twin.law.amplification or 0), levels)
 
 
 def _is_noise(column: object) -> bool:
@@ -232,31 +250,40 @@ def _wave_deviation(cells: int, ratio: float) -> float:
 # ---- attacks
 
 
-def _attack(released: Sequence[_Released], confidence: Fraction) -> list[dict[str, float]]:
-    """Return, of each column, what each attack leaves, as a share of the range."""
-    level = float(confidence)
+def _attack(released: Sequence[_Released], confidences: Sequence[Fraction]) -> list[list[dict[str, float]]]:
+    """Return, of each column and by confidence, what each attack leaves, as a share of the range."""
+    levels = list(map(float, confidences))
+    likeliest: list[list[Floats]] = [[] for _ in released]
     estimates: list[dict[str, Floats]] = [{RELEASED: each.values} for each in released]
     _linear(released, estimates)
     for place, each in enumerate(released):
         if each.deviation:
             matrix = transition(each.column)[: each.column.law.outputs, : each.column.intervals]
             middles = _middles(each.column)
-            mean, best = interval_bayes(each.codes, matrix, middles, level)
-            estimates[place] |= {"interval Bayes, mean": mean, "interval Bayes, likeliest": best}
+            estimates[place][MEAN], likeliest[place] = interval_bayes(each.codes, matrix, middles, levels)
             partner = _partner(released, place)
             if partner is not None:
                 other = released[partner]
                 theirs = transition(other.column)[: other.column.law.outputs, : other.column.intervals]
                 estimates[place]["pair Bayes"] = pair_bayes((each.codes, other.codes), (matrix, theirs), middles)
-    return [_widths(each, found, level) for each, found in zip(released, estimates, strict=True)]
+    return [_widths(*each, levels) for each in zip(released, estimates, likeliest, strict=True)]
 
 
-def _widths(released: _Released, estimates: dict[str, Floats], level: float) -> dict[str, float]:
-    """Return what each attack leaves; of principal components, with as many of them as leave least."""
-    left = dict[str, float]()
+def _widths(
+    released: _Released, estimates: dict[str, Floats], likeliest: list[Floats], levels: list[float]
+) -> list[dict[str, float]]:
+    """Return what each attack leaves, by level; of principal components, with as many of them as leave least."""
+    left: list[dict[str, float]] = [{} for _ in levels]
+
+    def add(attack: str, errors: Floats, places: Sequence[int]) -> None:
+        widths = widths_left(errors, [levels[at] for at in places])
+        for at, width in zip(places, widths, strict=True):
+            left[at][attack] = min(left[at].get(attack, math.inf), width / released.column.inputs)
+
     for name, values in estimates.items():
-        attack, width = name.partition(" (")[0], width_left(released.raw_cells - values, level)
-        left[attack] = min(left.get(attack, math.inf), width / released.column.inputs)
+        add(name.partition(" (")[0], released.raw_cells - values, range(len(levels)))
+    for at, values in enumerate(likeliest):
+        add(LIKELIEST, released.raw_cells - values, [at])
     return left
 
 

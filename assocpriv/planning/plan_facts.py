@@ -16,6 +16,7 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.information import information_limit
 from assocpriv.core.numbers import check_range, check_whole
 from assocpriv.core.privacy import (
+    LARGEST_DENOMINATOR,
     BeliefRange,
     breach_curve,
     compose,
@@ -23,6 +24,7 @@ from assocpriv.core.privacy import (
     largest_rise,
     parse_probability,
     parse_share,
+    round_up,
 )
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 DEFAULT_PRIORS = ("0.1%", "1%", "5%", "10%", "25%", "50%", "75%", "90%", "99%")
 DEFAULT_DELTA = 1e-9
 _LONGEST = 1 << 16  # bits of a composed γ that is kept exact
-_DECIMALS = 10**24
 Answers = PublishedPlan | tuple[PublishedPlan, int]
 
 
@@ -150,14 +151,9 @@ def describe_privacy(
 def _power_up(amplification: Fraction, count: int) -> Fraction:
     """Return γ^R, or a number slightly above it where γ^R itself would have a hundred thousand bits."""
     if count > 1 and amplification.numerator.bit_length() * count > _LONGEST:
-        amplification = _short_up(amplification)
+        amplification = round_up(amplification, LARGEST_DENOMINATOR)
     together = amplification**count
-    return _short_up(together) if together.numerator.bit_length() > _LONGEST else together
-
-
-def _short_up(amplification: Fraction) -> Fraction:
-    """Return a number slightly above γ with 128 binary places."""
-    return Fraction(-(-(amplification.numerator << 128) // amplification.denominator), 1 << 128)
+    return round_up(together, LARGEST_DENOMINATOR) if together.numerator.bit_length() > _LONGEST else together
 
 
 def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
@@ -221,7 +217,7 @@ def describe_budget(answers: Iterable[Answers], priors: Iterable["str | float | 
     parts = [(plan, counts[name], _power_up(_amplification(plan), counts[name])) for name, plan in plans.items()]
     total = compose(gamma for _, _, gamma in parts)
     if total.numerator.bit_length() > _LONGEST:
-        total = _short_up(total)
+        total = round_up(total, LARGEST_DENOMINATOR)
     return Budget(
         tuple(PlanAnswers(plan, Together(count, gamma, breach_curve(gamma, asked))) for plan, count, gamma in parts),
         Together(counts.total(), total, breach_curve(total, asked)),
@@ -255,8 +251,7 @@ def composed_amplification_up(plan: Plan) -> Fraction:
     """Return γ^R of all that one person sends; of several reports rounded up to 24 decimals, for its digits grow."""
     if plan.reports_per_person == 1:
         return plan.amplification
-    together = plan.composed_amplification
-    return Fraction(-(-together.numerator * _DECIMALS // together.denominator), _DECIMALS)
+    return round_up(plan.composed_amplification, LARGEST_DENOMINATOR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
-from assocpriv.core.privacy import Breach
+from assocpriv.core.privacy import NO_AMPLIFICATION, Breach
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -54,6 +54,11 @@ class PublishedPlan(ABC):
     def uncovered(self) -> str:
         """What reports tell that lies outside γ, in words; empty where γ covers all of a report."""
         return ""
+
+    @property
+    def unbounded(self) -> str:
+        """What holds instead where no γ is stated, in words."""
+        return NO_AMPLIFICATION
 
     @property
     def composed_amplification(self) -> Fraction | None:
@@ -101,6 +106,15 @@ class PublishedPlan(ABC):
                 "(tables have commands of their own, assocpriv numeric and guide, and modules of these names)"
             )
         return self
+
+    @classmethod
+    def of(cls, plan: object) -> Self:
+        """Return a plan that is of this class, as :meth:`as_a`; a TypeError of what is no plan, as a file's name."""
+        if not isinstance(plan, PublishedPlan):
+            raise TypeError(
+                f"plan must be a {cls.__name__} (read_plan reads one from a file), got a {type(plan).__name__}"
+            )
+        return plan.as_a(cls)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON content."""

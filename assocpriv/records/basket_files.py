@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +14,7 @@ from assocpriv.core.errors import BasketError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import long_cells
-from assocpriv.records.basket_parquet import read_parquet
+from assocpriv.records.basket_parquet import item_columns, read_parquet
 from assocpriv.records.basket_text import dat_parser, line_of_row, onehot_parser, parse_long, parse_names
 from assocpriv.records.baskets import Baskets, assemble_in_order
 from assocpriv.records.budget import NO_BASKETS, Budget, Result, Work
@@ -155,6 +155,59 @@ def _assemble(cells: Cells, catalogue: Catalogue | None, options: ReadOptions) -
     return baskets, ReadCounts(len(baskets), dropped, merged, len(bare))
 
 
+# ---- layouts
+
+
+@dataclass(frozen=True, slots=True)
+class BasketLayout:
+    """How a file of baskets lies on disk, for whoever writes it again with other items.
+
+    Attributes:
+        kind: "dat", "basket", "long", "onehot" or, of Parquet, "list".
+        columns: of Parquet the names of columns: of lists, of transactions and items, or of all items.
+        separator, skip, places: of text, as in ``TextLayout``.
+    """
+
+    kind: str
+    columns: tuple[str, ...] = field(default=(), repr=False)
+    separator: str = " "
+    skip: int = 0
+    places: tuple[int, ...] = ()
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether it is no text."""
+        return bool(self.columns)
+
+
+def layout_of(path: str | os.PathLike[str], options: ReadOptions = STRICT) -> BasketLayout:
+    """Return how a file of baskets lies on disk, as :func:`read_baskets` understands it.
+
+    Raises:
+        BasketError: as there.
+    """
+    path = Path(path)
+    return named_after(path, lambda: _layout_of(path, options))
+
+
+def _layout_of(path: Path, options: ReadOptions) -> BasketLayout:
+    options.check_layout()
+    form, options = options.format or _form_of(path, options), _with_tabs(path, options)
+    if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
+        kind, columns = item_columns(partial(open_source, path, None), options)
+        return BasketLayout(kind, tuple(columns))
+    if form == "dat":
+        return BasketLayout("dat")
+    with open_source(path, None) as file:
+        layout = understand(read_sample(file)[:SAMPLE_BYTES], options)
+    return BasketLayout(layout.kind, (), layout.separator, layout.skip, layout.columns)
+
+
+def _with_tabs(path: Path, options: ReadOptions) -> ReadOptions:
+    is_tsv = path.name.lower().endswith((".tsv", ".tsv.gz"))
+    return replace(options, separator="\t") if is_tsv and options.separator is None else options
+
+
 # ---- batches
 
 
@@ -174,8 +227,7 @@ def map_batches(work: Work[Result], path: Path, options: ReadOptions, budget: Bu
     if form == "parquet" or (form == "onehot" and path.name.lower().endswith(_ENDINGS["parquet"])):
         yield from read_parquet(opened, budget, work, options, tell)
         return
-    if path.name.lower().endswith((".tsv", ".tsv.gz")) and options.separator is None:
-        options = replace(options, separator="\t")
+    options = _with_tabs(path, options)
     with opened() as file:
         yield from _text_batches(file, form, options, budget, work, tell)
 

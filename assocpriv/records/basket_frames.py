@@ -113,16 +113,37 @@ def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
 def cells_of_frame(frame: Any, layout: str, transaction: str | int | None, item: str | int | None) -> Cells:
     """Read a pandas, polars or pyarrow table; arguments and what is raised are those of ``Baskets.from_frame``."""
     columns = _columns_of(frame)
+    layout, places = _layout_and_places(columns, layout, transaction, item)
+    if layout == "onehot":
+        return _onehot_cells(columns)
+    arrays = [_arrow(columns, place) for place in places]
+    return list_cells(*arrays) if layout == "list" else long_cells(*arrays)
+
+
+def frame_layout(
+    frame: Any, layout: str, transaction: str | int | None, item: str | int | None
+) -> tuple[str, list[Any]]:
+    """Return a table's layout as it is read, and its columns: of all items, of transactions and items, or of lists.
+
+    Columns are narwhals series; arguments and what is raised are those of ``Baskets.from_frame``.
+    """
+    columns = _columns_of(frame)
+    layout, places = _layout_and_places(columns, layout, transaction, item)
+    return layout, [columns[place] for place in places]
+
+
+def _layout_and_places(
+    columns: list[Any], layout: str, transaction: str | int | None, item: str | int | None
+) -> tuple[str, Sequence[int]]:
     if not columns:
         raise BasketError("a table of baskets needs columns, got none")
     if layout == "auto":
         layout = "long" if transaction is not None else _layout_of(columns)
     if layout == "onehot":
-        return _onehot_cells(columns)
+        return layout, range(len(columns))
     if layout == "list":
-        return list_cells(_arrow(columns, _list_column(columns, item)))
-    first, second = long_columns([column.name for column in columns], transaction, item)
-    return long_cells(_arrow(columns, first), _arrow(columns, second))
+        return layout, [_list_column(columns, item)]
+    return layout, long_columns([column.name for column in columns], transaction, item)
 
 
 def _columns_of(frame: Any) -> list[Any]:

@@ -51,6 +51,18 @@ def read_parquet(
         yield from map_ahead(lambda cells: work(cells()), _parquet_cells(file, budget, said, tell), budget.workers)
 
 
+def item_columns(opened: Opener, said: LayoutOptions) -> tuple[str, list[str]]:
+    """Return a file's layout as it is read, and its columns: "onehot" items, "long" both, or the "list" column."""
+    import pyarrow.parquet as pq
+
+    with opened() as file:
+        source = _arrow_step(partial(pq.ParquetFile, file))
+        if flags := _flag_columns(file, source, said, Budget.within(None), lambda _note: None):
+            return "onehot", flags
+        columns = _parquet_columns(source.schema_arrow, said, lambda _note: None)
+        return "long" if len(columns) == 2 else "list", columns
+
+
 def _parquet_cells(file: BinaryIO, budget: Budget, said: LayoutOptions, tell: Tell) -> Iterator[Callable[[], Cells]]:
     """Yield for each batch what makes its cells of its columns."""
     import pyarrow.parquet as pq

@@ -6,7 +6,7 @@ records it concerns and the first one's place, never a value. docs/cli/numeric.m
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,14 +33,14 @@ class TableOptions:
 
     Attributes:
         separator: of the cells of text, a character or a word for it; found out from the header by default.
-        missing: words that stand for missing values, beside empty cells, and NaN and null in columns of numbers.
+        missing: a word, or several, for missing values, beside empty cells, and NaN and null in columns of numbers.
         clip: move values outside a column's range to its ends.
         memory_bytes: what reading a file may hold at a time; None for as much as is fast.
         progress: called with (bytes read, bytes of the file).
     """
 
     separator: str | None = None
-    missing: tuple[str, ...] = ()
+    missing: str | Sequence[str] = ()
     clip: bool = False
     memory_bytes: int | None = None
     progress: Progress | None = None
@@ -57,7 +57,8 @@ class TableOptions:
     @property
     def cells(self) -> CellOptions:
         """How cells are taken."""
-        return CellOptions(self.clip, frozenset(word.strip() for word in self.missing))
+        words = [self.missing] if isinstance(self.missing, str) else self.missing
+        return CellOptions(self.clip, frozenset(word.strip() for word in words))
 
 
 @dataclass(slots=True)

@@ -139,6 +139,33 @@ def templates_of_table(folder: Path) -> list[Any]:
     return [folder / "jobs.csv", "--templates", folder / "templates.json", "--class", "rating"]
 
 
+def votes(folder: Path) -> list[Any]:
+    """Return a table of votes, made in a folder, and the option that names its class."""
+    lines = [f"{'ab'[place % 2]},{'yn'[place % 2]},{'yn'[place % 3 > 0]}" for place in range(60)]
+    (folder / "votes.csv").write_text("\n".join(["party,v1,v2", *lines]) + "\n")
+    return [folder / "votes.csv", "--class", "party"]
+
+
+def miner(folder: Path) -> Path:
+    """Return a miner's state, made in a folder with the plan of votes and its first guidance."""
+    run("guide", "start", *votes(folder), "-o", folder / "guided.json", "--state", folder / "state.json")
+    run("guide", "publish", folder / "state.json", "-o", folder / "guidance.json")
+    return folder / "state.json"
+
+
+def answering(folder: Path) -> list[Any]:
+    """Return the arguments that answer this guidance."""
+    miner(folder)
+    given = [folder / "votes.csv", "--plan", folder / "guided.json", "--guidance", folder / "guidance.json"]
+    return ["guide", "answer", *given, "-o", folder / "released.parquet"]
+
+
+def released_votes(folder: Path) -> Path:
+    """Return reports that answer this guidance."""
+    run(*answering(folder))
+    return folder / "released.parquet"
+
+
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -162,6 +189,15 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "numeric", "predict", tree_model(out), out / "table.csv", "-o", out / "p.csv"
     ],
     "assocpriv suppress": lambda home, out: ["suppress", *templates_of_table(out), "-o", out / "released.csv"],
+    "assocpriv guide start": lambda home, out: [
+        "guide", "start", *votes(out), "-o", out / "guided.json", "--state", out / "state.json"
+    ],
+    "assocpriv guide publish": lambda home, out: ["guide", "publish", miner(out), "-o", out / "g.json"],
+    "assocpriv guide answer": lambda home, out: answering(out),
+    "assocpriv guide collect": lambda home, out: [
+        "guide", "collect", released_votes(out), "--state", out / "state.json"
+    ],
+    "assocpriv guide simulate": lambda home, out: ["guide", "simulate", *votes(out), "--level", 1],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],

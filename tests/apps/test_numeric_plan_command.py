@@ -149,8 +149,10 @@ def test_audit_on_data(tmp_path: Path) -> None:
     arguments: list[Any] = ["audit", tmp_path / "p.json", "--depth", "exact", "--data", tmp_path / "t.csv"]
     found = [each for each in run_json(*arguments)["findings"] if each["depth"] == "on data"]
     assert [each["name"] for each in found] == ["attacks on noise", "noise of column age", "noise of column again"]
-    assert min(found[1]["figures"]["left"].values()) < 0.75 < found[1]["figures"]["stated"]
-    assert "is stated" in run(*arguments).stdout
+    levels = found[1]["figures"]["levels"]
+    assert list(levels) == ["1/2", "19/20", "999/1000"]
+    assert min(levels["19/20"]["left"].values()) < 0.75 < levels["19/20"]["stated"]
+    assert "at 50%, 95% and 99.9%, the width" in " ".join(run(*arguments).stdout.split())
     (tmp_path / "t.csv").write_text("age,again\n31,secret77\n")
     message = refused(*arguments)
     assert "column again" in message

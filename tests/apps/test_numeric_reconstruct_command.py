@@ -16,6 +16,9 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise
 from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.plans.numeric.tree_model import Node, NumberInput, Split, TreeModel
+from assocpriv.server.numeric.distributions import JointDistribution
+from assocpriv.server.numeric.trees.export import tree_lines
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +59,17 @@ def test_numbers_stand_without_exponents(released, tmp_path) -> None:
     assert "4500000 – 5000000" in said
     assert "e+0" not in said.replace("variance", "").split("quantile")[1]
     assert len(re.search(r"is +(.*)", said)[1].split()) == 5
+    share = np.ones((1, 1))
+    joint = JointDistribution(("pay", "x"), "em", 9, (np.array([1.35e6, 2e6]), ("a",)), share, share)
+    assert joint.frame()["first"].tolist() == ["1350000–2000000"]
+    nodes = (Node(9, (0.4, 0.6), Split(0, 1.35e6, None, False, 2)), Node(4, (1, 0)), Node(5, (0, 1)))
+    model = TreeModel("class", ("A", "B"), (NumberInput("pay", 0, 5e6),), nodes, "by-class", 2)
+    assert next(iter(tree_lines(model))).startswith("pay < 1350000: A")
 
 
 def test_a_raw_table_is_no_reports() -> None:
     """A frame would be taken for a list of files, its columns."""
-    with pytest.raises(TypeError, match=r"randomize_table makes them of a table\), or files, got a DataFrame"):
+    with pytest.raises(TypeError, match=r"randomize_table make them\), a file or a list of files, got a DataFrame"):
         numeric.reconstruct(pd.DataFrame({"age": [1]}))  # type: ignore[arg-type]
 
 
@@ -79,7 +88,8 @@ def test_json_has_the_keys_that_others_read(released) -> None:
 def test_tables_are_written_by_extension(released, tmp_path) -> None:
     """CSV has a row an interval and class, JSON what --json prints; an existing file stays."""
     out = tmp_path / "d.csv"
-    run("numeric", "reconstruct", released, "--by", "class", "-o", out)
+    said = run("numeric", "reconstruct", released, "--by", "class", "-o", out).stderr
+    assert said.splitlines()[-1] == f"table written to {out}"
     assert out.read_text().splitlines()[0] == "class,column,value,low,high,share,std_error,cdf_low,cdf_high"
     assert len(out.read_text().splitlines()) == 1 + 2 * 10
     assert "exists" in refused("numeric", "reconstruct", released, "-o", out)

@@ -51,6 +51,12 @@ def test_json_and_options(home: Path, tmp_path: Path) -> None:
     assert small["classes"] == {"A": 0.5, "B": 0.5}
     pruned = run_json(*shared, "--pruning", "cost-complexity", "--ccp-alpha", 0.01, "-o", tmp_path / "b.json")
     assert pruned["leaves"] < pruned["grown_leaves"]
+    seen = run_json("inspect", tmp_path / "b.json")
+    assert seen == {"kind": "model"} | {name: pruned[name] for name in pruned if name != "output"}
+    said = run("inspect", tmp_path / "b.json").stdout
+    assert said.startswith(f"a decision tree, grown by-class on reports of plan {pruned['plan_id'][:16]}…\n\nage <")
+    assert "holds a model" in refused("inspect", tmp_path / "b.json", "--check-crafted")
+    assert "holds a model" in refused("inspect", tmp_path / "b.json", "--reports", 7, status=2)
     for name in ("c.json", "d.json"):
         run(*shared, "--seed", 3, "-o", tmp_path / name)
     assert (tmp_path / "c.json").read_bytes() == (tmp_path / "d.json").read_bytes()

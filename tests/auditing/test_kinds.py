@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import faults
 import numpy as np
@@ -56,6 +57,14 @@ def test_every_kind_of_baskets_has_its_auditor():
     assert {"exact", "form", "testing"} <= stages
 
 
+def test_a_plan_file_is_read_once(monkeypatch):
+    """What clients are judged by is the text that is judged itself, whatever the file holds by then."""
+    text = faults.PLANS["fixed-size"].canonical_json
+    monkeypatch.setattr(kinds, "read_plan_text", lambda _path: text)
+    found = kinds.audit_file(Path("no such file"), AuditRequest("conformance"), lambda: None)
+    assert (found.verdict, found.plan) == (CONSISTENT, faults.PLANS["fixed-size"])
+
+
 def test_a_request_is_checked():
     """What an audit cannot use is refused before it begins."""
     for wrong in ({"trials": 999}, {"confidence": "20%"}, {"confidence": "sure"}):
@@ -97,7 +106,8 @@ def test_data_at_hand_is_attacked_where_there_is_noise():
     assert [each.name for each in found] == ["attacks on noise", *(f"noise of column {name}" for name in table)]
     assert found[0].figures["records"] == 1000
     for each in found[1:]:
-        assert min(each.figures["left"].values()) < 0.7 < each.figures["stated"]
+        level = each.figures["levels"]["19/20"]
+        assert min(level["left"].values()) < 0.7 < level["stated"]
         assert "The square wave of equal accuracy has γ" in each.said
     few = audit(plan, data=table[:9], depth="exact").findings[-1]
     assert (few.verdict, few.said) == (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assocpriv.core.errors import FileError, RecordError
+from assocpriv.core.errors import FileError, PlanError, RecordError
 from assocpriv.files.tree_models import write_tree
 from assocpriv.numeric import predict, predict_file
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
@@ -85,6 +85,14 @@ def test_one_record_needs_no_numpy(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_table_with_such_a_column_keeps_it(tmp_path: Path) -> None:
+    """Under another name the classes stand beside a column that is named predicted, which a model may split on."""
+    TABLE.rename(columns={"note": "predicted"}).to_csv(tmp_path / "t.csv", index=False)
+    predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.csv", column="risk")
+    found = pd.read_csv(tmp_path / "o.csv", keep_default_na=False)
+    assert (found["risk"].tolist(), found["predicted"].tolist()) == (RISKS, TABLE["note"].tolist())
+
+
 def test_words_and_separators(tmp_path: Path) -> None:
     """A word for missing values, and a separator found by the model's columns or named; blank lines are no records."""
     (tmp_path / "t.csv").write_text("\nnote;with,commas;age;region\n1;2,3;?;south\n\n1;2,3;50;?\n")
@@ -99,7 +107,7 @@ BAD = {
     "twice.csv": ("age,age,region\n3,3,south\n", "names a column twice"),
     "text.csv": ("age,region\n30,south\nsecret,south\n", "column age has no number in record 2"),
     "ragged.csv": ("age,region\n30,south\n30\n", "as many cells"),
-    "done.csv": ("age,region,predicted\n30,south,x\n", "'predicted' already"),
+    "done.csv": ("age,region,predicted\n30,south,x\n", r"'predicted' already; .* with column= \(--column\)"),
     "empty.csv": ("", "empty"),
     "header.csv": ("age,region\n", "no records|no CSV"),
     "no.parquet": ("age,region\n", "not Parquet"),
@@ -129,5 +137,7 @@ def test_outputs_and_arguments(tmp_path: Path) -> None:
         predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.txt")
     with pytest.raises(FileError, match="exists already"):
         predict_file(MODEL, tmp_path / "t.csv", tmp_path / "t.csv")
+    with pytest.raises(PlanError, match="the name of the new column must be text"):
+        predict_file(MODEL, tmp_path / "t.csv", tmp_path / "o.csv", column=" ")
     with pytest.raises(TypeError, match="pandas, polars or pyarrow"):
         predict([1, 2], MODEL)

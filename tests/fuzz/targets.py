@@ -26,9 +26,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
+from assocpriv.apps.kinds import describe_plan
+from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
+from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
@@ -42,6 +45,9 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
+from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.plans.published import pack_reports
 from assocpriv.records import budget
 from assocpriv.records.basket_files import ReadOptions, stream_baskets
@@ -50,6 +56,7 @@ from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
 
 _Result = TypeVar("_Result")
 _LONGEST_MESSAGE = 2000
+_MOST_COLUMNS = 20
 _MOST_ITEMS = 1 << 12  # of a plan that a report is made under, to keep a run of a target short
 
 
@@ -134,6 +141,54 @@ def plan_seeds() -> list[bytes]:
     """Return the plans' texts, also indented."""
     texts = [plan.canonical_json for plan in plans()]
     return [text.encode() for text in texts + [json.dumps(json.loads(text), indent=1) for text in texts]]
+
+
+@cache
+def table_plans() -> tuple[TablePlan, ...]:
+    """Return table plans of every law and kind of column, one without a promise, one of several reports."""
+    age = (Fraction(20), Fraction(80), 3)
+    columns = (
+        NumberColumn("age", Window(6, 3, 3, 1), False, *age),
+        NumberColumn("pay", UniformNoise(6, 2), True, *age),
+        NumberColumn("size", GaussianNoise(6, (9, 4, 1)), False, *age),
+        NumberColumn("weight", Clear(6, 2), True, *age),
+        CategoryColumn("region", Window(3, 1, 5, 1), True, ("north", "söuth", "2")),
+        LabelColumn("class", Window(2, 1, 2, 1), False, ("A", "B")),
+    )
+    promise = Breach(Fraction(1, 1000), Fraction(999, 1000))
+    return (
+        TablePlan(columns, 2, promise), TablePlan(columns, 1, promise, 2),
+        TablePlan((*columns[1:4], LabelColumn("class", Clear(2), False, ("A", "B"))), 0),
+    )  # fmt: skip
+
+
+def run_table_plan(data: bytes) -> bool:
+    """A table plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
+    text = data.decode("utf-8", errors="surrogateescape")
+    plan = accepted(lambda: TablePlan.parse(text))
+    read = accepted(lambda: read_plan(written(data, "plan.json"), TablePlan))
+    numbers = accepted(lambda: read_table(text))
+    if plan is None:
+        assert read is None
+        return False
+    repr(plan)
+    assert read is not None
+    assert numbers is not None
+    assert numbers.amplification == plan.amplification
+    assert TablePlan.parse(plan.canonical_json).plan_id == read.plan_id == plan.plan_id
+    if len(plan.columns) <= _MOST_COLUMNS:
+        json.dumps(describe_plan(plan, 1000).record(), allow_nan=False)
+        record = {
+            each.name: each.low if isinstance(each, NumberColumn) else getattr(each, "values", ("",))[0]
+            for each in plan.columns
+        }
+        pack_reports([randomize_record(record, plan, entropy=SystemEntropy())], plan)
+    return True
+
+
+def table_plan_seeds() -> list[bytes]:
+    """Return the plans' texts."""
+    return [plan.canonical_json.encode() for plan in table_plans()]
 
 
 # ---- reports
@@ -359,6 +414,7 @@ def ledger_seeds() -> list[bytes]:
 
 TARGETS: dict[str, Target] = {
     "plan": Target(run_plan, plan_seeds),
+    "table_plan": Target(run_table_plan, table_plan_seeds),
     "report": Target(run_report, report_seeds),
     "report_file": Target(run_report_file, report_file_seeds),
     "table_parquet": Target(_run_table(".parquet"), _table_seeds(".parquet")),

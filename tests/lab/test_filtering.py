@@ -15,7 +15,7 @@ from assocpriv.lab.filtering import (
     likeliest_runs,
     principal_components,
     spectral_filtering,
-    width_left,
+    widths_left,
 )
 from assocpriv.lab.privacy_left import PrivacyLeft, privacy_left
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -25,6 +25,7 @@ from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.plan import TablePlan
 
 N, D = 6000, 6
+AT = Fraction(95, 100)
 
 
 def noisy(d: int = D, release: str = "gaussian", **further: Any) -> TablePlan:
@@ -52,27 +53,33 @@ def test_columns_that_go_together_are_filtered(rng: np.random.Generator) -> None
     """Of six copies of a number, less than half of the stated width is left, by each attack that looks at several."""
     found = left(noisy(), correlated(rng))
     for column in found.columns:
-        assert column.stated == pytest.approx(1, abs=0.01)
-        assert column.left["released value"] == pytest.approx(column.stated, abs=0.06)
+        assert column.levels[AT].stated == pytest.approx(1, abs=0.01)
+        half, most = (column.levels[Fraction(level, 1000)] for level in (500, 999))
+        assert half.stated == pytest.approx(0.344, abs=0.01)  # 0.6745 of 1.96, and 3.29 of it: AS00, table 1
+        assert most.stated == pytest.approx(1.68, abs=0.02)
+        for level in (half, most):  # beyond 99.9% there are six records
+            assert level.left["released value"] == pytest.approx(level.stated, rel=0.15)
+            assert level.left["Gaussian Bayes"] < 0.5 * level.stated
+        assert column.levels[AT].left["released value"] == pytest.approx(column.levels[AT].stated, abs=0.06)
         for attack in ("Gaussian Bayes", "principal components", "spectral filtering"):
-            assert column.left[attack] < 0.48
-        assert column.left["pair Bayes"] < 0.65 < column.left["interval Bayes, mean"]
+            assert column.levels[AT].left[attack] < 0.48
+        assert column.levels[AT].left["pair Bayes"] < 0.65 < column.levels[AT].left["interval Bayes, mean"]
 
 
 def test_independent_columns_are_not(rng: np.random.Generator) -> None:
     """Attacks that look at several columns gain nothing over one column's distribution."""
     for column in left(noisy(), rng.uniform(0, 1, (N, D))).columns:
-        alone = min(column.left["interval Bayes, mean"], column.left["interval Bayes, likeliest"])
+        alone = min(column.levels[AT].left["interval Bayes, mean"], column.levels[AT].left["interval Bayes, likeliest"])
         for attack in ("Gaussian Bayes", "principal components", "spectral filtering", "pair Bayes"):
-            assert column.left[attack] > alone - 0.03
-        assert 0.65 < alone < column.unseen < 0.97
+            assert column.levels[AT].left[attack] > alone - 0.03
+        assert 0.65 < alone < column.levels[AT].unseen < 0.97
 
 
 def test_forgetting_the_noise_is_noticed(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a fault planted, the noise not taken out of the covariance, the attack does not win as it must."""
     monkeypatch.setattr(filtering, "_covariance", lambda centred, _deviations: centred.T @ centred / len(centred))
     faulty = left(noisy(), correlated(rng)).columns[0]
-    assert faulty.left["Gaussian Bayes"] > 0.48
+    assert faulty.levels[AT].left["Gaussian Bayes"] > 0.48
 
 
 def test_gaussian_bayes_is_the_conditional_mean(rng: np.random.Generator) -> None:
@@ -94,8 +101,8 @@ def test_a_column_in_clear_helps(rng: np.random.Generator) -> None:
     values = correlated(rng, 2)
     beside = left(noisy(1, **clear), values).columns[0]
     alone = left(noisy(1), values[:, :1]).columns[0]
-    assert beside.left["Gaussian Bayes"] < 0.2 < 0.6 < alone.left["Gaussian Bayes"]
-    assert "pair Bayes" not in alone.left
+    assert beside.levels[AT].left["Gaussian Bayes"] < 0.2 < 0.6 < alone.levels[AT].left["Gaussian Bayes"]
+    assert "pair Bayes" not in alone.levels[AT].left
 
 
 def test_components_of_noise_are_left_out(rng: np.random.Generator) -> None:
@@ -111,7 +118,7 @@ def test_one_column_is_bayes() -> None:
     matrix = np.array([[0.8, 0.2, 0.1], [0.1, 0.6, 0.1], [0.1, 0.2, 0.8]])
     codes = np.repeat([0, 1, 2], [500, 300, 200])
     middles = np.array([0.0, 1.0, 2.0])
-    mean, best = interval_bayes(codes, matrix, middles, 0.5)
+    mean, [best] = interval_bayes(codes, matrix, middles, [0.5])
     prior = filtering.maximize(np.array([500, 300, 200]), matrix, smooth=True)
     posterior = matrix[0] * prior / (matrix[0] @ prior)
     assert mean[0] == pytest.approx(posterior @ middles)
@@ -136,7 +143,8 @@ def test_an_attacker_does_no_worse_than_without_a_report(rng: np.random.Generato
     values = np.where(rng.random(N) < 0.03, rng.uniform(0.1, 1, N), 0)[:, None]
     for release in ("gaussian", "uniform"):
         [column] = left(noisy(1, release), values).columns
-        assert column.left["interval Bayes, likeliest"] <= column.unseen + 0.06 < column.left["interval Bayes, mean"]
+        level = column.levels[AT]
+        assert level.left["interval Bayes, likeliest"] <= level.unseen + 0.06 < level.left["interval Bayes, mean"]
 
 
 def test_pairs_see_what_lines_do_not(rng: np.random.Generator) -> None:
@@ -148,7 +156,7 @@ def test_pairs_see_what_lines_do_not(rng: np.random.Generator) -> None:
         "y", plan_table({"columns": {"y": {"kind": "number", "low": 0, "high": 1, "release": "uniform",
         "privacy": "5%", "cells": 200}}}).columns[0].law, False, Fraction(0), Fraction(1), 20)), 0)  # fmt: skip
     column = left(plan, values).columns[0]
-    assert column.left["pair Bayes"] < 0.35 < 0.7 < column.left["Gaussian Bayes"]
+    assert column.levels[AT].left["pair Bayes"] < 0.35 < 0.7 < column.levels[AT].left["Gaussian Bayes"]
 
 
 def test_the_wave_is_as_accurate(rng: np.random.Generator) -> None:
@@ -177,9 +185,9 @@ def test_the_wave_is_as_accurate(rng: np.random.Generator) -> None:
 
 def test_widths() -> None:
     """The shortest interval that holds enough errors, wherever it lies."""
-    assert width_left(np.array([3.0, 1.0, 2.0, 9.0]), 0.75) == 2.0
-    assert width_left(np.arange(100.0), 0.95) == 94.0
-    assert width_left(np.array([4.0]), 0.5) == 0.0
+    assert widths_left(np.array([3.0, 1.0, 2.0, 9.0]), [0.75, 0.5]) == [2.0, 1.0]
+    assert widths_left(np.arange(100.0), [0.95]) == [94.0]
+    assert widths_left(np.array([4.0]), [0.5]) == [0.0]
 
 
 def test_too_little_to_attack() -> None:

@@ -13,12 +13,18 @@ import pyarrow as pa
 import pytest
 from naive import ReplayEntropy
 
+from assocpriv.apps.render.table_plan import plan_record
 from assocpriv.auditing.enumerate.words_and_bulk import words_of
+from assocpriv.auditing.findings import BROKEN
+from assocpriv.auditing.numeric import audit_table
+from assocpriv.auditing.request import AuditRequest
+from assocpriv.client.ledger import Ledger
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, randomize_record, release
 from assocpriv.core.errors import PlanError, RecordError
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.numeric.planner import plan_table
+from assocpriv.planning.numeric.table_facts import foresee_table
 from assocpriv.plans.numeric.columns import CategoryColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
@@ -60,7 +66,45 @@ def test_answers_of_a_person_are_limited() -> None:
         TablePlan.parse(text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=1000))
     assert process_time() - begun < 5
     plan = TablePlan.parse(text_of(10, 2, law, answered=10, promise=promise, reports_per_person=1000))
-    assert plan.composed_amplification == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
+    together = plan.composed_amplification
+    assert together == Fraction((1 << 31) - 1, (1 << 31) - 99) ** 10_000
+    assert together is not None
+    shown = plan_record(foresee_table(plan, 1))
+    assert 0 <= Fraction(shown["composed_amplification"]) - together < Fraction(1, 10**24)  # of 93,000 digits
+
+
+def test_the_audit_multiplies_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit's own reader refuses such a text before it raises anything to a power."""
+    powers: list[int] = []
+    power = Fraction.__pow__
+
+    def counted(ratio: Fraction, exponent: int) -> Any:
+        powers.append(ratio.numerator.bit_length() * exponent)
+        return power(ratio, exponent)
+
+    monkeypatch.setattr(Fraction, "__pow__", counted)
+    promise = dict(zip(("prior", "posterior"), ALMOST, strict=True))
+    law = {"law": "window", "near": 1, "high": (1 << 31) - 1, "low": (1 << 31) - 99}
+    many = text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=1000)
+    [finding] = audit_table(None, many, AuditRequest("exact"))
+    assert (finding.verdict, powers) == (BROKEN, [])
+    assert "more than 10,000 protected answers" in finding.said
+    few = text_of(1000, 2, law, answered=1000, promise=promise, reports_per_person=10)
+    assert "1.00" in audit_table(None, few, AuditRequest("exact"))[0].said
+    assert 0 < max(powers) <= 31 * 10_000
+
+
+def test_a_device_keeps_a_long_ratio(tmp_path: Path) -> None:
+    """A γ of 9,000 digits is rounded up in the ledger, which holds 500, and can be read again."""
+    law = {"law": "window", "near": 1, "high": (1 << 31) - 1, "low": (1 << 31) - 99}
+    promise = dict(zip(("prior", "posterior"), ALMOST, strict=True))
+    plan = TablePlan.parse(text_of(1000, 2, law, answered=1000, promise=promise))
+    record = dict.fromkeys(plan.names, 0.125)
+    for _ in range(2):
+        with Ledger.open(tmp_path / "l") as ledger:
+            ledger.report(record, plan, occasion="once")
+            assert ledger.amplification is not None
+            assert 0 < ledger.amplification - (plan.amplification or 0) < Fraction(1, 10**23)
 
 
 WAVE = {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}

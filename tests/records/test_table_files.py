@@ -144,8 +144,9 @@ def test_written_numbers_are_the_same_doubles(tmp_path: Path, rng: np.random.Gen
 def test_missing_values(tmp_path: Path) -> None:
     """Empty cells, NaN, null and words asked for are missing where a column is optional; a word alone is not."""
     plan = table_plan(optional=True)
-    text = "age,region,class\n,,A\nNaN, ?,B\nnull,north,A\n?,2,B\n"
-    rows, counts = read(csv(tmp_path, text), plan, missing=("?",))
+    text = "age,region,class\n,,A\nNaN, n/a,B\nnull,north,A\nn/a,2,B\n"
+    rows, counts = read(csv(tmp_path, text), plan, missing=("n/a",))
+    assert read(csv(tmp_path, text), plan, missing="n/a") == (rows, counts)
     assert rows == [[10, 3, 0], [10, 3, 1], [10, 0, 0], [10, 1, 1]]
     assert counts.missing == {"age": 4, "region": 2}
     for frame in (

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from canary import NAME, marked_files, marks_in, shown_by
 from click.testing import CliRunner
-from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans, run_plan
+from fuzz.targets import TARGETS, accepted, folder, parquet_bytes, plans, run_plan, run_table_plan, table_plans
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import small_plan
@@ -96,7 +96,9 @@ def test_damaged_bytes_are_refused_or_round_trip(name: str) -> None:
 TEXT = st.text(st.sampled_from("01289ab ,;\"'\r\n\t\0\ufeff\u2028\ud800é-+.#\x1a\x85"), max_size=40)
 
 
-@pytest.mark.parametrize("name", ["baskets_dat", "baskets_csv", "baskets_long", "taxonomy", "catalogue", "plan"])
+@pytest.mark.parametrize(
+    "name", ["baskets_dat", "baskets_csv", "baskets_long", "taxonomy", "catalogue", "plan", "table_plan"]
+)
 def test_odd_text_is_refused_or_round_trips(name: str) -> None:
     """Text of quotes, separators, ends of lines of all kinds, NULs, marks of byte order and halves of characters."""
 
@@ -150,6 +152,13 @@ def hostile(draw: st.DrawFn, texts: list[str]) -> str:
 def test_hostile_plans_are_refused_or_round_trip(text: str) -> None:
     """Plans with fields of wrong types, sizes and relations, huge numbers and no numbers among them."""
     run_plan(text.encode())
+
+
+@quick(200)
+@given(hostile([plan.canonical_json for plan in table_plans()]))
+def test_hostile_table_plans_are_refused_or_round_trip(text: str) -> None:
+    """The same of plans of tables, whose two readers agree."""
+    run_table_plan(text.encode())
 
 
 @pytest.mark.parametrize("name", ["table_json", "table_csv", "table_parquet"])

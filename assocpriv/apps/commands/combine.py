@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from assocpriv.apps.console import show_result
+from assocpriv.apps.console import say_written, show_result
 from assocpriv.apps.options import PATH, check_table_output, histogram_table_option, table_options
 from assocpriv.core.errors import FileError
 
@@ -30,4 +30,5 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
     frame = rounds.combine(tables, histogram=histogram)
     if output is not None:
         rounds.write_combined(frame, output, force=force)
+        say_written(output)
     show_result(lambda: rounds.combined_records(frame), lambda: combined_lines(frame, top))

@@ -66,7 +66,7 @@ def answer(
     except LevelError as level:
         if folder is None or table.is_dir():
             raise
-        reason = str(level)
+        reason = str(level).partition(";")[0]
         waiting = wait(table, plan, folder, separator=options["separator"], missing=options["missing"])
         show_result(lambda: waiting_record(waiting, plan), lambda: waiting_lines(waiting, folder, reason))
         return

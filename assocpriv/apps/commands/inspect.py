@@ -16,7 +16,7 @@ from assocpriv.core.errors import FileError
 @click.option("--check-crafted", is_flag=True, help="Of reports: test whether honest people could have sent them.")
 @json_option
 def inspect(path: Path, reports: int, check_crafted: bool) -> None:
-    """Say what PATH is (a plan, reports or itemsets), what it promises and what can be learned from it.
+    """Say what PATH is (a plan, reports, itemsets or a tree), what it promises and what can be learned from it.
 
     \b
     Example:
@@ -33,6 +33,6 @@ def inspect(path: Path, reports: int, check_crafted: bool) -> None:
         compile_ahead("counting")
     content = look_into(path, check_crafted=check_crafted, progress=Progress())
     if content.kind != PLAN:
-        refuse_given(("reports",), f"describes a plan; {path} holds {content.kind}")
+        refuse_given(("reports",), f"describes a plan; {path} holds {content.said}")
     described = describe(content, reports)
     show_result(lambda: {"kind": content.kind} | described.record(), described.lines)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, show_result, warn
+from assocpriv.apps.console import compile_ahead, say_written, show_result, warn
 from assocpriv.apps.options import (
     LEAST_SUPPORT,
     ROWS,
@@ -91,5 +91,6 @@ def mine(
     warn(describe_undecided(frame))
     if output is not None:
         write_itemsets(frame, output, force=force)
+        say_written(output)
     rows = len(frame) if wanted else ROWS if top is None else top
     show_result(lambda: mined_record(frame, shown), lambda: mined_lines(frame, rows, shown))

@@ -6,20 +6,21 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import say, show_result
-from assocpriv.apps.options import OUTPUT, PATH, result_options, separator_option
+from assocpriv.apps.options import OUTPUT, PATH, result_options, separator_option, usual
 
 
 @click.command()
 @click.argument("model", type=PATH)
 @click.argument("table", type=PATH)
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Table to write: .csv or .parquet.")
+@usual("--column", metavar="NAME", default="predicted", help="Name of the column to add; TABLE must not have it.")
 @click.option(
     "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
 )
 @separator_option
 @result_options
 def predict(model: Path, table: Path, output: Path, force: bool, **reading: Any) -> None:
-    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column named predicted.
+    """Apply a tree, the file MODEL, to raw records, the file TABLE; adds a column, their class.
 
     Runs where the records lie, without scikit-learn; nothing leaves. TABLE is CSV with a header line, or Parquet.
 

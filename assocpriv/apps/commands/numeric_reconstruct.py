@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assocpriv.apps.console import compile_ahead, show_result, warn
+from assocpriv.apps.console import compile_ahead, say_written, show_result, warn
 from assocpriv.apps.options import PATH, check_table_output, choice, result_options, table_output_option, usual
 from assocpriv.apps.progress import Progress
 
@@ -61,4 +61,5 @@ def reconstruct(
     warn(left_out_lines(found))
     if output is not None:
         found.write(output, force=force)
+        say_written(output)
     show_result(found.record, lambda: distribution_lines(found))

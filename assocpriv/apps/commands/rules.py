@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import show_result, warn
+from assocpriv.apps.console import say_written, show_result, warn
 from assocpriv.apps.options import PATH, check_table_output, row_options, table_options, usual
 
 
@@ -45,5 +45,6 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
     derived = association_rules(frame, **wanted)
     if output is not None:
         write_rules(derived, output, force=force)
+        say_written(output)
     warn(describe_undecided(frame))
     show_result(lambda: derived_record(frame, derived), lambda: derived_lines(frame, derived, top))

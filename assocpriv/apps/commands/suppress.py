@@ -1,4 +1,4 @@
-"""The command suppress: a table that may be published, because no named inference can be drawn from it."""
+"""The command suppress: tables, baskets and lists of which no named inference can be drawn, to be published."""
 
 from pathlib import Path
 from typing import Any
@@ -6,17 +6,39 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, refuse_given, say, show_result
-from assocpriv.apps.options import OUTPUT, PATH, memory_option, result_options, separator_option, usual
+from assocpriv.apps.options import (
+    LAYOUT,
+    OUTPUT,
+    PATH,
+    choice,
+    joined,
+    layout_options,
+    memory_option,
+    result_options,
+    usual,
+)
 from assocpriv.apps.progress import Progress
+
+_OF_TABLES = ("class_column", "exact", "bins", "category", "mark", "missing", "memory")
+_OF_BASKETS = (*(name for name in LAYOUT if name != "separator"), "repeats", "empty")
+_WRITING = ("output", "report", "exact", "mark", "force")
+_basket_options = joined(
+    layout_options,
+    choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
+    choice("--empty", ["error", "keep"], "Empty baskets."),
+    click.option("--from-rules", type=PATH, help="List of rules that shall not be told, instead of --templates."),
+    click.option("--confidence", metavar="H", help="Highest confidence of each rule of --from-rules, as 50%."),
+)
 
 
 @click.command()
 @click.argument("table", type=PATH)
-@click.option("--templates", type=PATH, required=True, help="File of templates, TOML or JSON.")
+@click.option("--templates", type=PATH, help="File of templates, TOML or JSON. This or --from-rules is required.")
 @click.option("--check", "only_check", is_flag=True, help="List the inferences above their bounds; write nothing.")
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write, CSV or Parquet as the table.")
 @click.option("--report", type=OUTPUT, help="File for the report (JSON); it names what is suppressed.")
+@click.option("--exact", is_flag=True, help="Suppress the fewest cells instead; for columns of few values.")
 @click.option(
     "--bins",
     metavar="BINS",
@@ -30,15 +52,14 @@ from assocpriv.apps.progress import Progress
 @click.option(
     "--missing", metavar="WORD", multiple=True, help="A word that stands for a missing value, as ?; may be repeated."
 )
-@separator_option
 @memory_option
-@result_options  # fmt: skip
-def suppress(
-    table: Path, templates: Path, only_check: bool, output: Path | None, memory: int | None, **options: Any
-) -> None:
+@_basket_options
+@result_options
+def suppress(table: Path, templates: Path | None, only_check: bool, output: Path | None, **options: Any) -> None:
     """Suppress values of TABLE until no inference that the templates name is above its confidence.
 
-    TABLE is the owner's, CSV with a header line or Parquet. The output is checked as written before it takes its name.
+    TABLE is the owner's, CSV with a header line or Parquet. Of templates over items it is a file of baskets, or a
+    list of itemsets or rules as mine and rules write it. The output is checked as written before it takes its name.
     With --check the exit status is 1 where an inference is above its bound.
 
     \b
@@ -46,26 +67,66 @@ def suppress(
       assocpriv suppress table.csv --templates templates.toml --check
       assocpriv suppress table.csv --templates templates.toml --class rating -o released.csv
       assocpriv suppress table.csv --templates templates.toml --bins age=entropy --class rating -o released.csv
+      assocpriv suppress baskets.csv --from-rules rules.csv --confidence 50% -o released.csv
     """
+    from assocpriv import suppression
+
+    if (templates is None) == (options["from_rules"] is None):
+        raise click.UsageError("give --templates FILE, or --from-rules FILE with --confidence H")
+    if (options["from_rules"] is None) != (options["confidence"] is None):
+        raise click.UsageError("--from-rules and --confidence go together")
+    if only_check:
+        refuse_given(_WRITING, "writes, and --check does not")
+    elif output is None:
+        raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
+    if templates is None or suppression.are_of_items(templates):
+        refuse_given(_OF_TABLES, "is said of tables, and these templates are over items")
+        _suppress_items(table, templates, output, options)
+    else:
+        refuse_given(_OF_BASKETS, "is said of baskets, and these templates are over columns of a table")
+        _suppress_table(table, templates, output, options)
+
+
+def _suppress_table(table: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
     from assocpriv import suppression
     from assocpriv.apps.render.suppression import check_lines, publication_lines, talk_lines
 
     progress = Progress()
     shared = {name: options[name] for name in ("class_column", "bins", "category", "separator", "missing")}
-    shared |= {"bins": list(options["bins"]) or None, "memory_bytes": memory}
-    if only_check:
-        refuse_given(("output", "report", "mark", "force"), "writes, and --check does not")
+    shared |= {"bins": list(options["bins"]) or None, "memory_bytes": options["memory"]}
+    if output is None:
         found = suppression.check(table, templates, progress=progress.stage("reading"), **shared)
         show_result(lambda: suppression.check_record(found), lambda: check_lines(found))
-        if not found.passed:
-            click.get_current_context().exit(1)
+        _exit_with(found.passed)
         return
-    if output is None:
-        raise click.UsageError("give -o FILE to write the released table, or --check to list inferences")
     suppression.read_templates(templates)
     suppression.check_writable(output, force=options["force"], inputs=[table, templates])
     compile_ahead("suppressing tables")
-    own = {name: options[name] for name in ("mark", "report", "force")}
+    own = {name: options[name] for name in ("exact", "mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     say(talk_lines(done))
     show_result(lambda: suppression.publication_record(done), lambda: publication_lines(done, output))
+
+
+def _suppress_items(data: Path, templates: Path | None, output: Path | None, options: dict[str, Any]) -> None:
+    from assocpriv import suppression
+    from assocpriv.apps.render.suppressed_items import item_check_lines, item_release_lines
+
+    chosen: Any = templates
+    if templates is None:
+        chosen = suppression.templates_from_rules(options["from_rules"], options["confidence"])
+    reading = {name: options[name] for name in (*LAYOUT, "repeats", "empty")}
+    reading |= {"progress": Progress().stage("reading")}
+    if output is None:
+        found = suppression.check_items(data, chosen, **reading)
+        show_result(lambda: suppression.item_record(found), lambda: item_check_lines(found))
+        _exit_with(found.passed)
+        return
+    own = {name: options[name] for name in ("report", "force")}
+    done = suppression.suppress_items(data, chosen, output, **own, **reading)
+    show_result(lambda: suppression.item_record(done), lambda: item_release_lines(done, output))
+
+
+def _exit_with(passed: bool) -> None:
+    if not passed:
+        click.get_current_context().exit(1)

@@ -8,14 +8,16 @@ from typing import Any
 from assocpriv.apps.kinds import Description, describe_plan
 from assocpriv.apps.render.figures import fields, figure_up, percent_as_given
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
-from assocpriv.assurance import ITEMSETS, PLAN, REPORTS, DeviceReport, FileContent, takes_names
+from assocpriv.apps.render.trees import tree_record, tree_text
+from assocpriv.assurance import ITEMSETS, MODEL, PLAN, REPORTS, DeviceReport, FileContent, takes_names
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
 from assocpriv.core.errors import counted
-from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_fraction
+from assocpriv.core.privacy import epsilon, format_bound
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
+from assocpriv.server.numeric.trees.export import tree_lines
 
 _ROWS, _WIDTH = 20, 100
 _CLIENTS = {
@@ -53,10 +55,19 @@ def _itemsets(content: FileContent, _reports_planned: int) -> Description:
     return Description(lambda: mined_record(frame), lambda: [title, *mined_lines(frame, _ROWS)])
 
 
+def _model(content: FileContent, _reports_planned: int) -> Description:
+    model = content.model
+    assert model is not None
+    plan = f" on reports of plan {model.plan_id[:16]}…" if model.plan_id else ""
+    title = f"a decision tree, grown {model.method}{plan}"
+    return Description(lambda: tree_record(model), lambda: [title, "", *tree_text(model, list(tree_lines(model)))])
+
+
 _DESCRIBE = {
     PLAN: lambda content, reports: describe_plan(content.plan, reports),
     REPORTS: _reports,
     ITEMSETS: _itemsets,
+    MODEL: _model,
 }
 
 
@@ -90,7 +101,7 @@ def device_record(report: DeviceReport) -> dict[str, Any]:
         "new": report.new,
         "report_bytes": report.plan.report_bytes,
         **fields(report, "spent left"),
-        "amplification": report.amplification and format_fraction(report.amplification),
+        "amplification": report.amplification and format_bound(report.amplification),
     }
 
 
@@ -103,7 +114,7 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
         f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
         f"{counted(plan.reports_per_person, 'report')}; "
         f"left: {report.left}",
-        *([NO_AMPLIFICATION] if plan.amplification is None else []),
+        *([plan.unbounded] if plan.amplification is None else []),
     ]
 
 

@@ -5,9 +5,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from assocpriv.core.numbers import PLAIN
 from assocpriv.plans.baskets.catalogue import sort_key
-
-_PLAIN = range(-5, 16)  # powers of ten of figures that are written without an exponent
 
 
 def percent(value: float, decimals: int = 3, width: int = 0) -> str:
@@ -83,18 +82,8 @@ def written(value: Fraction, digits: int, *, up: bool) -> str:
     """Write a number with so many digits, rounded once, up or down."""
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
     # a division, so that only one rounding takes place; the numerator may be longer than the context
-    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
-    return f"{rounded:f}" if rounded.adjusted() in _PLAIN else f"{rounded:g}"
-
-
-def rounded(value: float, digits: int) -> str:
-    """Write a number of a table with so many digits, without an exponent unless it is very large or small.
-
-    >>> rounded(250663.4, 5), rounded(1234.5, 2), rounded(0.25, 4), rounded(4e20, 2)
-    ('250660', '1200', '0.25', '4e+20')
-    """
-    shown = Decimal(f"{value:.{digits}g}").normalize()
-    return f"{shown:f}" if not shown or shown.adjusted() in _PLAIN else f"{value:.{digits}g}"
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    return f"{shown:f}" if shown.adjusted() in PLAIN else f"{shown:g}"
 
 
 def figure_up(value: float) -> str:

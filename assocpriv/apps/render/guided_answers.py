@@ -28,7 +28,7 @@ def answer_lines(done: AnswerCounts, plan: GuidedPlan, output: Path) -> list[str
     if done.waited:
         lines.append("no record waits any more; their key is gone")
     if plan.amplification is None:
-        lines.append("no γ: whoever published the guidance chose what it discloses")
+        lines.append(f"no γ: {plan.unbounded}")
     return lines
 
 
@@ -39,4 +39,4 @@ def waiting_record(waiting: int, plan: GuidedPlan) -> dict[str, Any]:
 
 def waiting_lines(waiting: int, folder: Path, reason: str) -> list[str]:
     """Say why records wait, and where."""
-    return [f"{counted(waiting, 'record')} waiting in {folder}, encrypted; nothing was sent: {reason}"]
+    return [f"{counted(waiting, 'record')} waiting in {folder}, encrypted; nothing was sent", reason]

@@ -56,7 +56,7 @@ def _promise_lines(facts: GuidedFacts) -> list[str]:
     plan, promise = facts.plan, facts.plan.promise
     gamma, together = plan.amplification, plan.composed_amplification
     if gamma is None or together is None or promise is None:
-        return ["            whoever publishes guidance can ask for any value as it is"]
+        return []
     who = "no report lifts a" if plan.reports_per_person == 1 else f"{plan.reports_per_person:,} reports lift no"
     lines = [
         f"promise     whatever the guidance: {who} belief from {percent_within(promise.prior, up=False)} to "

@@ -10,12 +10,12 @@ from assocpriv.apps.render.figures import (
     figure_up,
     percent_as_given,
     percent_within,
-    rounded,
     written,
 )
 from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.errors import counted
-from assocpriv.core.privacy import epsilon, float_up, format_fraction, highest_posterior
+from assocpriv.core.numbers import rounded
+from assocpriv.core.privacy import epsilon, float_up, format_bound, format_fraction, highest_posterior
 from assocpriv.planning.numeric.planner import AnswerCost
 from assocpriv.planning.numeric.schema import AS_IS, GAUSSIAN, MEMBERSHIP, UNIFORM
 from assocpriv.planning.numeric.table_facts import CONFIDENCES, ColumnFacts, TableFacts
@@ -35,9 +35,9 @@ def plan_record(facts: TableFacts) -> dict[str, Any]:
         "plan_kind": plan.kind,
         "promise": plan.promise and promise_record(plan.promise),
         "amplification_limit": plan.promise and format_fraction(plan.promise.amplification_limit),
-        "amplification": gamma and format_fraction(gamma),
+        "amplification": gamma and format_bound(gamma),
         "epsilon": None if gamma is None else epsilon(gamma),
-        "composed_amplification": together and format_fraction(together),
+        "composed_amplification": together and format_bound(together),
         **fields(plan, "reports_per_person uncovered answered report_bytes"),
         "answer_costs": [fields(each, "answered limit cost") for each in facts.costs],
         "reports": facts.reports,
@@ -51,7 +51,7 @@ def _column_record(facts: ColumnFacts) -> dict[str, Any]:
         **fields(column, "name kind optional"),
         "release": facts.release,
         "protected": column.is_protected,
-        "amplification": gamma and format_fraction(gamma),
+        "amplification": gamma and format_bound(gamma),
         "epsilon": None if gamma is None else epsilon(gamma),
         "codes": column.codes,
     }

@@ -6,12 +6,14 @@ program. The transactions are chosen by the audit, nobody's baskets.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.findings import client_at_work
+from assocpriv.auditing.request import LEAST_TRIALS
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import Entropy, SystemEntropy, WordEntropy
@@ -23,6 +25,8 @@ from assocpriv.records.baskets import Baskets
 LARGEST_BATCH = 1 << 16
 _BATCH_BITS = 1 << 24  # of their reports, and of the items looked at
 _LOOKED_AT = 256
+_SINGLE_SECONDS = 8.0  # of the one-report client, where it is not alone asked for
+TIMED = 64  # of its reports: some with a code take a millisecond each
 
 Progress = Callable[[int, int], None]
 
@@ -122,6 +126,18 @@ def answered(
             progress(min(done, total), total)
     if given != len(asked) or next(batches, None) is not None:
         raise WireError("the client stopped before it had answered for all transactions")
+
+
+def trials_in_time(ask: Callable[[], Iterable[Answers]]) -> int:
+    """Return how many reports a one-report client makes in a few seconds; ``ask`` has it make ``TIMED`` of them."""
+    try:
+        list(ask())  # the first makes tables
+        start = perf_counter()
+        list(ask())
+        each = (perf_counter() - start) / TIMED
+    except Exception:  # noqa: BLE001 -- a client that fails is a finding of the audit itself
+        return LEAST_TRIALS
+    return max(LEAST_TRIALS, int(_SINGLE_SECONDS / each))
 
 
 def batch_length(plan: Plan) -> int:

@@ -25,6 +25,7 @@ from assocpriv.core.errors import PlanError
 CLEAR, UNIFORM, GAUSSIAN, WINDOW = "clear", "uniform-noise", "gaussian-noise", "window"
 _PROBABILITY = re.compile(r"([1-9][0-9]{0,24})/([1-9][0-9]{0,24})", re.ASCII)
 _MOST = 1 << 32
+_MOST_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,9 @@ def read_table(text: str) -> TableNumbers:
         raise PlanError("a promise needs 0 < prior < posterior < 1")
     table = TableNumbers(columns, 0, stated, whole(content, "reports_per_person", 1, 1000))
     answered = whole(content, "answered", min(1, len(table.asked)), len(table.asked))
+    labels = sum(each.ratio is not None and each.kind == "label" for each in columns)
+    if (answered + labels) * table.reports_per_person > _MOST_ANSWERS:  # of which γ^R would have millions of digits
+        raise PlanError(f"a person gives more than {_MOST_ANSWERS:,} protected answers")
     return TableNumbers(columns, answered, stated, table.reports_per_person)
 
 

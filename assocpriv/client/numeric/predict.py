@@ -112,21 +112,27 @@ def predict_table(table: Any, model: TreeModel, options: "TableOptions") -> "tup
 
 
 def predict_file(
-    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, force: bool = False
-) -> PredictionCounts:
-    """Write a table with one more column, ``predicted``, and return what was met; batch by batch.
+    table: Path, model: TreeModel, output: Path, options: "TableOptions", *, column: str = PREDICTED,
+    force: bool = False,
+) -> PredictionCounts:  # fmt: skip
+    """Write a table with one more column, the class, and return what was met; batch by batch.
 
     Of CSV every cell is kept as it is written. The output is CSV or Parquet, whatever the table is.
 
     Raises:
-        RecordError: a file that cannot be read, or as :func:`predict_table`; nothing is written.
+        RecordError: a file that cannot be read, one that has such a column, or as :func:`predict_table`; nothing is
+            written.
+        PlanError: the new column's name is no text.
         FileError: the output exists and ``force`` is not set, has another ending, or cannot be written.
     """
+    from assocpriv.plans.numeric.columns import check_text
+
     check_prediction_output(output)
+    check_text(column, "the name of the new column")
     counts = PredictionCounts()
     with atomic_output(output, force=force) as stream:
         write = _write_csv if output.suffix.lower() == ".csv" else _write_parquet
-        write(_predicted(table, model, options, counts), stream)
+        write(_predicted(table, model, options, counts, column), stream)
     return counts
 
 
@@ -215,7 +221,9 @@ def _places(
 # ---- files
 
 
-def _predicted(table: Path, model: TreeModel, options: "TableOptions", counts: PredictionCounts) -> Iterator[Any]:
+def _predicted(
+    table: Path, model: TreeModel, options: "TableOptions", counts: PredictionCounts, column: str
+) -> Iterator[Any]:
     """Yield the batches of a file with the column of classes."""
     import pyarrow as pa
 
@@ -227,10 +235,13 @@ def _predicted(table: Path, model: TreeModel, options: "TableOptions", counts: P
     with contextlib.ExitStack() as opened:
         batches, cells = step(lambda: _open(table, model, options, opened))
         while (batch := step(lambda: _next(batches))) is not None:
-            if PREDICTED in batch.schema.names:
-                raise RecordError(f"{table.name}: the table has a column {PREDICTED!r} already; rename it")
+            if column in map(str.strip, batch.schema.names):
+                raise RecordError(
+                    f"{table.name}: the table has a column {column!r} already; give the new one another name with "
+                    "column= (--column)"
+                )
             classes = step(partial(_predict, batch, model, cells, counts))
-            yield batch.append_column(PREDICTED, pa.array(classes, pa.string()))
+            yield batch.append_column(column, pa.array(classes, pa.string()))
     if not counts.records:
         raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
 

@@ -21,27 +21,54 @@ def tally_codes(packed: Any, axes: Ints, places: Ints, counts: Ints) -> int:
     """
     wrong = 0
     for table in range(axes.shape[0]):
-        # numbers out of arrays first: the compiler cannot know that counting does not change them
-        at, first = axes[table, 0, _AT], axes[table, 0, _PLACES]
-        offset, wide, last = axes[table, 0, _OFFSET], axes[table, 0, _WIDE], axes[table, 0, _CODES] - 1
         if axes[table, 1, _OFFSET] < 0:
-            for record in range(packed.shape[0]):
-                code = _code(packed[record, offset], packed[record, offset + wide], wide)
-                wrong += int(code > last)
-                counts[np.uint64(at + places[np.uint64(first + min(code, last))])] += 1
+            wrong += _tally_one(packed, axes[table, 0], places, counts)
         else:
-            offset2, wide2, last2 = axes[table, 1, _OFFSET], axes[table, 1, _WIDE], axes[table, 1, _CODES] - 1
-            first2 = axes[table, 1, _PLACES]
-            for record in range(packed.shape[0]):
-                code = _code(packed[record, offset], packed[record, offset + wide], wide)
-                code2 = _code(packed[record, offset2], packed[record, offset2 + wide2], wide2)
-                wrong += int(code > last) + int(code2 > last2)
-                place = at + places[np.uint64(first + min(code, last))]
-                counts[np.uint64(place + places[np.uint64(first2 + min(code2, last2))])] += 1
+            wrong += _tally_two(packed, axes[table, 0], axes[table, 1], places, counts)
     return wrong
 
 
 @kernel
-def _code(low: Any, high: Any, wide: int) -> Any:
+def _tally_one(packed: Any, axis: Ints, places: Ints, counts: Ints) -> Any:
+    """Count a column's codes as they are, with one more for those that do not exist, and then their places.
+
+    Reports go by turns to two histograms, so that of two equal codes neither waits for the other.
+    """
+    codes, reports, width = axis[_CODES], packed.reshape(packed.size), np.uint64(packed.shape[1])
+    found, other = np.zeros(codes + 1, dtype=np.int64), np.zeros(codes + 1, dtype=np.int64)
+    at, wide, none = np.uint64(axis[_OFFSET]), np.uint64(axis[_WIDE]), np.uint64(codes)
+    for _ in range(packed.shape[0] // 2):
+        found[min(_code(reports[at], reports[at + wide], wide), none)] += 1
+        at += width
+        other[min(_code(reports[at], reports[at + wide], wide), none)] += 1
+        at += width
+    if packed.shape[0] % 2:
+        found[min(_code(reports[at], reports[at + wide], wide), none)] += 1
+    for code in range(codes + 1):
+        place = axis[_AT] + places[axis[_PLACES] + min(code, codes - 1)]
+        counts[place] += found[code] + other[code]
+    return found[codes] + other[codes]
+
+
+@kernel
+def _tally_two(packed: Any, axis: Ints, axis2: Ints, places: Ints, counts: Ints) -> Any:
+    """Count the pairs of two columns' codes."""
+    # numbers out of arrays first: the compiler cannot know that counting does not change them
+    at, first, first2 = np.uint64(axis[_AT]), np.uint64(axis[_PLACES]), np.uint64(axis2[_PLACES])
+    offset, wide, last = axis[_OFFSET], np.uint64(axis[_WIDE]), np.uint64(axis[_CODES] - 1)
+    offset2, wide2, last2 = axis2[_OFFSET], np.uint64(axis2[_WIDE]), np.uint64(axis2[_CODES] - 1)
+    far, far2 = axis[_OFFSET] + axis[_WIDE], axis2[_OFFSET] + axis2[_WIDE]
+    wrong = 0
+    for record in range(packed.shape[0]):
+        code = _code(packed[record, offset], packed[record, far], wide)
+        code2 = _code(packed[record, offset2], packed[record, far2], wide2)
+        wrong += int(code > last) + int(code2 > last2)
+        place = at + np.uint64(places[first + min(code, last)])
+        counts[place + np.uint64(places[first2 + min(code2, last2)])] += 1
+    return wrong
+
+
+@kernel
+def _code(low: Any, high: Any, wide: Any) -> Any:
     """Return the code of two bytes, or of the lower one alone."""
-    return np.int64(low) + ((np.int64(high) * wide) << 8)
+    return np.uint64(low) + ((np.uint64(high) * wide) << np.uint64(8))

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import RecordError
+from assocpriv.core.errors import RecordError, counted
 from assocpriv.core.parallel import map_ahead
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.owner.suppression.coded import CodedColumn, CodedTable
@@ -39,7 +39,6 @@ from assocpriv.records.table_files import TableOptions
 PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".data", ".txt")
 _ROWS = 1 << 17  # of a batch at most
-_SHOWN = 12  # names of columns in an error
 _Result = TypeVar("_Result")
 
 
@@ -127,22 +126,17 @@ def _read_file(path: Path, wanted: Collection[str], options: TableOptions) -> So
 
 
 def _places(names: Sequence[str], wanted: Collection[str], where: str) -> list[int]:
-    """Return the places of the wanted columns, rising."""
+    """Return the places of the wanted columns, rising. A name of the table's own is never shown: it may be a value."""
     lacking = [name for name in wanted if name not in names]
     if lacking:
         raise RecordError(
             f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; names must be those "
-            f"of the templates (and --class), letter for letter; it has {_shortened(names)}"
+            f"of the templates and of --class, letter for letter, and it has {counted(len(names), 'name')}"
         )
     twice = [name for name in wanted if names.count(name) > 1]
     if twice:
         raise RecordError(f"{where} has column {twice[0]} twice; names must differ")
     return sorted(names.index(name) for name in wanted)
-
-
-def _shortened(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 # ---- coding

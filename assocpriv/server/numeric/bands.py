@@ -16,12 +16,14 @@ off at 0 and 1: nothing that covered it before fails to afterwards.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 _DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
-_NO_SPREAD = 1e-5  # of the largest variance: directions that the largest |z| does without
+_NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
+_REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
 _SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
 _EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
 _FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
@@ -71,10 +73,21 @@ def least_squares(
     pooled = matrix @ spread
     expected = pooled @ ((1 - _EVEN) * (spread > 0).T @ near + _EVEN / len(sizes))
     weighted = pooled / np.maximum(expected, 1e-12)[:, None]
-    solver = spread @ np.linalg.pinv(weighted.T @ pooled, rcond=1e-10, hermitian=True) @ weighted.T
+    solver = spread @ _inverse(weighted.T @ pooled) @ weighted.T
     shares = solver @ values / n_reports
     covariance = (solver * (squares / n_reports)) @ solver.T - np.outer(shares, shares)
     return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
+
+
+def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of a symmetric matrix, or the pseudo-inverse of one that is nearly singular."""
+    try:
+        pivots = np.linalg.cholesky(matrix).diagonal()
+        if pivots.min() > _REGULAR * pivots.max():
+            return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.pinv(matrix, rcond=1e-10, hermitian=True), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -94,10 +107,8 @@ class Band:
 
 def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level: float) -> Band:
     """Return the distribution function of shares of intervals, with a band at a confidence level."""
-    n = len(estimate.shares)
-    lower = np.tri(n + 1, n, -1)
-    value = lower @ estimate.shares
-    covariance = lower @ estimate.covariance @ lower.T
+    value = np.append(0.0, np.cumsum(estimate.shares))
+    covariance = np.pad(estimate.covariance.cumsum(axis=0).cumsum(axis=1), (1, 0))
     error = np.sqrt(np.maximum(np.diag(covariance), 0))
     width = np.maximum(error, (_FLOOR if estimate.is_unbiased else 1.0) * error.max())
     error = error if estimate.is_unbiased else np.maximum(error, _LEAST_SMOOTH * error.max())
@@ -113,12 +124,16 @@ def largest_deviation(covariance: NDArray[np.float64], width: NDArray[np.float64
     """Return the quantile of max |d_i| / width_i of a normal vector d."""
     if not len(width):
         return 0.0
-    values, vectors = np.linalg.eigh(covariance / np.outer(width, width))
-    spread = values > _NO_SPREAD * values[-1]
-    root = (vectors[:, spread] * np.sqrt(values[spread])).astype(np.float32)
-    normal = np.random.default_rng(_SEED).standard_normal((_DRAWS, root.shape[1]), dtype=np.float32)
-    draws = normal @ root.T
-    return float(np.quantile(np.maximum(draws.max(axis=1), -draws.min(axis=1)), level))
+    scaled = covariance / np.outer(width, width)
+    root = np.linalg.cholesky(scaled + _NO_SPREAD * scaled.diagonal().max() * np.eye(len(width)))
+    drawn = root.astype(np.float32) @ _normal(len(width))
+    return float(np.quantile(np.abs(drawn, out=drawn).max(axis=0), level))
+
+
+@lru_cache(maxsize=4)  # columns mostly have as many edges
+def _normal(n: int) -> NDArray[np.float32]:
+    """Return draws of n independent normal numbers, (n, draws)."""
+    return np.random.default_rng(_SEED).standard_normal((n, _DRAWS), dtype=np.float32)
 
 
 def _rising(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.core.parallel import add_up
-from assocpriv.files.reports import Reports
+from assocpriv.files.reports import Reports, file_batches, row_groups
 from assocpriv.plans.numeric.plan import TablePlan
 
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
@@ -76,12 +76,24 @@ def count_codes(
     total = len(reports)
     tell = None if progress is None else lambda done: progress(round(done), total)
     covered = {place for table in tables for place in table} == set(range(len(plan.columns)))
-    batches = reports.unchecked_batches if covered else reports.batches  # the kernel sees the codes that it counts
-    counts, all_exist = _count(batches(_BATCH), axes, places, int(starts[-1]), tell)
+    parts = _parts(reports) if covered else ([batch] for batch in reports.batches(_BATCH))
+    counts, all_exist = _count(parts, axes, places, int(starts[-1]), tell)
     if not all_exist:
         reports.check(_BATCH)
         raise WireError("report files changed while they were read; leave them as they are until this is done")
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
+
+
+def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
+    """Yield the reports in parts, which several threads may read at once: a part is a row group of a file.
+
+    The codes are not checked, which would be a pass over the bytes of its own: the kernel sees those that it counts.
+    """
+    for start in range(0, len(reports.packed), _BATCH):
+        yield [reports.packed[start : start + _BATCH]]
+    for path in reports.paths:
+        for group in range(row_groups(path)):
+            yield file_batches(path, reports.plan, _BATCH, checked=False, group=group)
 
 
 def _layout(
@@ -105,7 +117,7 @@ def _layout(
 
 
 def _count(
-    batches: Iterable[NDArray[np.uint8]],
+    parts: Iterable[Iterable[NDArray[np.uint8]]],
     axes: NDArray[np.int64],
     places: NDArray[np.int64],
     n_counts: int,
@@ -116,11 +128,12 @@ def _count(
 
     wrong = threading.Event()
 
-    def work(packed: NDArray[np.uint8], counts: NDArray[np.int64]) -> Iterator[float]:
-        for start in range(0, len(packed), _STEP):
-            part = np.ascontiguousarray(packed[start : start + _STEP])
-            if tally_codes(part, axes, places, counts):
-                wrong.set()
-            yield float(len(part))
+    def work(part: Iterable[NDArray[np.uint8]], counts: NDArray[np.int64]) -> Iterator[float]:
+        for packed in part:
+            for start in range(0, len(packed), _STEP):
+                few = np.ascontiguousarray(packed[start : start + _STEP])
+                if tally_codes(few, axes, places, counts):
+                    wrong.set()
+                yield float(len(few))
 
-    return add_up(work, batches, n_counts, progress), not wrong.is_set()
+    return add_up(work, parts, n_counts, progress), not wrong.is_set()

@@ -61,12 +61,8 @@ def few_reports(n_reports: int, channel: CoarseChannel) -> str:
 def describe(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel, level: float) -> Distribution:
     """Return what is known of a column's values, and of the share that is missing."""
     n, z = channel.n_values, float(normal_quantile(level))
-    bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
-    near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
-    unbiased = least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
-    shares, errors = _shares(estimate, unbiased, n)
-    smooth = isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None
-    basis = estimate.posterior if smooth and estimate.posterior is not None else unbiased
+    basis = _basis(estimate, counts, channel)
+    shares, errors = _shares(estimate, basis, n)
     numbers = None
     if channel.edges is not None:
         numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
@@ -82,16 +78,25 @@ def describe(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel, le
     )
 
 
+def _basis(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel) -> LinearEstimate:
+    """Return what bands and quantiles rest on: least squares, but behind Gaussian noise the posterior."""
+    if isinstance(channel.column.law, GaussianNoise) and estimate.posterior is not None:
+        return estimate.posterior
+    bins = [channel.bin_counts(each) for each in (counts.values, counts.squares)]
+    near = np.maximum(estimate.shares, 0) / np.maximum(estimate.shares, 0).sum()
+    return least_squares(bins[0], bins[1], counts.n_reports, channel.matrix, near)
+
+
 def _shares(
-    estimate: Estimate, unbiased: LinearEstimate, n_values: int
+    estimate: Estimate, basis: LinearEstimate, n_values: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shares among the values that are there, and their standard errors."""
     if estimate.method == "least-squares":
-        found = unbiased.among(n_values)
+        found = basis.among(n_values)
         return found.shares, found.errors
     shares = estimate.shares[:n_values] / estimate.shares[:n_values].sum()
-    if estimate.posterior is None or np.isnan(estimate.posterior.covariance).any():
-        return shares, unbiased.among(n_values).errors
+    if estimate.posterior is None:
+        return shares, basis.among(n_values).errors
     posterior = estimate.posterior.among(n_values)
     return shares, np.hypot(posterior.errors, shares - posterior.shares)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.numbers import rounded
 from assocpriv.files.tables import write_plain
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class Distributions:
 def _labels(places: NDArray[np.float64] | tuple[str, ...]) -> list[str]:
     if isinstance(places, tuple):
         return list(places)
-    return [f"{low:.6g}–{high:.6g}" for low, high in pairwise(places)]
+    return [f"{rounded(low, 6)}–{rounded(high, 6)}" for low, high in pairwise(places)]
 
 
 def _fields(thing: Figure | Quantile | None) -> dict[str, float] | None:

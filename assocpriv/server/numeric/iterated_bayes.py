@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Noise
-
-_LEVEL, _PART = 0.95, 0.01  # of the test; of its threshold
-_MOST_STEPS = 10_000
-_LEAST = 1e-300
+from assocpriv.server.numeric.likelihood import stopped_early
 
 
 def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray[np.float64]:
@@ -25,21 +22,7 @@ def iterated_bayes(counts: NDArray[np.float64], column: NumberColumn) -> NDArray
 
     ``counts`` are those of the column's codes, float64 (codes,).
     """
-    from scipy.special import chdtri
-
-    seen, density = _midpoint_densities(counts, column)
-    rates, n = seen / seen.sum(), float(seen.sum())
-    shares = np.full(density.shape[1], 1 / density.shape[1])
-    enough = _PART * float(chdtri(max(1, len(shares) - 1), 1 - _LEVEL))
-    for _ in range(_MOST_STEPS):
-        expected = density @ shares
-        following = shares * ((rates / np.maximum(expected, _LEAST)) @ density)
-        following /= following.sum()  # released values where the density is zero everywhere belong to no interval
-        moved = n * float(((following - shares) ** 2 / np.maximum(shares, _LEAST)).sum())
-        shares = following
-        if moved < enough:
-            break
-    return shares
+    return stopped_early(*_midpoint_densities(counts, column))
 
 
 def _midpoint_densities(

@@ -154,12 +154,16 @@ def _by_class(
     assert isinstance(by, CategoryColumn)
     classes: dict[str, dict[str, Distribution]] = {value: {} for value in by.values}
     left_out: dict[str, str] = {}
-    for column, table in tables.items():
-        counts = table[: column.codes, : by.codes]
-        if not counts.any():
-            continue  # records answer one of both columns, never both
-        among = _apart if _is_counted(by) else _together
-        for value, found in zip(by.values, among(column, counts, by, method, level), strict=False):
+    among = _apart if _is_counted(by) else _together
+
+    def work(part: tuple[Column, NDArray[np.int64]]) -> "list[Distribution | str]":
+        column, counts = part
+        return among(column, counts, by, method, level)
+
+    cut = ((column, table[: column.codes, : by.codes]) for column, table in tables.items())
+    asked = [part for part in cut if part[1].any()]  # records may answer one of both columns, never both
+    for (column, _), each in zip(asked, map_ahead(work, asked), strict=True):
+        for value, found in zip(by.values, each, strict=False):
             if isinstance(found, str):
                 left_out.setdefault(value, f"column {column.name}: {found}")
             else:

@@ -57,10 +57,13 @@ def test_histograms_are_those_of_a_loop(rng, n_reports, monkeypatch) -> None:
 
 
 def test_files_count_as_memory_does(rng, tmp_path) -> None:
-    """Reports in two files give the sums of both, whatever their order."""
+    """Reports in two files, one of several row groups, give the sums of both, whatever their order."""
     codes = np.stack([rng.integers(0, n, 500) for n in PLAN.code_counts], axis=1)
-    for name, part in (("a", codes[:100]), ("b", codes[100:])):
-        Reports(PLAN, packed_of(part)).write(tmp_path / f"{name}.parquet")
+    for name, parts in (("a", [codes[:100]]), ("b", [codes[100:350], codes[350:]])):
+        write_reports(map(packed_of, parts), PLAN, tmp_path / f"{name}.parquet")
+    columns = [(place,) for place in range(4)]
+    for (place,), got in zip(columns, count_codes(read_reports(tmp_path), columns), strict=True):
+        assert np.array_equal(got, np.bincount(codes[:, place], minlength=PLAN.code_counts[place]))
     whole = count_codes(Reports(PLAN, packed_of(rng.permutation(codes))), [(0, 3)])
     assert np.array_equal(count_codes(read_reports(tmp_path), [(0, 3)])[0], whole[0])
 

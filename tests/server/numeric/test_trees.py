@@ -1,6 +1,7 @@
 """Decision trees from released values: corrections, growth and pruning against naive twins and scikit-learn."""
 
 import itertools
+from dataclasses import asdict
 from fractions import Fraction
 
 import numpy as np
@@ -21,7 +22,7 @@ from assocpriv.numeric import ReleasedTreeClassifier, grow_tree, predict, random
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn, default_intervals
 from assocpriv.plans.numeric.laws import Clear, Law, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
-from assocpriv.server.numeric.trees.building import ClassColumn
+from assocpriv.server.numeric.trees.building import ClassColumn, TreeRequest
 from assocpriv.server.numeric.trees.channels import Channel, channel_of
 from assocpriv.server.numeric.trees.correction import as_released, correct, quotas, reconstruct
 from assocpriv.server.numeric.trees.growing import Branch, Limits, LocalGrowth, Tree, grow
@@ -323,6 +324,15 @@ def test_scikit_learns_checks() -> None:
     results = check_estimator(estimator, expected_failed_checks=EXPECTED_TO_FAIL, on_fail=None, on_skip=None)
     failed = {result["check_name"]: result["exception"] for result in results if result["status"] == "failed"}
     assert failed == {}
+
+
+def test_growth_has_the_same_options_everywhere() -> None:
+    """The estimator, whose signature scikit-learn reads, has the options and defaults that grow_tree takes."""
+    options = ReleasedTreeClassifier().get_params()
+    options["seed"] = options.pop("random_state")
+    assert asdict(TreeRequest()) == {name: options[name] for name in options if name not in ("plan", "label")}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        grow_tree(Reports(table_plan(UniformNoise(10, 3), Clear(3)), np.empty((0, 4), np.uint8)), depth=3)
 
 
 def test_clone_pipeline_and_exports(rng: np.random.Generator) -> None:

@@ -16,14 +16,11 @@ Random order is numpy's with a seed: the reports are what they are, nobody's pri
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
-from assocpriv.server.numeric.likelihood import maximize
+from assocpriv.server.numeric.likelihood import maximize, stopped_early
 from assocpriv.server.numeric.trees.channels import Channel
 
 Codes = NDArray[np.unsignedinteger]
-_STOP_SHARE, _STOP_LEVEL = 0.01, 0.05  # of the threshold of the χ² test at this level; AS00, sections 3.2 and 5.1
-_MOST_STEPS = 10_000
 
 
 def correct(codes: Codes, channel: Channel, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -86,31 +83,7 @@ def reconstruct(counts: NDArray[np.int64], channel: Channel) -> NDArray[np.float
         return maximize(counts, channel.matrix)
     if channel.is_wave:
         return maximize(counts, channel.matrix, smooth=True, ordered=channel.n_positions)
-    return stopped_em(counts, channel.matrix)
-
-
-def stopped_em(counts: NDArray[np.int64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return shares after as many steps as it takes for χ² between successive ones to fall below 1% of a threshold.
-
-    Stopping early is what keeps the reconstruction smooth: few steps from the uniform distribution, where there are few
-    records. The chances are exact ones of the plan's codes; iterated_bayes.py has the paper's densities at midpoints.
-    Source: AS00, section 3.2.
-    """
-    seen = counts > 0
-    chances, rates = matrix[seen], counts[seen] / counts.sum()
-    shares = np.full(matrix.shape[1], 1 / matrix.shape[1])
-    if len(shares) == 1:
-        return shares
-    limit = _STOP_SHARE * chdtri(len(shares) - 1, _STOP_LEVEL) / counts.sum()
-    for _ in range(_MOST_STEPS):
-        following = shares * ((rates / (chances @ shares)) @ chances)
-        change = (following - shares) ** 2
-        moved = float((change[shares > 0] / shares[shares > 0]).sum())
-        shares = following
-        if moved < limit:
-            break
-    whole: NDArray[np.float64] = shares / shares.sum()
-    return whole
+    return stopped_early(counts, channel.matrix)
 
 
 def quotas(n: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:

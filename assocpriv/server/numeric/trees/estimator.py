@@ -1,6 +1,7 @@
 """The trees as a scikit-learn estimator: grown on released values, applied to raw ones."""
 
 import contextlib
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,8 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         Raises:
             EstimateError: one class only, no records, more intervals than records, or values that no report holds.
         """
-        request = TreeRequest(
-            self.method, self.max_depth, self.min_samples_split, self.min_samples_leaf, self.pruning, self.ccp_alpha,
-            self.random_state,
-        )  # fmt: skip
+        growth = {each.name: getattr(self, each.name) for each in fields(TreeRequest) if each.name != "seed"}
+        request = TreeRequest(**growth, seed=self.random_state)
         if self.plan is None:
             X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
             check_classification_targets(y)
@@ -101,8 +100,7 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _fit_plan(self, plan: TablePlan, X: Any, y: ArrayLike, request: TreeRequest) -> None:
-        if not isinstance(plan, TablePlan):
-            raise TypeError(f"plan must be a TablePlan (numeric.read_plan reads one), got a {type(plan).__name__}")
+        TablePlan.of(plan)
         at = class_place(plan, self.label)
         places = [place for place in range(len(plan.columns)) if place != at]
         corrected = request.method != "randomized"
@@ -164,8 +162,6 @@ class ReleasedTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         return tree_dot(self._named_model())
 
     def _named_model(self) -> TreeModel:
-        from dataclasses import replace
-
         return replace(self.model_, classes=tuple(str(value) for value in self.classes_))
 
     def __sklearn_tags__(self) -> Any:

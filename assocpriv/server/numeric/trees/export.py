@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from assocpriv.core.numbers import rounded
 from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, CategoryInput, Split, TreeModel
 
 _MOST_VALUES = 4  # of a category that a line names
@@ -35,9 +36,10 @@ def _test(model: TreeModel, split: Split, is_right: bool) -> str:
     missing = " or missing" if column.optional and split.missing_left != is_right else ""
     if split.below == EVERY_NUMBER:
         return f"{column.name} is {'missing' if is_right else 'there'}"
-    if split.among is None:
-        return f"{column.name} {'>=' if is_right else '<'} {split.below:.6g}{missing}"
+    if split.below is not None:
+        return f"{column.name} {'>=' if is_right else '<'} {rounded(split.below, 6)}{missing}"
     assert isinstance(column, CategoryInput)
+    assert split.among is not None
     chosen = [value for place, value in enumerate(column.values) if (place in split.among) != is_right]
     named = ", ".join(chosen[:_MOST_VALUES])
     others = len(chosen) - _MOST_VALUES

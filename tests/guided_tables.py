@@ -1,0 +1,35 @@
+"""Plans of guided perturbation and people for tests."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from assocpriv.core.privacy import Breach
+from assocpriv.plans.guided.attributes import category, class_label, number
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.plan import guided_plan
+
+LABEL = class_label("class", ("no", "yes"))
+
+
+def small_plan(keep=None, promise=None, **settings):
+    """A plan of two attributes and five bits."""
+    attributes = [category("vote", ("n", "y")), number("age", [Fraction(30), Fraction(60)])]
+    kept = {} if keep is None else {"promise": promise or Breach("5%", "50%"), "keep": keep}
+    return guided_plan(attributes, LABEL, **kept, **settings)
+
+
+def votes_plan(n=24, **settings):
+    """A plan of n questions of yes or no."""
+    return guided_plan([category(f"v{place}", ("n", "y")) for place in range(n)], LABEL, **settings)
+
+
+def random_guidance(plan, level, rng, serial=1):
+    """Guidance of random directions."""
+    vectors, _ = np.linalg.qr(rng.standard_normal((plan.width, level)))
+    return Guidance.of_vectors(plan, serial, vectors)
+
+
+def random_people(plan, n, rng):
+    """Positions, (n, attributes), and classes, (n,), of people who are nobody."""
+    return rng.integers(0, np.array(plan.sizes), (n, len(plan.sizes))), rng.integers(0, len(plan.labels), n)
