@@ -21,7 +21,12 @@ from bench.accuracy.suppression_trees import ENTROPY, J48, errors, resplit
 
 Row = dict[str, Any]
 SCRIPT = Path(__file__).with_name("anjana_table.py")
-CASES = (("crx", 1, None), ("crx", 3, None), ("crx", 4, None), ("adult", 1, 3_000), ("adult", 1, None))
+CASES: tuple[tuple[str, int, int | None], ...] = (
+    ("crx", 1, None),
+    ("crx", 3, None),
+    ("crx", 4, None),
+    ("adult", 1, 2_000),
+)
 PERCENTS = (70, 90)
 LIMIT_S = 300
 
