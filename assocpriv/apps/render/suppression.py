@@ -43,11 +43,24 @@ def publication_lines(done: "Publication", output: Path) -> list[str]:
         f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
         *_bins(done.bins),
         f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
+        *_least(done),
     ]
     lines += ["", *_columns(done), "", *_confidences(done)]
     if result.reasons:
         lines += ["", *_reasons(done)]
     return [*lines, "", f"written to {output}"]
+
+
+def _least(done: "Publication") -> Iterable[str]:
+    if done.least_cells is not None:
+        is_least = done.least_cells == sum(done.suppression.cells.values())
+        yield (
+            "            no suppression of fewer cells meets the bounds"
+            if is_least
+            else (
+                f"            the search for fewer ended early: {counted(done.least_cells, 'cell')} at least are needed"
+            )
+        )
 
 
 def talk_lines(done: "Publication") -> list[str]:

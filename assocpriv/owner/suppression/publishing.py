@@ -1,7 +1,7 @@
 """A table and its templates -> the table that may be published, checked as written, and what was done to it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from assocpriv.owner.suppression.disclosure import (
     check_columns,
     disclose,
 )
+from assocpriv.owner.suppression.exact import suppress_least
 from assocpriv.owner.suppression.inferences import Inference, inferences
 from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
 from assocpriv.owner.suppression.tables import (
@@ -39,6 +40,7 @@ class Request:
         class_column: whose classification shall remain possible; None if nothing is known of the use.
         binning: of columns of numbers.
         mark: stands for suppressed values.
+        exact: the fewest cells are suppressed, whatever they tell about the class.
         reading: how the table is read.
     """
 
@@ -46,6 +48,7 @@ class Request:
     class_column: str | None = None
     binning: Binning = field(default_factory=Binning)
     mark: str = MARK
+    exact: bool = False
     reading: TableOptions = field(default_factory=TableOptions)
 
     def __post_init__(self) -> None:
@@ -103,6 +106,7 @@ class Publication:
         checked: every bound, redundant ones too, as counted in the table that was written.
         redundant: how many bounds others imply.
         respelled: columns that wrote a value in several ways, and now in one.
+        least_cells: which no suppression is below that meets the bounds; None if the fewest cells were not asked for.
     """
 
     records: int
@@ -113,6 +117,7 @@ class Publication:
     checked: tuple[Checked, ...]
     redundant: int
     respelled: tuple[str, ...]
+    least_cells: int | None = None
 
 
 def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
@@ -131,10 +136,13 @@ def check_table(source: Any, request: Request) -> Check:
     return Check(table.coded.n_records, bins, wanted, tuple(found))
 
 
-def _suppress(source: Any, request: Request) -> "tuple[SourceTable, dict[str, tuple[str, ...]], Suppression]":
+def _suppress(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]], Suppression, int | None]:
     table, bins = _read(source, request)
     check_mark(table, masking_columns(request.bounds), request.mark)
-    return table, bins, disclose(table.coded, request.bounds, request.class_column, mark=request.mark)
+    if request.exact:
+        found = suppress_least(table.coded, request.bounds, request.class_column, mark=request.mark)
+        return table, bins, found.suppression, found.least_cells
+    return table, bins, disclose(table.coded, request.bounds, request.class_column, mark=request.mark), None
 
 
 def publish_file(table: Path, output: Path, request: Request, *, force: bool) -> Publication:
@@ -142,7 +150,7 @@ def publish_file(table: Path, output: Path, request: Request, *, force: bool) ->
     check_kinds(table, output)
     check_table_name(output)
     check_writable(output, force=force, inputs=[table])
-    source, bins, suppression = _suppress(table, request)
+    source, bins, suppression, least = _suppress(table, request)
     changes = rewrites(source, suppression.suppressed, request.mark)
     gzipped = output.name.lower().endswith(".gz")
     with atomic_output(output, force=force) as stream:
@@ -152,16 +160,16 @@ def publish_file(table: Path, output: Path, request: Request, *, force: bool) ->
             Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
             separator=source.layout.separator or ",", gzipped=gzipped,
         )  # fmt: skip
-        return _publication(source, request, bins, suppression, checked)
+        return replace(_publication(source, request, bins, suppression, checked), least_cells=least)
 
 
 def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
     """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
-    source, bins, suppression = _suppress(frame, request)
+    source, bins, suppression, least = _suppress(frame, request)
     released = release_frame(frame, source, rewrites(source, suppression.suppressed, request.mark))
     columns = {str(column.name).strip(): column for column in frame_columns(released)}
     checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
-    return released, _publication(source, request, bins, suppression, checked)
+    return released, replace(_publication(source, request, bins, suppression, checked), least_cells=least)
 
 
 def _publication(
