@@ -99,6 +99,7 @@ ORDER = [
     "owner.suppression.candidates",
     "owner.suppression.channels",
     "owner.suppression.disclosure",
+    "owner.suppression.exact",
     "owner.suppression.tables",
     "owner.suppression.binning",
     "owner.suppression.checking",
