@@ -42,8 +42,7 @@ def publication_lines(done: "Publication", output: Path) -> list[str]:
         f"records     {done.records:,}",
         f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
         *_bins(done.bins),
-        f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
-        *_least(done),
+        f"suppressed  {counted(len(result.reasons), 'value')}, {_cells(done)}",
     ]
     lines += ["", *_columns(done), "", *_confidences(done)]
     if result.reasons:
@@ -51,23 +50,20 @@ def publication_lines(done: "Publication", output: Path) -> list[str]:
     return [*lines, "", f"written to {output}"]
 
 
-def _least(done: "Publication") -> Iterable[str]:
-    if done.least_cells is not None:
-        is_least = done.least_cells == sum(done.suppression.cells.values())
-        yield (
-            "            no suppression of fewer cells meets the bounds"
-            if is_least
-            else (
-                f"            the search for fewer ended early: {counted(done.least_cells, 'cell')} at least are needed"
-            )
-        )
-
-
 def talk_lines(done: "Publication") -> list[str]:
     """Return what is to be said on standard error."""
     if not done.respelled:
         return []
     return [f"cells written anew, because their column writes a value in several ways: {', '.join(done.respelled)}"]
+
+
+def _cells(done: "Publication") -> str:
+    cells = sum(done.suppression.cells.values())
+    if done.least_cells is None:
+        return counted(cells, "cell")
+    if done.least_cells == cells:
+        return f"{counted(cells, 'cell')}, the fewest that meet the templates"
+    return f"{counted(cells, 'cell')}; the search ended early, and no fewer than {done.least_cells:,} will do"
 
 
 def _columns(done: "Publication") -> Iterable[str]:

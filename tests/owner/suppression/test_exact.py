@@ -5,10 +5,8 @@ from fractions import Fraction
 
 import bank_customers
 import naive_suppression as naive
-import pandas as pd
 import pytest
 
-from assocpriv import suppression
 from assocpriv.core.errors import TemplateError
 from assocpriv.owner.suppression import exact
 from assocpriv.owner.suppression.coded import code_cells
@@ -78,13 +76,3 @@ def test_search_that_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not early.is_least
     assert early.least_cells < whole.cells <= early.cells
     assert all(each.after <= each.bound.confidence for each in early.suppression.confidences)
-
-
-def test_from_the_door() -> None:
-    """A frame is released with the fewest cells on request, and the result says that no suppression has fewer."""
-    frame = pd.DataFrame(bank_customers.rows())
-    templates = [{"channel": ["Job", "Country"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": "75%"}]
-    released, done = suppression.suppress(frame, templates, "Rating", exact=True)
-    assert (released["Country"] == "*").sum() == done.least_cells == 10
-    assert (released["Job"] == frame["Job"]).all()
-    assert suppression.suppress(frame, templates, "Rating")[1].least_cells is None
