@@ -63,7 +63,7 @@ def check(
         category: columns of numbers that are categories.
         separator: of the cells of a CSV file; found out from its header by default.
         missing: a word, or several, for missing values, as "?"; a missing cell is a value of its own.
-        memory_bytes: what reading a file may hold of its text at a time.
+        memory_bytes: what reading a file may hold of its text at a time; a quarter of the free memory by default.
         progress: called with (bytes read, bytes of the file).
 
     Raises:
@@ -90,6 +90,7 @@ def suppress(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
+    exact: bool = False,
     missing: str | Sequence[str] = (),
 ) -> "tuple[Any, Publication]":
     """Return a table of the same kind in which no inference is above its bound, and what was done to it.
@@ -102,6 +103,8 @@ def suppress(
         table: a pandas, polars or pyarrow table.
         templates, class_column, bins, category, missing: as of :func:`check`.
         mark: stands for suppressed values.
+        exact: look for the fewest suppressed cells instead, whatever they tell about the class, for seconds;
+            ``least_cells`` of the result says how few it could be.
 
     Raises:
         TemplateError: also where even the most suppressed table violates a bound.
@@ -117,7 +120,7 @@ def suppress(
     """
     from assocpriv.owner.suppression.publishing import publish_frame
 
-    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark))
+    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark, exact))
 
 
 def suppress_file(
@@ -129,6 +132,7 @@ def suppress_file(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
+    exact: bool = False,
     report: str | PathLike[str] | None = None,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
@@ -144,7 +148,7 @@ def suppress_file(
     Args:
         table, templates, class_column, bins, category, separator, missing, memory_bytes, progress: as of :func:`check`.
         output: file to write.
-        mark: as of :func:`suppress`.
+        mark, exact: as of :func:`suppress`.
         report: file for :func:`publication_record` as JSON; it names suppressed values, and stays with the owner.
         force: replace existing files.
 
@@ -158,11 +162,13 @@ def suppress_file(
     from assocpriv.owner.suppression.report import write_report
 
     reading = (separator, missing, memory_bytes, progress)
-    request = _request(templates, class_column, bins, category, reading, mark)
+    request = _request(templates, class_column, bins, category, reading, mark, exact)
+    inputs = [Path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
+    check_writable(Path(output), force=force, inputs=inputs)
     if report is not None:
-        if Path(report).absolute() == Path(output).absolute():
+        check_writable(Path(report), force=force, inputs=inputs)
+        if Path(report).resolve() == Path(output).resolve():
             raise FileError(f"{output} cannot be both the released table and the report; name two files")
-        check_writable(Path(report), force=force, inputs=[Path(table), Path(output)])
     done = publish_file(Path(table), Path(output), request, force=force)
     if report is not None:
         write_report(done, Path(report), force=force)
@@ -290,8 +296,9 @@ def _basket_options(said: tuple[Any, ...], repeats: str, empty: str, progress: A
 
 def _request(
     templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...],
-    mark: str = "*",
+    mark: str = "*", exact: bool = False,
 ) -> "Request":  # fmt: skip
+    from assocpriv.core.machine import default_memory
     from assocpriv.owner.suppression.binning import read_binning
     from assocpriv.owner.suppression.publishing import Request
     from assocpriv.owner.suppression.templates import read_templates
@@ -299,5 +306,5 @@ def _request(
 
     separator, missing, memory, progress = (*reading, None, None)[:4]
     words = (missing,) if isinstance(missing, str) else tuple(missing)
-    options = TableOptions(separator, words, False, memory, progress)
-    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, options)
+    options = TableOptions(separator, words, False, memory or default_memory(), progress)
+    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, exact, options)

@@ -18,8 +18,9 @@ from bench.accuracy import liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
+from bench.figures import suppression as suppression_figures
 from bench.machine import machine, versions
-from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup
+from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup, suppression
 from bench.speed import guided as guided_speed
 from bench.speed import tables as table_speed
 from bench.speed import trees as tree_speed
@@ -37,6 +38,7 @@ TITLES = {
     "reconstruct": "Distributions from a file of released records",
     "tree-speed": "Trees grown",
     "guided-speed": "Guided perturbation, file to file",
+    "suppression-speed": "Suppression by templates, file to file",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
     "planted": "Planted faults",
@@ -49,7 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "set",
         nargs="?",
-        choices=[*TITLES, "figures", "trees", "guided", "accuracy", "all"],
+        choices=[*TITLES, "figures", "trees", "guided", "suppression", "accuracy", "all"],
         default="kernels",
         help="what to measure",
     )
@@ -67,6 +69,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees, guided: runs of each cell (default 3)")
     parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
+    parser.add_argument("--anjana-python", help="suppression: a Python with anjana, which needs an older pandas")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
     return parser.parse_args()
@@ -91,6 +94,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "startup": lambda options: startup.run(quick=options.quick),
     "tree-speed": lambda options: tree_speed.run(10_000 if options.quick else 100_000),
     "guided-speed": lambda options: guided_speed.run(5_000 if options.quick else 100_000),
+    "suppression-speed": lambda options: suppression.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "device": lambda options: device_timing.run(quick=options.quick),
@@ -102,7 +106,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
-    sets["planted"] = planted
+    sets |= {"planted": planted, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 
@@ -158,6 +162,11 @@ def main() -> None:
         )
         print(json.dumps(found) if options.json else tree_plots.markdown(found))
         return
+    if options.set == "suppression":
+        peers = {"anjana_python": options.anjana_python}
+        found = suppression_figures.compute(RESULTS / "suppression", datasets.SHARED, quick=options.quick, **peers)
+        print(json.dumps(found) if options.json else suppression_figures.markdown(found))
+        return
     if options.set == "guided":
         found = guided_plots.compute(RESULTS / "guided", datasets.SHARED, seeds=options.seeds, quick=options.quick)
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
@@ -165,7 +174,7 @@ def main() -> None:
     if options.set == "accuracy":
         compare_numbers(options) if options.subject == "numeric" else compare(options)
         return
-    quick_enough = [name for name in TITLES if name != "planted"]
+    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed")]
     for name in quick_enough if options.set == "all" else [options.set]:
         about = {"set": name, "machine": machine(), "versions": versions()}
         result = about | RUNS[name](options)

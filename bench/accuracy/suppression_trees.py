@@ -46,10 +46,9 @@ def j48_error(split: Split) -> float:
         for path, part in zip(files, (split.train, split.test), strict=True):
             rows = [",".join(map(_quoted, row)) for row in part.itertuples(index=False)]
             path.write_text("\n".join(["@relation table", *heading, "@data", *rows, ""]), encoding="utf-8")
-        command = ["java", "-cp", str(WEKA), "weka.classifiers.trees.J48", "-o"]
-        done = subprocess.run(
-            [*command, "-t", str(files[0]), "-T", str(files[1])], capture_output=True, text=True, check=True
-        )
+        command = ["java", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", str(WEKA)]
+        command += ["weka.classifiers.trees.J48", "-o", "-t", str(files[0]), "-T", str(files[1])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
     lines = done.stdout.split("Error on test data")[1].splitlines()
     return float(next(line for line in lines if line.startswith("Incorrectly")).split()[-2])
 

@@ -19,9 +19,9 @@ from assocpriv.apps.options import (
 )
 from assocpriv.apps.progress import Progress
 
-_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory")
+_OF_TABLES = ("class_column", "exact", "bins", "category", "mark", "missing", "memory")
 _OF_BASKETS = (*(name for name in LAYOUT if name != "separator"), "repeats", "empty")
-_WRITING = ("output", "report", "mark", "force")
+_WRITING = ("output", "report", "exact", "mark", "force")
 _basket_options = joined(
     layout_options,
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
@@ -38,6 +38,7 @@ _basket_options = joined(
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write, CSV or Parquet as the table.")
 @click.option("--report", type=OUTPUT, help="File for the report (JSON); it names what is suppressed.")
+@click.option("--exact", is_flag=True, help="Suppress the fewest cells instead; for columns of few values.")
 @click.option(
     "--bins",
     metavar="BINS",
@@ -101,7 +102,7 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
     suppression.read_templates(templates)
     suppression.check_writable(output, force=options["force"], inputs=[table, templates])
     compile_ahead("suppressing tables")
-    own = {name: options[name] for name in ("mark", "report", "force")}
+    own = {name: options[name] for name in ("exact", "mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     say(talk_lines(done))
     show_result(lambda: suppression.publication_record(done), lambda: publication_lines(done, output))

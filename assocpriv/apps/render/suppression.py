@@ -42,7 +42,7 @@ def publication_lines(done: "Publication", output: Path) -> list[str]:
         f"records     {done.records:,}",
         f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
         *_bins(done.bins),
-        f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
+        f"suppressed  {counted(len(result.reasons), 'value')}, {_cells(done)}",
     ]
     lines += ["", *_columns(done), "", *_confidences(done)]
     if result.reasons:
@@ -55,6 +55,15 @@ def talk_lines(done: "Publication") -> list[str]:
     if not done.respelled:
         return []
     return [f"cells written anew, because their column writes a value in several ways: {', '.join(done.respelled)}"]
+
+
+def _cells(done: "Publication") -> str:
+    cells = sum(done.suppression.cells.values())
+    if done.least_cells is None:
+        return counted(cells, "cell")
+    if done.least_cells == cells:
+        return f"{counted(cells, 'cell')}, the fewest that meet the templates"
+    return f"{counted(cells, 'cell')}; the search ended early, and no fewer than {done.least_cells:,} will do"
 
 
 def _columns(done: "Publication") -> Iterable[str]:

@@ -127,14 +127,16 @@ def disclose(
             suppression meets them (lemma 3.3).
     """
     check_columns(table, bounds, class_column)
-    search = _Search(table, bounds, class_column)
-    search.check_possible()
+    search = Search(table, bounds, class_column)
     steps = search.run(progress or (lambda _done, _total: None))
-    return _result(search, bounds, steps, mark)
+    return result_of(search, bounds, steps, mark)
 
 
-class _Search:
-    """What is disclosed so far, and for each candidate its gain, its loss and whether it may be disclosed."""
+class Search:
+    """What is disclosed so far, and for each candidate its gain, its loss and whether it may be disclosed.
+
+    TemplateError if the most suppressed table violates a bound (lemma 3.3).
+    """
 
     def __init__(self, table: CodedTable, bounds: Sequence[Bound], class_column: str | None) -> None:
         self.table = table
@@ -151,9 +153,14 @@ class _Search:
         for channel in self.channels:
             for name in channel.masking:
                 self.n_bounds[slice(*self.candidates.spans[name])] += len(channel.bounds)
+        self._check_possible()
+        for channel in self.channels:
+            channel.start(self.state, self.candidates.spans)
+        for column in self.candidates.columns:
+            self._update_gains(column.name)
+        self._update_losses()
 
-    def check_possible(self) -> None:
-        """Refuse bounds that the most suppressed table violates (lemma 3.3)."""
+    def _check_possible(self) -> None:
         rates = [
             (bound, *shares)
             for channel in self.channels
@@ -173,37 +180,26 @@ class _Search:
 
     def run(self, report: Progress) -> tuple[Step, ...]:
         """Disclose one candidate after another until none is left that is valid and beneficial."""
-        for channel in self.channels:
-            channel.start(self.state, self.candidates.spans)
-        for column in self.candidates.columns:
-            self._update_gains(column.name)
-        self._update_losses()
         steps: list[Step] = []
-        while True:
+        while len(open_values := np.flatnonzero((self.state == CANDIDATE) & self.beneficial)):
             report(int(np.count_nonzero(self.state != CANDIDATE)), len(self.state))
-            step, value = self._choose()
-            if step is None:
-                report(len(self.state), len(self.state))
-                return tuple(steps)
-            steps.append(step)
-            spans = self._open_spans()
-            for channel in self.channels:
-                if step.column in channel.masking:
-                    channel.disclose(step.column, value, self.state, spans)
-            self.state[value] = DISCLOSED
-            self._update_gains(step.column)
-            self._update_losses()
+            scores = self.gains[open_values] / (self.losses[open_values] + 1)
+            steps.append(self.disclose(int(open_values[np.argmax(scores >= scores.max() - TIE_BITS)])))
+        report(len(self.state), len(self.state))
+        return tuple(steps)
 
-    def _choose(self) -> tuple[Step | None, int]:
-        open_values = np.flatnonzero((self.state == CANDIDATE) & self.beneficial)
-        if not len(open_values):
-            return None, -1
-        scores = self.gains[open_values] / (self.losses[open_values] + 1)
-        at = int(np.argmax(scores >= scores.max() - TIE_BITS))
-        value = int(open_values[at])
+    def disclose(self, value: int) -> Step:
+        """Disclose a valid candidate, and look again at what this affects."""
         name = self.candidates.columns[self.candidates.places[value]].name
         gain, loss = float(self.gains[value]), float(self.losses[value])
-        return Step(name, self.candidates.values[value], gain, loss, float(scores[at])), value
+        spans = self._open_spans()
+        for channel in self.channels:
+            if name in channel.masking:
+                channel.disclose(name, value, self.state, spans)
+        self.state[value] = DISCLOSED
+        self._update_gains(name)
+        self._update_losses()
+        return Step(name, self.candidates.values[value], gain, loss, gain / (loss + 1))
 
     def _update_gains(self, name: str) -> None:
         span = slice(*self.candidates.spans[name])
@@ -227,7 +223,8 @@ class _Search:
         }
 
 
-def _result(search: _Search, bounds: Sequence[Bound], steps: tuple[Step, ...], mark: str) -> Suppression:
+def result_of(search: Search, bounds: Sequence[Bound], steps: tuple[Step, ...], mark: str) -> Suppression:
+    """Return what a search has come to: the values that are not disclosed, and why."""
     candidates, hidden = search.candidates, search.state != DISCLOSED
     reasons: dict[int, Inference] = {}
     for channel in search.channels:

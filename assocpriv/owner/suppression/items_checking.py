@@ -51,7 +51,7 @@ def read_again(
         lines = (line.rstrip("\r\n") for line in text)
         header = [next(lines, "") for _ in range(skip)]
         if kind == "dat":
-            yield from (frozenset(str(int(number)) for number in line.split()) for line in lines)
+            yield from (frozenset(map(_number, line.split())) for line in lines)
             return
         rows = (_row(line, separator) for line in lines)
         if kind == "basket":
@@ -62,6 +62,10 @@ def read_again(
         else:
             names = _row(header[-1], separator)
             yield from (_flagged(names, row, places) for row in rows)
+
+
+def _number(text: str) -> str:
+    return text if text[0] != "0" else str(int(text))
 
 
 def _text(raw: Any) -> io.TextIOWrapper:

@@ -1,5 +1,4 @@
-"""Lists of mined itemsets and rules: what each line says of supports, exactly as written; and the list with fewer
-lines.
+"""Lists of mined itemsets and rules: what each line says of supports, as it is written; the list with fewer lines.
 
 A line is a set of facts, each a linear equation in supports: Σ c·supp(I) = value. A list is what ``assocpriv mine``
 and ``rules`` write, or a table with mlxtend's columns, in CSV, JSON, Parquet or memory. A column that is not known is
@@ -19,7 +18,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from assocpriv.core.errors import FileError, TemplateError
+from assocpriv.core.errors import FileError, PlanError, TemplateError
+from assocpriv.core.privacy import parse_number
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.files.tables import output_format
 
@@ -166,7 +166,7 @@ def _of_json(path: Path) -> MinedList:
     def rows_of(content: Any) -> Any:
         return content[key] if key else content
 
-    rows = rows_of(json.loads(text, parse_float=Fraction, parse_int=Fraction))
+    rows = rows_of(json.loads(text, parse_float=str))
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise TemplateError("JSON must hold a list of objects, alone or as itemsets or rules")
     columns = list(dict.fromkeys(name for row in rows for name in row))
@@ -303,8 +303,8 @@ def _number(value: Any, name: str) -> Fraction | None:
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return None
     try:
-        return value if isinstance(value, Fraction) else Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
+        return parse_number(str(value).lower(), name)
+    except PlanError:
         raise TemplateError(f"{name} is no number") from None
 
 

@@ -82,7 +82,9 @@ def _output(stream: BinaryIO, packed: bool) -> Iterator[BinaryIO]:
 def _editor(layout: BasketLayout, header: Sequence[bytes], dropped: frozenset[str]) -> Any:
     """Return what makes a line, bytes with its end, without the items."""
     if layout.kind == "dat":
-        return partial(_numbers_without, dropped=frozenset(map(int, filter(str.isdecimal, dropped))))
+        return partial(
+            _numbers_without, dropped=frozenset(map(int, dropped)), signs=[name.encode() for name in dropped]
+        )
     # a name that quotes write otherwise cannot be looked for in the bytes
     signs = None if any('"' in name for name in dropped) else [name.encode() for name in sorted(dropped)]
     if layout.kind == "long":
@@ -119,7 +121,9 @@ def _line_of(cells: Sequence[str], separator: str, quoted: bool, end: bytes) -> 
     return line.getvalue().encode() + end
 
 
-def _numbers_without(line: bytes, dropped: frozenset[int]) -> bytes:
+def _numbers_without(line: bytes, dropped: frozenset[int], signs: Sequence[bytes]) -> bytes:
+    if not any(sign in line for sign in signs):  # whatever zeros stand before a number
+        return line
     numbers = line.split()
     kept = [number for number in numbers if int(number) not in dropped]
     if len(kept) == len(numbers):

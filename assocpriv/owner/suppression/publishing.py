@@ -1,6 +1,5 @@
 """A table and its templates -> the table that may be published, checked as written, and what was done to it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from assocpriv.owner.suppression.disclosure import (
     check_columns,
     disclose,
 )
+from assocpriv.owner.suppression.exact import suppress_least
 from assocpriv.owner.suppression.inferences import Inference, inferences
 from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
 from assocpriv.owner.suppression.tables import (
@@ -39,6 +39,7 @@ class Request:
         class_column: whose classification shall remain possible; None if nothing is known of the use.
         binning: of columns of numbers.
         mark: stands for suppressed values.
+        exact: look for the fewest suppressed cells, instead of what tells most about the class.
         reading: how the table is read.
     """
 
@@ -46,6 +47,7 @@ class Request:
     class_column: str | None = None
     binning: Binning = field(default_factory=Binning)
     mark: str = MARK
+    exact: bool = False
     reading: TableOptions = field(default_factory=TableOptions)
 
     def __post_init__(self) -> None:
@@ -103,6 +105,7 @@ class Publication:
         checked: every bound, redundant ones too, as counted in the table that was written.
         redundant: how many bounds others imply.
         respelled: columns that wrote a value in several ways, and now in one.
+        least_cells: how few cells any suppression has that meets the templates, as far as is known; None if not exact.
     """
 
     records: int
@@ -113,6 +116,7 @@ class Publication:
     checked: tuple[Checked, ...]
     redundant: int
     respelled: tuple[str, ...]
+    least_cells: int | None = None
 
 
 def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
@@ -131,10 +135,28 @@ def check_table(source: Any, request: Request) -> Check:
     return Check(table.coded.n_records, bins, wanted, tuple(found))
 
 
-def _suppress(source: Any, request: Request) -> "tuple[SourceTable, dict[str, tuple[str, ...]], Suppression]":
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """A table as it was read, and what is to become of it."""
+
+    source: SourceTable
+    bins: dict[str, tuple[str, ...]]
+    suppression: Suppression
+    least_cells: int | None
+
+    @property
+    def respelled(self) -> tuple[str, ...]:
+        return tuple(name for name in self.source.coded.names if name in self.source.respelled - set(self.bins))
+
+
+def _decide(source: Any, request: Request) -> _Decision:
     table, bins = _read(source, request)
     check_mark(table, masking_columns(request.bounds), request.mark)
-    return table, bins, disclose(table.coded, request.bounds, request.class_column, mark=request.mark)
+    asked = (table.coded, request.bounds, request.class_column)
+    if request.exact:
+        found = suppress_least(*asked, mark=request.mark)
+        return _Decision(table, bins, found.suppression, found.least_cells)
+    return _Decision(table, bins, disclose(*asked, mark=request.mark), None)
 
 
 def publish_file(table: Path, output: Path, request: Request, *, force: bool) -> Publication:
@@ -142,8 +164,8 @@ def publish_file(table: Path, output: Path, request: Request, *, force: bool) ->
     check_kinds(table, output)
     check_table_name(output)
     check_writable(output, force=force, inputs=[table])
-    source, bins, suppression = _suppress(table, request)
-    changes = rewrites(source, suppression.suppressed, request.mark)
+    decided = _decide(table, request)
+    source, changes = decided.source, rewrites(decided.source, decided.suppression.suppressed, request.mark)
     gzipped = output.name.lower().endswith(".gz")
     with atomic_output(output, force=force) as stream:
         named_after(table, lambda: write_release(table, source, changes, stream, request.reading, gzipped=gzipped))
@@ -152,24 +174,21 @@ def publish_file(table: Path, output: Path, request: Request, *, force: bool) ->
             Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
             separator=source.layout.separator or ",", gzipped=gzipped,
         )  # fmt: skip
-        return _publication(source, request, bins, suppression, checked)
+        return _publication(decided, request, checked)
 
 
 def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
     """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
-    source, bins, suppression = _suppress(frame, request)
-    released = release_frame(frame, source, rewrites(source, suppression.suppressed, request.mark))
+    decided = _decide(frame, request)
+    changes = rewrites(decided.source, decided.suppression.suppressed, request.mark)
+    released = release_frame(frame, decided.source, changes)
     columns = {str(column.name).strip(): column for column in frame_columns(released)}
     checked = count_columns({name: columns[name].to_arrow() for name in request.columns}, request.bounds)
-    return released, _publication(source, request, bins, suppression, checked)
+    return released, _publication(decided, request, checked)
 
 
-def _publication(
-    source: SourceTable, request: Request, bins: dict[str, tuple[str, ...]], suppression: Suppression,
-    checked: Sequence[Checked],
-) -> Publication:  # fmt: skip
-    respelled = tuple(name for name in source.coded.names if name in source.respelled - set(bins))
+def _publication(decided: _Decision, request: Request, checked: tuple[Checked, ...]) -> Publication:
     return Publication(
-        source.coded.n_records, request.mark, request.class_column, bins, suppression, tuple(checked),
-        len(request.bounds) - len(irredundant(request.bounds)), respelled,
+        decided.source.coded.n_records, request.mark, request.class_column, decided.bins, decided.suppression, checked,
+        len(request.bounds) - len(irredundant(request.bounds)), decided.respelled, decided.least_cells,
     )  # fmt: skip

@@ -24,10 +24,10 @@ EXAMPLE_2 = (*bank_customers.template(JOB_COUNTRY, "50%"), *bank_customers.templ
 
 def random_case(rng: random.Random) -> tuple[dict[str, list[str | None]], list[Bound], str | None]:
     """Return a small table, bounds on it (also redundant ones, also with fixed columns), and a class or none."""
-    n_records = rng.randint(2, 14)
+    n_records = rng.randint(2, 10)
     cells: dict[str, list[str | None]] = {}
     for name in "abcstk":
-        texts = [None, "x", "y", "z", "w"][rng.randint(0, 1) : rng.randint(2, 5)]
+        texts = [None, "x", "y", "z", "w"][rng.randint(0, 1) : rng.choice([2, 3, 3, 4, 5])]
         cells[name] = [rng.choice(texts) for _ in range(n_records)]
     bounds = []
     for _ in range(rng.randint(1, 4)):
@@ -127,7 +127,7 @@ def test_figures_1_and_2() -> None:
 def test_naive_twin() -> None:
     """On random small tables steps, suppressed values, confidences and reasons are those of the naive algorithm."""
     rng = random.Random("naive twin")
-    cases = [random_case(rng) for _ in range(1200)]
+    cases = [random_case(rng) for _ in range(2000)]
     met = [compare(*case) for case in cases if case[1]]
     assert met.count(True) > 250
     assert met.count(False) > 250

@@ -167,6 +167,7 @@ BAD: dict[str, tuple[str, str]] = {
     "counts of reports in another's list": ("support,itemsets,count\n0.5,beer,3\n", "column count"),
     "counts": ("support,itemsets\n512,beer\n", "line 1: support must be a share"),
     "no number": ("support,itemsets\n0.5,beer\nhalf,test\n", "line 2: support is no number"),
+    "an exponent to fill memory": ("support,itemsets\n1e-999999999,beer\n", "line 1: support is no number"),
     "no support": ("support,itemsets\n,beer\n", "line 1: the support is missing"),
     "no items": ("support,itemsets\n0.5,\n", "line 1: the itemset is empty"),
     "a short row": ("support,itemsets\n0.5\n", "row 2 does not have the 2 cells"),

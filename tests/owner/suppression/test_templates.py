@@ -1,0 +1,100 @@
+"""Templates as they are written: what is read exactly, what is refused, and which bounds others imply."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assocpriv.core.errors import TemplateError
+from assocpriv.owner.suppression.templates import Bound, Template, bounds, irredundant, read_templates
+
+TOML = """
+[[template]]
+channel = ["Job", "Country"]
+sensitive = { Bankruptcy = ["Discharged", "Current"], Child = ["Yes"] }
+confidence = {h}
+"""
+JSON = '[{"channel": ["Job", "Country"], "sensitive": {"Bankruptcy": ["Discharged"]}, "confidence": {h}}]'
+
+
+@pytest.mark.parametrize("text", [TOML, JSON])
+@pytest.mark.parametrize(
+    ("written", "meant"), [("0.1", "1/10"), ('"0.07"', "7/100"), ('"75%"', "3/4"), ('"2/3"', "2/3")]
+)
+def test_confidence_as_written(tmp_path: Path, text: str, written: str, meant: str) -> None:
+    """A confidence is the number that a file writes, not the float nearest to it; TOML and JSON agree."""
+    path = tmp_path / "templates"
+    path.write_text(text.replace("{h}", written))
+    (template,) = read_templates(path)
+    assert template.confidence == Fraction(meant)
+    assert template.channel == ("Job", "Country")
+
+
+def test_each_value_is_bounded_on_its_own() -> None:
+    """A template is one bound for each of its sensitive values."""
+    template = Template(["a"], {"s": ["x", "y"], "t": [1]}, "50%")  # type: ignore[list-item]
+    assert [(each.column, each.value) for each in bounds([template])] == [("s", "x"), ("s", "y"), ("t", "1")]
+
+
+def test_redundant_bounds() -> None:
+    """Only bounds that no other implies stay: a larger channel, the same value and no higher confidence (lemma 3.1)."""
+    wide = Bound(("a", "b"), "s", "x", Fraction(1, 2))
+    implied = [Bound(("b",), "s", "x", Fraction(1, 2)), Bound(("b", "a"), "s", "x", Fraction(2, 3))]
+    others = [Bound(("a",), "s", "x", Fraction(1, 3)), Bound(("a",), "s", "y", Fraction(1, 2))]
+    assert irredundant([*implied, wide, *others, wide]) == (wide, *others)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ([], "there are no templates"),
+        ({"channel": ["a"]}, "templates are a list"),
+        (
+            [{"channel": ["a"], "sensitive": {"s": ["x"]}}],
+            "template 1: a template has channel, sensitive",
+        ),
+        ([{"channel": "a", "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list of columns"),
+        ([{"channel": [], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "channel must be a list of columns"),
+        ([{"channel": ["a"], "sensitive": {"s": [" "]}, "confidence": 0.5}], "sensitive values of s: entry 1"),
+        ([{"channel": ["a"], "sensitive": {}, "confidence": 0.5}], "sensitive must map columns"),
+        ([{"channel": ["a", "s"], "sensitive": {"s": ["x"]}, "confidence": 0.5}], "stands in its own channel"),
+        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 0}], "between 0 and 1, both excluded"),
+        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": "100%"}], "between 0 and 1, both excluded"),
+        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": 75}], "is '75%' meant"),
+        ([{"channel": ["a"], "sensitive": {"s": ["x"]}, "confidence": "high"}], "confidence must be"),
+    ],
+)
+def test_templates_that_break_a_rule(content: Any, said: str) -> None:
+    """A template that breaks a rule is refused by its place, with the rule."""
+    with pytest.raises(TemplateError, match=said):
+        read_templates(content)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[{", "not JSON"),
+        ('[{"channel": ["a"], "channel": ["b"]}]', "a key stands twice"),
+        ('{"template": []}', "JSON templates are a list"),
+        ("channel = [", "neither TOML nor a JSON list"),
+        ("[[templates]]\nchannel = []", r"tables \[\[template\]\] and nothing else"),
+        ("", r"tables \[\[template\]\] and nothing else"),
+    ],
+)
+def test_files_that_hold_no_templates(tmp_path: Path, text: str, said: str) -> None:
+    """A file that is neither TOML nor JSON, or holds something else, is refused by its name."""
+    path = tmp_path / "templates.toml"
+    path.write_text(text)
+    with pytest.raises(TemplateError, match=said) as caught:
+        read_templates(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """A missing file and one that is not UTF-8 are refused by name."""
+    with pytest.raises(TemplateError, match=r"missing\.toml: templates cannot be read"):
+        read_templates(tmp_path / "missing.toml")
+    (tmp_path / "latin.toml").write_bytes(b"\xe4")
+    with pytest.raises(TemplateError, match="must be text in UTF-8"):
+        read_templates(tmp_path / "latin.toml")
