@@ -120,10 +120,11 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
     return replace(state, guidances=(*state.guidances[1 - RECENT :], made), published_at=state.tuples)
 
 
-def collect(state: MinerState, reports: Reports) -> MinerState:
+def collect(state: MinerState, reports: Reports, files: Iterable[Path] | None = None) -> MinerState:
     """Return the state with reports added, all of them or none.
 
-    A file is known by its SHA-256, and refused when it has been collected before.
+    A file is known by its SHA-256, and refused when it has been collected before. ``files`` are those that the reports
+    came from, where they do not say so themselves.
 
     Raises:
         PlanError: reports of another plan.
@@ -135,7 +136,7 @@ def collect(state: MinerState, reports: Reports) -> MinerState:
             f"the reports are of plan {reports.plan.plan_id[:12]}, the state is of plan {state.plan.plan_id[:12]}; "
             "nothing was added"
         )
-    digests = _new_digests(state, reports.paths)
+    digests = _new_digests(state, reports.paths if files is None else files)
     received, sums = state.received.copy(), state.sums.copy()
     for packed in reports.batches(_AT_ONCE):
         for guidance, classes, bits in _by_guidance(state, packed):

@@ -1,4 +1,4 @@
-"""The miner's state at rest: one JSON object with a digest of itself, replaced whole (docs/formats/guided-plan.md)."""
+"""The miner's state at rest: one JSON object with a digest of itself, replaced whole (docs/formats/miner-state.md)."""
 
 import hashlib
 import io
