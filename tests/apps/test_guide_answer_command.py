@@ -11,11 +11,13 @@ import pytest
 from click.testing import CliRunner
 from command_line import refused, run, run_json
 
+import assocpriv as ap
 from assocpriv import guidance as guided
 from assocpriv.apps.cli import main
+from assocpriv.client.guided import waiting
 from assocpriv.client.guided.waiting import waiting_inputs
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import PlanError
+from assocpriv.core.errors import FileError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.guided.plan import GuidedPlan
@@ -180,6 +182,29 @@ def test_the_announced_level_and_outputs_are_checked(tmp_path: Path) -> None:
     run(*command, "-o", tmp_path / "r.parquet")
     assert "exists" in refused(*command, "-o", tmp_path / "r.parquet")
     run(*command, "--force", "-o", tmp_path / "r.parquet")
+
+
+def test_what_is_no_plan_or_guidance_is_a_type_error(tmp_path: Path) -> None:
+    """In Python, file names in place of plans and guidance are told from bad ones."""
+    table = _table(tmp_path)
+    guidance = guided.read_guidance(tmp_path / "g5.json")
+    for plan, asked, problem in (("p.json", guidance, "must be a GuidedPlan"), (PLAN, "g.json", "must be a Guidance")):
+        with pytest.raises(TypeError, match=problem):
+            guided.answer_table(table, plan, asked)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="must be a GuidedRecord"):
+        ap.randomize({"vote": "y", "c": "a"}, PLAN)
+
+
+def test_records_do_not_stay_where_they_could_not_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the encrypted records cannot be written nothing of them is left, and no key."""
+
+    def full(*_: Any, **__: Any) -> Any:
+        raise FileError("no space")
+
+    monkeypatch.setattr(waiting, "atomic_output", full)
+    with pytest.raises(FileError, match="no space"):
+        guided.wait(_table(tmp_path), PLAN, tmp_path / "w", missing="?")
+    assert not (tmp_path / "w").exists()
 
 
 # ---- one device

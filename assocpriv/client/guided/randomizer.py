@@ -44,6 +44,8 @@ def accept(guidance: Guidance, plan: GuidedPlan, *, max_level: int | None = None
     """
     if not isinstance(guidance, Guidance):
         raise TypeError(f"guidance must be a Guidance (read_guidance reads one), got a {type(guidance).__name__}")
+    if not isinstance(plan, GuidedPlan):
+        raise TypeError(f"plan must be a GuidedPlan (read_plan reads one), got a {type(plan).__name__}")
     guidance.check(plan)
     if announced is not None and guidance.level != announced:
         raise GuidanceError(

@@ -65,9 +65,13 @@ def keep_waiting(raw_inputs: NDArray[np.int32], plan: GuidedPlan, folder: Path) 
             os.fsync(stream.fileno())
     except OSError as error:
         raise FileError(f"cannot make {folder}: {error.strerror or error}; nothing waits there") from None
-    with atomic_output(folder / RECORDS) as sealed:
-        sealed.write(fernet(key).encrypt(content))
-    sync_folder(folder)
+    try:
+        with atomic_output(folder / RECORDS) as sealed:
+            sealed.write(fernet(key).encrypt(content))
+        sync_folder(folder)
+    except BaseException:
+        forget_waiting(folder)
+        raise
 
 
 def waiting_inputs(folder: Path, plan: GuidedPlan) -> NDArray[np.int32]:

@@ -120,7 +120,7 @@ class Guidance:
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GuidanceError(f"not guidance: it does not say format {FORMAT!r}")
-        if content.get("version") != VERSION or set(content) != _FIELDS:
+        if type(content.get("version")) is not int or content["version"] != VERSION or set(content) != _FIELDS:
             raise GuidanceError(f"guidance must be of version {VERSION} and hold exactly {', '.join(sorted(_FIELDS))}")
         plan_id, serial, columns = content["plan"], content["serial"], content["vectors"]
         if not isinstance(plan_id, str) or type(serial) is not int or not _is_matrix(columns):
@@ -135,9 +135,9 @@ class Guidance:
     def parse(cls, text: str) -> "Guidance":
         """Read guidance from JSON text; GuidanceError if it is none."""
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_once)
         except (ValueError, RecursionError):
-            raise GuidanceError("not guidance: the text is not valid JSON (cut off?)") from None
+            raise GuidanceError("not guidance: the text is not valid JSON, each field once (cut off?)") from None
         return cls.from_json(content)
 
     def __repr__(self) -> str:
@@ -154,6 +154,12 @@ def tolerance(width: int) -> int:
     True
     """
     return UNIT * (isqrt(width) + 1) + width
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)
 
 
 def _is_matrix(columns: object) -> bool:
