@@ -126,13 +126,13 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.guidance import write_guidance
     from assocpriv.server.guided.state import publish
-    from assocpriv.server.guided.state_file import read_state, write_state
+    from assocpriv.server.guided.state_file import read_state, replace_state
 
     check_writable(output, force=force, inputs=[Path(state)])
     before = read_state(state)
     after = publish(before)
     if after is not before:
-        write_state(after, state, force=True)
+        replace_state(before, after, state)
     assert after.guidance is not None
     write_guidance(after.guidance, output, force=force)
     return after, after is not before
@@ -142,23 +142,23 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
     """Add files of reports or of messages (.jsonl), or folders of reports, to a state file: all of them or none.
 
     Raises:
-        FileError: a state that was cut or changed, or cannot be written.
+        FileError: a state that was cut or changed, by another run meanwhile too, or cannot be written.
         PlanError: reports of another plan.
         WireError: a file collected before or damaged, or reports that answer guidance not known.
     """
     from assocpriv.files.guided_messages import ENDING, read_messages
     from assocpriv.files.reports import read_reports
     from assocpriv.server.guided.state import collect
-    from assocpriv.server.guided.state_file import read_state, write_state
+    from assocpriv.server.guided.state_file import read_state, replace_state
 
-    done = read_state(state)
+    before = done = read_state(state)
     paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]
     messages = [path for path in paths if path.suffix == ENDING]
     for path in messages:
         done = collect(done, read_messages(path, done.plan), [path])
     if others := [path for path in paths if path not in messages]:
         done = collect(done, read_reports(others))
-    write_state(done, state, force=True)
+    replace_state(before, done, state)
     return done
 
 

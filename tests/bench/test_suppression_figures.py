@@ -81,7 +81,7 @@ def test_thresholds_below_a_values_share_are_impossible():
 
 
 def test_gap():
-    """Disclosure keeps the most information on nine tables of ten; of cells it suppresses more than the least on most."""
+    """Disclosure has the most information on nine tables of ten, and more cells suppressed than the least on most."""
     by_measure = {row["measure"]: row for row in kept("gap") if row["shape"] == "all"}
     assert float(by_measure["information_with_class"]["best_percent"]) > 85
     assert float(by_measure["information_with_class"]["gap_mean_percent"]) < 2

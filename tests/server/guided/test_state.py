@@ -9,7 +9,7 @@ from assocpriv.core.errors import AssocprivError, EstimateError, FileError, Plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.server.guided.state import RECENT, collect, publish, random_start, start
-from assocpriv.server.guided.state_file import read_state, write_state
+from assocpriv.server.guided.state_file import read_state, replace_state, write_state
 from assocpriv.server.guided.training import naive_bayes, new_classifier, released_tuples
 
 PLAN = small_plan(batch=50)
@@ -122,6 +122,17 @@ def test_a_state_cut_anywhere_is_refused(rng, tmp_path):
             read_state(path)
         assert "\n" not in str(caught.value)
     path.write_bytes(whole)
+    assert read_state(path).tuples == 20
+
+
+def test_a_state_that_another_run_replaced_is_left_alone(rng, tmp_path):
+    """Of two runs that began with the same state the second to write is refused, and the first one's work stays."""
+    path = tmp_path / "state.json"
+    before = publish(random_start(PLAN, 1))
+    write_state(before, path)
+    replace_state(before, collect(before, answers(before, 20, rng)), path)
+    with pytest.raises(FileError, match="changed by another run meanwhile"):
+        replace_state(before, collect(before, answers(before, 30, rng)), path)
     assert read_state(path).tuples == 20
 
 
