@@ -10,6 +10,7 @@ Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classificatio
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided.safeguards import TupleMix
+from assocpriv.plans.guided.weights import coin_of, ratio_of, weight_bounds
 from assocpriv.server.guided.correction import class_sums, corrected
 from assocpriv.server.guided.spectrum import Spectrum, spectrum
 
@@ -64,6 +67,17 @@ class MinerState:
     def is_due(self) -> bool:
         """Whether a batch has come in since guidance was published, or there is none yet."""
         return not self.guidances or self.tuples - self.published_at >= self.plan.batch
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """What bounds γ of a report under the current guidance; None where nothing does, or there is no guidance.
+
+        Without a promise nothing does wherever a bit is never released as 1, or always, for some tuples alone.
+        """
+        if self.guidance is None or isinstance(self.plan.safeguard, TupleMix):
+            return self.plan.amplification
+        low, high = weight_bounds(self.guidance, self.plan)
+        return ratio_of(low, high, coin_of(self.guidance, self.plan))
 
     @property
     def spectrum(self) -> Spectrum:

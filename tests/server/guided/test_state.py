@@ -50,6 +50,16 @@ def test_guidance_changes_once_per_batch(rng):
     assert publish(state) is state
 
 
+def test_the_ratio_of_guidance():
+    """Without a promise γ under guidance is infinite; under one it stays within the plan's, whatever the guidance."""
+    assert publish(random_start(PLAN, 1)).ratio is None
+    for keep in ("bits", "tuple"):
+        plan = small_plan(keep)
+        for level in (1, 5):
+            ratio = publish(random_start(plan, 1), level).ratio
+            assert 1 < ratio <= plan.amplification < 19
+
+
 def test_random_start_has_tuples_of_every_class():
     """A random start has n tuples of each class, one value of each of n attributes, the same for a seed."""
     state = random_start(PLAN, 3)
