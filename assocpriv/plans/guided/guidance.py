@@ -8,6 +8,7 @@ Source: ZWZ05, section 4.1.
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -22,6 +23,7 @@ from assocpriv.plans.guided.plan import SERIAL_BYTES, GuidedPlan
 FORMAT, VERSION = "assocpriv-guidance", 1
 UNIT = 1 << 20  # an entry of 1
 _FIELDS = {"format", "version", "plan", "serial", "level", "vectors"}
+_PLAN_ID = re.compile("[0-9a-f]{64}")
 _LARGEST_SERIAL = (1 << 8 * SERIAL_BYTES) - 1
 
 
@@ -123,9 +125,11 @@ class Guidance:
         if type(content.get("version")) is not int or content["version"] != VERSION or set(content) != _FIELDS:
             raise GuidanceError(f"guidance must be of version {VERSION} and hold exactly {', '.join(sorted(_FIELDS))}")
         plan_id, serial, columns = content["plan"], content["serial"], content["vectors"]
-        if not isinstance(plan_id, str) or type(serial) is not int or not _is_matrix(columns):
+        if not isinstance(plan_id, str) or not _PLAN_ID.fullmatch(plan_id):
+            raise GuidanceError("guidance must name its plan's id, 64 hexadecimal digits")
+        if type(serial) is not int or not 1 <= serial <= _LARGEST_SERIAL or not _is_matrix(columns):
             raise GuidanceError(
-                "guidance must have a plan's id, a serial number, and vectors of whole numbers up to 2^20"
+                f"guidance must have a serial number in 1..{_LARGEST_SERIAL}, and vectors of whole numbers up to 2^20"
             )
         if content["level"] != len(columns) or type(content["level"]) is not int:
             raise GuidanceError("the guidance announces another level than it has vectors; use none of it")
