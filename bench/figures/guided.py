@@ -75,7 +75,7 @@ def figure_5(data: Path, seeds: int) -> Iterator[Row]:
             request = TrialRequest("naive-bayes", unconcerned=known, seed=seed)
             for moment in run_population(people, plan, request, groups).moments:
                 row = {"mu": float(share), "order": order, "known": known, "seed": seed}
-                yield row | {"received": moment.received // 10 * 10 - 10, "level": moment.level}
+                yield row | {"received": (moment.received - 1) // 10 * 10, "level": moment.level}
 
 
 # ---- the generator's functions
