@@ -40,7 +40,10 @@ class ItemTemplate:
         if len(items) > _MOST_ITEMS:
             raise TemplateError(f"a channel has at most {_MOST_ITEMS} items, got {len(items)}; make several of it")
         if isinstance(sensitive, str | Mapping) or not isinstance(sensitive, Sequence) or not sensitive:
-            raise TemplateError(f"sensitive must be a list of items, or of lists of items, as {_FORM}")
+            raise TemplateError(
+                f"sensitive must be a list of items, or of lists of items, as {_FORM}; templates over columns go with "
+                "tables (suppress)"
+            )
         sets = [_read_itemset(entry) for entry in sensitive]
         own = sorted(set(items).intersection(*[set().union(*sets)]))
         if own:

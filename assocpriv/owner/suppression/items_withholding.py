@@ -254,7 +254,7 @@ def templates_from_rules(rules: Any, confidence: Any, *, consequent: Sequence[st
     wanted = frozenset(consequent)
     chosen = [(left, right) for left, right in sides if wanted <= right]
     if not chosen:
-        raise TemplateError(
-            "the list holds no rules, with antecedents and consequents" if not sides else "no rule has that consequent"
-        )
+        where = f"{fspath(rules)}: " if isinstance(rules, str | PathLike) else ""
+        lack = "the list holds no rules, with antecedents and consequents; write one with assocpriv rules -o"
+        raise TemplateError(where + ("no rule has that consequent; check its spelling" if sides else lack))
     return tuple(ItemTemplate(sorted(left), [sorted(right)], confidence) for left, right in chosen)

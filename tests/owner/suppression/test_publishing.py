@@ -219,7 +219,13 @@ def test_a_mark_that_is_a_value_is_refused():
     assert {each.reason.values for each in done.suppression.reasons if each.reason} == {("?", "UK"), ("?", "?")}
 
 
-@pytest.mark.parametrize("mark", ["", " ", " x", "a\nb"])
+def test_a_file_is_no_table_in_memory(tmp_path):
+    """A file's name goes to the function of files, which the error names; nothing is read."""
+    with pytest.raises(TypeError, match="suppress_file takes files"):
+        suppression.suppress(tmp_path / "t.csv", TEMPLATES)
+
+
+@pytest.mark.parametrize("mark", ["", " ", " x", "a\nb", 0])
 def test_marks_that_cannot_be_read_are_refused(mark):
     """A mark is text on one line without blanks around it."""
     with pytest.raises(TemplateError, match="the mark must be text on one line"):
@@ -252,7 +258,7 @@ def test_no_cell_stands_in_an_error(tmp_path):
     lines = ["Job,Country,Bankruptcy\n", "secretvalue,US,Never\n", "secretvalue,US\n"]
     for text, place in (
         ("".join(lines), "line 3 has 2 cells"),
-        ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* it has 3 names"),
+        ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
         (lines[0] + '"secretvalue\nx",US,Never\n', "a cell holds a line break"),
         (lines[0] + "secretvalue,\udcff,x\n", "lines 2 and following are no CSV in UTF-8"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),
