@@ -103,6 +103,7 @@ ORDER = [
     "owner.suppression.tables",
     "owner.suppression.binning",
     "owner.suppression.checking",
+    "owner.suppression.metadata",
     "owner.suppression.release",
     "owner.suppression.publishing",
     "owner.suppression.report",

@@ -22,6 +22,7 @@ from assocpriv.core.errors import FileError, PlanError, TemplateError
 from assocpriv.core.privacy import parse_number
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.files.tables import output_format
+from assocpriv.owner.suppression.metadata import released_frame
 
 Itemset = frozenset[str]
 _SETS = ("itemsets", "itemset")
@@ -217,10 +218,7 @@ def _of_frame(frame: Any) -> MinedList:
     def take(kept: Sequence[int]) -> Any:
         chosen = set(kept)
         left = table.select(_told(names)).filter([at in chosen for at in range(len(lines))])
-        released = nw.maybe_reset_index(left).to_native()
-        if hasattr(released, "attrs"):
-            released.attrs = {}
-        return released.replace_schema_metadata(None) if hasattr(released, "replace_schema_metadata") else released
+        return released_frame(nw.maybe_reset_index(left).to_native())
 
     return MinedList(lines, take=take)
 

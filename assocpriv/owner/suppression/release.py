@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import FileError, RecordError, TemplateError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn
+from assocpriv.owner.suppression.metadata import released_frame, released_schema
 from assocpriv.owner.suppression.tables import (
     PARQUET,
     SourceTable,
@@ -195,6 +196,7 @@ def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrit
     for change in changes:
         place = source.layout.names.index(change.column.name)
         schema = schema.set(place, schema.field(place).with_type(_released_type(schema.field(place).type)))
+    schema = released_schema(schema, _stored_names(schema.names, source, changes))
     packing = opened.metadata.row_group(0).column(0).compression if opened.metadata.num_row_groups else "SNAPPY"
     known = {"UNCOMPRESSED": "none"}.get(packing, packing)
     record = 0
@@ -211,6 +213,10 @@ def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrit
             record += len(batch)
     if record != source.coded.n_records:
         raise RecordError(_CHANGED)
+
+
+def _stored_names(names: Sequence[str], source: SourceTable, changes: Sequence[Rewrite]) -> set[str]:
+    return {names[source.layout.names.index(change.column.name)] for change in changes}
 
 
 def _released_type(kind: Any) -> Any:
@@ -251,7 +257,8 @@ def release_frame(frame: Any, source: SourceTable, changes: Sequence[Rewrite]) -
 
     stored = frame_columns(frame)
     made = [_released(stored[source.layout.names.index(each.column.name)], source, each) for each in changes]
-    return nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+    released = nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+    return released_frame(released, {str(each.name) for each in made})
 
 
 def _released(stored: Any, source: SourceTable, change: Rewrite) -> Any:

@@ -163,6 +163,34 @@ def test_parquet_keeps_types(tmp_path):
     assert released["small"].dtype == np.int8
 
 
+@pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
+def test_metadata_are_not_released(kind, tmp_path):
+    """What a table says of itself may hold suppressed values; only what gives pandas its types and index stays."""
+    frame = bank().assign(Age=pd.array([20, 30, 40, 50] * 6, dtype="Int64")).set_index("Job")
+    frame.attrs = {"note": "of each Trader"}
+    table = pa.table(frame)
+    place = table.schema.names.index("Job")
+    field = table.schema.field(place).with_metadata({"levels": "Clerk, Trader"})
+    noted = {**table.schema.metadata, b"survey": b"Trader, Clerk"}
+    table = table.cast(table.schema.set(place, field).with_metadata(noted))
+    templates = [TEMPLATES[0] | {"channel": ["Job", "Country", "Age"]}]
+    output = tmp_path / "o.parquet"
+    if kind == "pandas":
+        frame = frame.reset_index()
+        released, _ = suppression.suppress(frame, templates, "Rating", bins=2)
+        released.to_parquet(output)
+    elif kind == "file":
+        pq.write_table(table, tmp_path / "t.parquet")
+        suppression.suppress_file(tmp_path / "t.parquet", templates, output, "Rating", bins=2)
+    else:
+        pq.write_table(suppression.suppress(table, templates, "Rating", bins=2)[0], output)
+    assert b"Trader" not in output.read_bytes()
+    read = pd.read_parquet(output)
+    assert "Trader" not in set(read.reset_index()["Job"])
+    assert kind == "pandas" or read.index.name == "Job"
+    assert set(read["Age"]) <= {"<30", "<40", ">=30", ">=40", "*"}
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
     """Where a fault leaves an inference above its bound the check finds it in the file, and nothing is left there."""
