@@ -1,6 +1,7 @@
 """The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,10 +170,8 @@ def suppress_file(
         check_writable(Path(report), force=force, inputs=inputs)
         if Path(report).resolve() == Path(output).resolve():
             raise FileError(f"{output} cannot be both the released table and the report; name two files")
-    done = publish_file(Path(table), Path(output), request, force=force)
-    if report is not None:
-        write_report(done, Path(report), force=force)
-    return done
+    written = None if report is None else partial(write_report, path=Path(report), force=force)
+    return publish_file(Path(table), Path(output), request, force=force, report=written)
 
 
 def check_items(

@@ -131,9 +131,10 @@ class _Words:
         starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(words) or b" ", dtype=np.uint8), starts, chosen)
 
-    @property
-    def longest(self) -> int:
-        return int(np.diff(self.starts).max(initial=0))
+    def length(self, choices: NDArray[np.int32]) -> int:
+        """Return how many bytes the words chosen have."""
+        sizes = np.append(np.diff(self.starts), 0)  # the last of a cell that stays
+        return int(sizes[choices].sum())
 
 
 def _header(path: Path, lines: int) -> list[bytes]:
@@ -166,7 +167,7 @@ def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], 
         from assocpriv.core.kernels.cells import replace_cells
 
         text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
-        room = np.empty(len(text) + choices.size * words.longest, dtype=np.uint8)
+        room = np.empty(len(text) + words.length(choices), dtype=np.uint8)
         marks = ord(layout.separator)
         written, rows = replace_cells(text, marks, columns, choices, words.content, words.starts, room)
         if rows != len(choices):
