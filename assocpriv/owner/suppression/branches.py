@@ -18,8 +18,8 @@ class Branches:
     def __init__(self, weights: Sequence[int], most_nodes: int) -> None:
         self.weights, self.most_nodes = list(weights), most_nodes
 
-    def greedy(self) -> Values:
-        """Return some values whose suppression violates nothing."""
+    def completed(self, shown: Values) -> Values:
+        """Show all else that may be, those of most cells first; return what is hidden, so that nothing of it may be."""
         raise NotImplementedError
 
     def forced(self, kept: Values) -> Values:
@@ -35,7 +35,7 @@ class Branches:
 
     def least(self, report: Callable[[int, int], None]) -> tuple[Values, int]:
         """Return the best set of values to suppress, and a number of cells that no solution is below."""
-        best = self.greedy()
+        best, every = self.completed(Values()), Values(range(len(self.weights)))
         most = self.cells(best)
         nodes: list[tuple[int, int, Values, Values, tuple[int, ...] | None]] = [(0, 0, Values(), Values(), None)]
         added = visited = 0
@@ -49,7 +49,7 @@ class Branches:
                 if musts is None:
                     continue
                 if not musts:
-                    best = min(best, hidden, key=self.cells)
+                    best = min(best, self.completed(every - hidden), key=self.cells)
                     most = self.cells(best)
                     continue
                 options = min(musts, key=lambda each: (len(each), -self.weights[each[0]], each))

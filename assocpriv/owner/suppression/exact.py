@@ -74,13 +74,14 @@ class _Branches(Branches):
         rows = sum(channel.codes.shape[1] for channel in self.channels)
         super().__init__(search.candidates.counts.sum(1).tolist(), min(max(_ROWS // rows, _FEWEST), _MOST))
 
-    def greedy(self) -> Values:
+    def completed(self, shown: Values) -> Values:
         """Disclose all values that may be, those of most cells first: nothing that is left could be disclosed."""
-        shown = np.zeros(len(self.weights), dtype=bool)
-        for value in sorted(range(len(self.weights)), key=lambda each: (-self.weights[each], each)):
-            shown[value] = True
-            shown[value] = not any(len(channel.violating_rows(shown)) for channel in self.channels)
-        return Values(np.flatnonzero(~shown).tolist())
+        flags = np.zeros(len(self.weights), dtype=bool)
+        flags[list(shown)] = True
+        for value in sorted(np.flatnonzero(~flags).tolist(), key=lambda each: (-self.weights[each], each)):
+            flags[value] = True
+            flags[value] = not any(len(channel.violating_rows(flags)) for channel in self.channels)
+        return Values(np.flatnonzero(~flags).tolist())
 
     def forced(self, kept: Values) -> Values:
         """Return the values that cannot be disclosed beside those that a node keeps: nor can they below it."""

@@ -13,7 +13,7 @@ _CHECKS = 2_000_000  # of a bound, before the search ends: seconds
 _FEWEST, _MOST = 50, 20_000  # nodes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Demand:
     """A bound: the numbers of its items that may be dropped, and whether it holds when some are shown."""
 
@@ -34,16 +34,22 @@ class _ItemBranches(Branches):
         checks = sum(len(demand.items) + 1 for demand in demands)
         super().__init__(weights, min(max(_CHECKS // checks, _FEWEST), _MOST))
         self._demands = demands
+        self._known: dict[tuple[Demand, Values], bool] = {}
         self._every = Values(range(len(self.weights)))
         self._of = [[demand for demand in demands if value in demand.items] for value in range(len(self.weights))]
 
+    def _holds(self, demand: Demand, shown: Values) -> bool:
+        key = (demand, shown & demand.items)  # no other item matters
+        if key not in self._known:
+            self._known[key] = demand.holds(key[1])
+        return self._known[key]
+
     def _may_join(self, value: int, shown: Values) -> bool:
         more = shown | {value}
-        return all(demand.holds(more) for demand in self._of[value])
+        return all(self._holds(demand, more) for demand in self._of[value])
 
-    def greedy(self) -> Values:
-        shown = Values()
-        for value in reversed(self.cheapest(self._every)):
+    def completed(self, shown: Values) -> Values:
+        for value in reversed(self.cheapest(self._every - shown)):
             if self._may_join(value, shown):
                 shown |= {value}
         return self._every - shown
@@ -53,5 +59,5 @@ class _ItemBranches(Branches):
 
     def musts(self, hidden: Values, kept: Values) -> Musts | None:
         shown = self._every - hidden
-        found = {demand.items - hidden - kept for demand in self._demands if not demand.holds(shown)}
+        found = {demand.items - hidden - kept for demand in self._demands if not self._holds(demand, shown)}
         return None if Values() in found else [self.cheapest(each) for each in found]
