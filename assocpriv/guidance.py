@@ -1,6 +1,7 @@
 """The door of guided perturbation: the miner says where classes differ, people release what of them lies there."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,31 +10,46 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from assocpriv.client.guided.answering import AnswerCounts
+    from assocpriv.client.guided.randomizer import GuidedRecord, LevelError
     from assocpriv.core.privacy import Breach
     from assocpriv.files.atomic import check_writable
+    from assocpriv.files.guidance import read_guidance, write_guidance
+    from assocpriv.files.guided_messages import read_messages
     from assocpriv.files.plans import write_plan
-    from assocpriv.files.reports import read_reports
+    from assocpriv.files.reports import Reports, read_reports
     from assocpriv.lab.guided_population import PopulationTrial
     from assocpriv.lab.guided_trial import Trial
+    from assocpriv.planning.guided.plan_facts import foresee_guided as foresee
+    from assocpriv.plans.guided.attributes import category, class_label, number
     from assocpriv.plans.guided.guidance import Guidance
     from assocpriv.plans.guided.plan import GuidedPlan
+    from assocpriv.plans.guided.plan import guided_plan as plan
     from assocpriv.server.guided.state import MinerState, collect, publish
     from assocpriv.server.guided.state_file import read_state, write_state
     from assocpriv.server.guided.training import CLASSIFIERS, naive_bayes, released_tuples, train
 
 __all__ = [
-    "CLASSIFIERS", "Guidance", "GuidedPlan", "MinerState", "PopulationTrial", "Trial", "check_writable", "collect",
-    "collect_files", "naive_bayes", "publish", "publish_file", "read_reports", "read_state", "released_tuples",
-    "simulate", "simulate_population", "start", "train", "write_plan", "write_state",
+    "CLASSIFIERS", "AnswerCounts", "Guidance", "GuidedPlan", "GuidedRecord", "LevelError", "MinerState",
+    "PopulationTrial", "Trial", "answer_file", "answer_table", "category", "check_writable", "class_label", "collect",
+    "collect_files", "foresee", "naive_bayes", "number", "plan", "publish", "publish_file", "read_guidance",
+    "read_messages", "read_plan", "read_reports", "read_state", "released_tuples", "simulate", "simulate_population",
+    "start", "train", "wait", "write_guidance", "write_plan", "write_state",
 ]  # fmt: skip
 _HOMES = {
+    "assocpriv.client.guided.answering": ("AnswerCounts",),
+    "assocpriv.client.guided.randomizer": ("GuidedRecord", "LevelError"),
     "assocpriv.files.atomic": ("check_writable",),
+    "assocpriv.files.guidance": ("read_guidance", "write_guidance"),
+    "assocpriv.files.guided_messages": ("read_messages",),
     "assocpriv.files.plans": ("write_plan",),
     "assocpriv.files.reports": ("read_reports",),
     "assocpriv.lab.guided_population": ("PopulationTrial",),
     "assocpriv.lab.guided_trial": ("Trial",),
+    "assocpriv.planning.guided.plan_facts": ("foresee_guided as foresee",),
+    "assocpriv.plans.guided.attributes": ("category", "class_label", "number"),
     "assocpriv.plans.guided.guidance": ("Guidance",),
-    "assocpriv.plans.guided.plan": ("GuidedPlan",),
+    "assocpriv.plans.guided.plan": ("GuidedPlan", "guided_plan as plan"),
     "assocpriv.server.guided.state": ("MinerState", "collect", "publish"),
     "assocpriv.server.guided.state_file": ("read_state", "write_state"),
     "assocpriv.server.guided.training": ("CLASSIFIERS", "naive_bayes", "released_tuples", "train"),
@@ -110,34 +126,40 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.guidance import write_guidance
     from assocpriv.server.guided.state import publish
-    from assocpriv.server.guided.state_file import read_state, write_state
+    from assocpriv.server.guided.state_file import read_state, replace_state
 
     check_writable(output, force=force, inputs=[Path(state)])
     before = read_state(state)
     after = publish(before)
     if after is not before:
-        write_state(after, state, force=True)
+        replace_state(before, after, state)
     assert after.guidance is not None
     write_guidance(after.guidance, output, force=force)
     return after, after is not before
 
 
 def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Path) -> "MinerState":
-    """Add files of reports, or folders of them, to a state file: all of them or none.
+    """Add files of reports or of messages (.jsonl), or folders of reports, to a state file: all of them or none.
 
     Raises:
-        FileError: a state that was cut or changed, or cannot be written.
+        FileError: a state that was cut or changed, by another run meanwhile too, or cannot be written.
         PlanError: reports of another plan.
         WireError: a file collected before or damaged, or reports that answer guidance not known.
     """
+    from assocpriv.files.guided_messages import ENDING, read_messages
     from assocpriv.files.reports import read_reports
     from assocpriv.server.guided.state import collect
-    from assocpriv.server.guided.state_file import read_state, write_state
+    from assocpriv.server.guided.state_file import read_state, replace_state
 
-    before = read_state(state)
-    after = collect(before, read_reports(reports))
-    write_state(after, state, force=True)
-    return after
+    before = done = read_state(state)
+    paths = [Path(path) for path in ([reports] if isinstance(reports, str | Path) else reports)]
+    messages = [path for path in paths if path.suffix == ENDING]
+    for path in messages:
+        done = collect(done, read_messages(path, done.plan), [path])
+    if others := [path for path in paths if path not in messages]:
+        done = collect(done, read_reports(others))
+    replace_state(before, done, state)
+    return done
 
 
 def _share(mu: "str | float | Fraction") -> "Fraction":
@@ -148,6 +170,124 @@ def _share(mu: "str | float | Fraction") -> "Fraction":
 
 def _words(missing: str | Sequence[str]) -> tuple[str, ...]:
     return (missing,) if isinstance(missing, str) else tuple(missing)
+
+
+# ---- clients
+
+
+def read_plan(path: str | PathLike[str]) -> "GuidedPlan":
+    """Read a plan file, of guided perturbation.
+
+    Raises:
+        PlanError: the file cannot be read, is not a plan, or states a promise it breaks; or it is of another kind.
+    """
+    from assocpriv.files.plans import read_plan as read
+    from assocpriv.plans.guided.plan import GuidedPlan
+
+    return read(Path(path), GuidedPlan)
+
+
+def answer_table(
+    table: Any,
+    plan: "GuidedPlan",
+    guidance: "Guidance",
+    *,
+    max_level: int | None = None,
+    announced: int | None = None,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+) -> "Reports":
+    """Answer guidance for many records, with the operating system's entropy.
+
+    ``assocpriv.randomize`` answers for one: it takes a :class:`GuidedRecord`.
+
+    Args:
+        table: a pandas, polars or pyarrow table, an iterable of such tables, or the name of a CSV or Parquet file. Of
+            its columns those with the names of the plan's are taken, the class among them.
+        plan: the published plan.
+        guidance: what the miner published; it is checked before anything is read.
+        max_level: the highest level that is answered; any by default.
+        announced: the level that was announced before the guidance was asked for.
+        separator: of the cells of a CSV file; found out from its header by default.
+        missing: a word, or several, for missing values, as "?"; each becomes a value drawn uniformly.
+
+    Raises:
+        RecordError: another table than the plan's, or values that its columns do not take; no value is shown.
+        GuidanceError: guidance that is none of the plan's, or not what was announced.
+        LevelError: guidance of a higher level than is answered.
+    """
+    import numpy as np
+
+    from assocpriv.client.guided.bulk import randomize_inputs
+    from assocpriv.client.guided.randomizer import accept
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.files.reports import Reports
+    from assocpriv.records.table_files import TableOptions, stream_table
+
+    accept(guidance, plan, max_level=max_level, announced=announced)
+    stream = stream_table(table, plan, TableOptions(separator, _words(missing)))
+    return Reports(plan, np.concatenate(list(randomize_inputs(stream, plan, guidance, entropy=SystemEntropy()))))
+
+
+def answer_file(
+    table: Any,
+    plan: "GuidedPlan",
+    guidance: "Guidance",
+    output: str | PathLike[str],
+    *,
+    max_level: int | None = None,
+    announced: int | None = None,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+    memory_bytes: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> "AnswerCounts":
+    """Answer guidance for a table of any size, or for records that wait, into a file of reports or of messages.
+
+    Records that waited are taken away once the file is written.
+
+    Args:
+        table, plan, guidance, max_level, announced, separator, missing: as for :func:`answer_table`; ``table`` can
+            also be a folder that :func:`wait` made.
+        output: .parquet or .pq for reports; .jsonl for messages, a line each with the bits that are set.
+        memory_bytes: what reading a file may hold at a time; a quarter of the free memory by default.
+        force: replace an existing file.
+        progress: called with (bytes read, bytes of the file).
+
+    Raises:
+        FileError: the output exists and ``force`` is not set, or cannot be written.
+        GuidanceError, LevelError, RecordError: as of :func:`answer_table`.
+    """
+    from assocpriv.client.guided.answering import AnswerRequest, answer_into
+
+    reading = AnswerRequest(max_level, announced, separator, _words(missing), memory_bytes, progress)
+    return answer_into(table, plan, guidance, Path(output), reading, force=force)
+
+
+def wait(
+    table: Any,
+    plan: "GuidedPlan",
+    folder: str | PathLike[str],
+    *,
+    separator: str | None = None,
+    missing: str | Sequence[str] = (),
+) -> int:
+    """Let a table's records wait for guidance, encrypted, in a new folder; returns how many. Needs the extra ``wait``.
+
+    Raises:
+        RecordError: another table than the plan's, or values that its columns do not take.
+        FileError: the folder exists, or cannot be written.
+    """
+    import numpy as np
+
+    from assocpriv.client.guided.waiting import check_waiting, keep_waiting
+    from assocpriv.records.table_files import TableOptions, stream_table
+
+    check_waiting(Path(folder))
+    raw = np.concatenate(list(stream_table(table, plan, TableOptions(separator, _words(missing)))))
+    keep_waiting(raw, plan, Path(folder))
+    return len(raw)
 
 
 # ---- both sides, on a table at hand

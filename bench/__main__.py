@@ -21,6 +21,7 @@ from bench.figures import run as figures
 from bench.figures import suppression as suppression_figures
 from bench.machine import machine, versions
 from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup, suppression
+from bench.speed import guided as guided_speed
 from bench.speed import tables as table_speed
 from bench.speed import trees as tree_speed
 from bench.speed.child import measure
@@ -36,6 +37,7 @@ TITLES = {
     "numeric": "Tables randomized",
     "reconstruct": "Distributions from a file of released records",
     "tree-speed": "Trees grown",
+    "guided-speed": "Guided perturbation, file to file",
     "suppression-speed": "Suppression by templates, file to file",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
@@ -91,6 +93,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "growth": lambda options: growth.run(quick=options.quick, large=options.large),
     "startup": lambda options: startup.run(quick=options.quick),
     "tree-speed": lambda options: tree_speed.run(10_000 if options.quick else 100_000),
+    "guided-speed": lambda options: guided_speed.run(5_000 if options.quick else 100_000),
     "suppression-speed": lambda options: suppression.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),

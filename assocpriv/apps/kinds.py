@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.loading import load
-from assocpriv.core.privacy import NO_AMPLIFICATION
 
 
 class Description(NamedTuple):
@@ -25,7 +24,11 @@ _TABLES = (
     "assocpriv.numeric:foresee", "assocpriv.apps.render.table_plan:plan_record",
     "assocpriv.apps.render.table_plan:plan_lines",
 )  # fmt: skip
-KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES}
+_GUIDED = (
+    "assocpriv.guidance:foresee", "assocpriv.apps.render.guided_plan:plan_record",
+    "assocpriv.apps.render.guided_plan:plan_lines",
+)  # fmt: skip
+KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
 
 
 def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Description:
@@ -42,5 +45,5 @@ def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Descrip
         return Description(lambda: record(prospects), lambda: lines(prospects))
     return Description(
         lambda: record(prospects) | {"amplification": None},
-        lambda: [f"no γ        {NO_AMPLIFICATION}", *lines(prospects)],
+        lambda: [f"no γ        {plan.unbounded}", *lines(prospects)],
     )

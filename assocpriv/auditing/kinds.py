@@ -20,6 +20,7 @@ AUDITORS = {
     "select-a-size": "assocpriv.auditing.baskets:audit_baskets",
     "fixed-size": "assocpriv.auditing.baskets:audit_baskets",
     "table": "assocpriv.auditing.numeric:audit_table",
+    "guided": "assocpriv.auditing.guided:audit_guided",
 }
 EVERY = ""  # client of a finding that is about the plan, or about our code as a whole
 _WITHOUT_KIND = "select-a-size"  # whose auditor finds what is wrong with a text that names no kind

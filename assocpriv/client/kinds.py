@@ -19,7 +19,10 @@ KINDS = {
 }
 
 # kind -> a function that reads one person's record of text, as `report` gets it; of other kinds names are read
-RECORDS = {"table": "assocpriv.records.table_cells:parse_record"}
+RECORDS = {
+    "table": "assocpriv.records.table_cells:parse_record",
+    "guided": "assocpriv.client.guided.randomizer:parse_guided",
+}
 _MOST_BYTES = 1 << 24  # of a record
 
 

@@ -9,7 +9,7 @@ Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classificatio
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import RecordError, counted
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
+from assocpriv.records.first_lines import SEPARATORS, cut_line, first_lines
+from assocpriv.records.source_files import open_source, read_sample
 from assocpriv.records.table_files import TableOptions, stream_table
 
 if TYPE_CHECKING:
@@ -82,11 +84,19 @@ def _read_file(path: Path, separator: str | None) -> "pd.DataFrame":
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
             return pd.read_parquet(path)
-        engine: Literal["c", "python"] = "c" if separator else "python"
-        lines = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, sep=separator, engine=engine)
-        return lines.iloc[1:].set_axis(lines.iloc[0], axis=1)  # pandas itself would rename columns of one name
+        mark = separator or _separator(path)
+        lines = pd.read_csv(path, header=None, dtype=str, keep_default_na=False, sep=mark, skipinitialspace=mark != " ")
     except (OSError, ValueError):  # their texts may quote cells
         raise RecordError(f"{path} cannot be read as a table; it must be CSV with a header line, or Parquet") from None
+    return lines.iloc[1:].set_axis(lines.iloc[0], axis=1)  # pandas itself would rename columns of one name
+
+
+def _separator(path: Path) -> str:
+    """Return the separator, but for blanks, that cuts the first line into most cells."""
+    with open_source(path, None) as file:
+        filled = [line for line in first_lines(read_sample(file)) if line.strip()]
+    marks = [mark for mark in SEPARATORS if mark != " "]
+    return max(marks, key=lambda mark: len(cut_line(filled[0], mark) or [])) if filled else ","
 
 
 def attribute_values(cells: "pd.Series") -> tuple[str, ...] | tuple[float, ...]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from assocpriv.client.guided.bulk import randomize_tuples
 from assocpriv.core.errors import RecordError
-from assocpriv.core.numbers import as_whole
 from assocpriv.core.privacy import parse_share
 from assocpriv.files.reports import Reports
 from assocpriv.lab.guided_columns import People
@@ -51,7 +50,7 @@ def parse_groups(text: str, width: int) -> tuple[Group, ...]:
     groups = []
     for part in text.split(","):
         share, _, level = part.strip().partition(":")
-        most = width if level == ANY else as_whole(int(level)) if level.isascii() and level.isdigit() else None
+        most = width if level == ANY else int(level) if level.isascii() and level.isdigit() else None
         if most is None or not 1 <= most <= width:
             raise RecordError(f"groups are written as 17%:2,56%:8,27%:{ANY}, with levels from 1 to {width}")
         groups.append(Group(parse_share(share, "a group's share"), most))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
-from assocpriv.core.privacy import Breach
+from assocpriv.core.privacy import NO_AMPLIFICATION, Breach
 
 FORMAT = "assocpriv-plan"
 VERSION = 1
@@ -54,6 +54,11 @@ class PublishedPlan(ABC):
     def uncovered(self) -> str:
         """What reports tell that lies outside γ, in words; empty where γ covers all of a report."""
         return ""
+
+    @property
+    def unbounded(self) -> str:
+        """What holds instead where no γ is stated, in words."""
+        return NO_AMPLIFICATION
 
     @property
     def composed_amplification(self) -> Fraction | None:
@@ -98,7 +103,7 @@ class PublishedPlan(ABC):
         if not isinstance(self, wanted):
             raise PlanError(
                 f"a plan of the kind {self.kind} is of no use here; name one of {', '.join(wanted.kinds)} "
-                "(tables have commands and functions of their own: assocpriv numeric, assocpriv.numeric)"
+                "(tables have commands of their own, assocpriv numeric and guide, and modules of these names)"
             )
         return self
 

@@ -140,4 +140,4 @@ def summary(found: Sequence[Mapping[str, Any]]) -> list[Row]:
 def _gap(row: Mapping[str, Any], against: str) -> float:
     if against.startswith("cells"):
         return float((row[against] - row["least_cells"]) / row["cells"])
-    return float(1 - row[against] / row["most_information"]) if row["most_information"] > 1e-12 else 0.0
+    return max(0.0, 1 - row[against] / row["most_information"]) if row["most_information"] > 1e-12 else 0.0

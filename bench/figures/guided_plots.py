@@ -22,7 +22,7 @@ EQUAL = {
 }
 FUNCTIONS = (1, 2, 3, 4, 5)
 COMPARED = (1, 2, 3)
-LEVELS = (1, 2, 4, 8, 16)
+LEVELS = (2, 8, 32, 41)
 
 
 def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> list[Row]:
@@ -44,15 +44,15 @@ def means(rows: Iterable[Row], keys: Sequence[str], values: Sequence[str]) -> li
 def compute(folder: Path, data: Path, *, seeds: int, quick: bool) -> dict[str, Any]:
     """Compute the figures, write them to a folder unless quick; those of votes if their file is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    records = 5_000 if quick else 100_000
+    records, fewer = (5_000, 5_000) if quick else (100_000, 20_000)
     functions, compared = (FUNCTIONS[:1], COMPARED[:1]) if quick else (FUNCTIONS, COMPARED)
     third = [row for seed in range(seeds) for row in guided.figure_3(seed, records, functions)]
-    equal = [row for seed in range(seeds) for row in guided.equal_promise(seed, records, compared, LEVELS)]
+    equal = [row for seed in range(seeds) for row in guided.equal_promise(seed, fewer, compared, LEVELS)]
     found: dict[str, Any] = {"set": "guided", "functions": summed_3(third), "promise": summed_equal(equal)}
     if (data / guided.VOTES_FILE).is_file():
-        found["levels"] = list(guided.figure_4(data, 2 if quick else 20))
-        fifth = guided.figure_5(data, 2 if quick else 20)
-        found["growth"] = means(fifth, ("mu", "order", "received"), ("level",))
+        found["levels"] = list(guided.figure_4(data, 2 if quick else 10))
+        fifth = guided.figure_5(data, 2 if quick else 10)
+        found["growth"] = means(fifth, ("mu", "order", "known", "received"), ("level",))
     if not quick:
         write(found, folder)
     return found
@@ -111,11 +111,16 @@ def picture_5(rows: Sequence[Row]) -> str:
     most = max(row["received"] for row in rows)
     across = svg.Axis("tuples received", 0, most, {value: str(value) for value in range(0, most + 1, 50)}, False)
     panels = {
-        f"μ = {100 * mu:g}%": {
-            order: [(row["received"], row["level"]) for row in rows if (row["mu"], row["order"]) == (mu, order)]
+        f"μ = {100 * mu:g}%, {'64 records' if known else 'random tuples'} to start with": {
+            order: [
+                (row["received"], row["level"])
+                for row in rows
+                if (row["mu"], row["order"], row["known"]) == (mu, order, known)
+            ]
             for order in ORDERS
         }
         for mu in sorted({row["mu"] for row in rows})
+        for known in (0, 64)
     }
     upward = svg.Axis("k*", 0, 20, {value: str(value) for value in range(0, 21, 5)}, False)
     return svg.plot("Level asked for while votes come in", across, upward, panels, ORDERS)

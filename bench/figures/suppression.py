@@ -20,12 +20,12 @@ TITLES = {"crx": "credit approvals (figure 3a)", "adult": "Adult (figure 3b)"}
 AXES = {"crx": (10, 50, 5), "adult": (16, 26, 2)}
 STYLES = {
     "base": svg.Style("#a3a3a3", 4.5, ""),
-    "the paper's highest, suppressed": svg.Style("#d9b38c", 4.5, ""),
-    "suppressed": svg.Style("#00558c", 1.8, "square"),
-    "sensitive columns alone": svg.Style("#007a5a", 1.2, "dot"),
-    "sensitive columns removed": svg.Style("#c24e00", 1.8, "triangle"),
+    "paper's highest": svg.Style("#d9b38c", 4.5, ""),
+    "released": svg.Style("#00558c", 1.8, "square"),
+    "bare": svg.Style("#007a5a", 1.2, "dot"),
+    "removed": svg.Style("#c24e00", 1.8, "triangle"),
 }
-LINES = {"suppressed": "suppression", "sensitive columns alone": "bare", "sensitive columns removed": "removal"}
+LINES = {"released": "suppression", "bare": "bare", "removed": "removal"}
 
 
 def picture(name: str, means: Sequence[Mapping[str, Any]]) -> str:
@@ -45,14 +45,14 @@ def picture(name: str, means: Sequence[Mapping[str, Any]]) -> str:
             heading = classifier if most == 100 else f"{classifier}, values of at most {most}%"
             panels[heading] = {
                 "base": [(row["top"], row["base"]) for row in chosen],
-                "the paper's highest, suppressed": [(row["top"], base + above) for row in chosen],
+                "paper's highest": [(row["top"], base + above) for row in chosen],
             } | {line: [(row["top"], row[key]) for row in chosen] for line, key in LINES.items()}
     return svg.plot(f"Errors of trees on suppressed {TITLES[name]}", across, upward, panels, STYLES)
 
 
 def compute(folder: Path, data: Path, *, quick: bool, anjana_python: str | None) -> dict[str, Any]:
     """Compute errors, gaps and peers, write them to a folder unless quick, and return the rows."""
-    gaps = list(suppression_gap.rows(2 if quick else 40))
+    gaps = list(suppression_gap.rows(2 if quick else 20))
     found: dict[str, Any] = {"set": "suppression", "gap": suppression_gap.summary(gaps)}
     if (data / "crx.data").is_file():
         found["errors"] = list(suppression.rows(data, quick=quick))

@@ -19,7 +19,7 @@ from bench.speed.expansion import SENSITIVE, write_expanded
 from bench.speed.timing import take_turns
 from bench.tables import table
 
-SIZES = (100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000)
+SIZES = (200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000)
 QUICK = (50_000, 100_000)
 PERCENT = 90
 _TABLE, _RELEASED, _TEMPLATES = "table", "released", "templates.json"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pytest
 from command_line import (
     DOCS,
@@ -19,10 +18,6 @@ from command_line import (
 )
 
 from assocpriv.apps.cli import main
-from assocpriv.client.guided.bulk import randomize_tuples
-from assocpriv.core.entropy import SystemEntropy
-from assocpriv.files.reports import Reports
-from assocpriv.server.guided.state_file import read_state
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -158,13 +153,16 @@ def miner(folder: Path) -> Path:
     return folder / "state.json"
 
 
+def answering(folder: Path) -> list[Any]:
+    """Return the arguments that answer this guidance."""
+    miner(folder)
+    given = [folder / "votes.csv", "--plan", folder / "guided.json", "--guidance", folder / "guidance.json"]
+    return ["guide", "answer", *given, "-o", folder / "released.parquet"]
+
+
 def released_votes(folder: Path) -> Path:
-    """Return reports of nobody's votes that answer this guidance."""
-    state = read_state(miner(folder))
-    nobody = np.zeros((3, 2), np.int32), np.array([0, 1, 1])
-    Reports(state.plan, randomize_tuples(*nobody, state.plan, state.guidance, entropy=SystemEntropy())).write(
-        folder / "released.parquet"
-    )
+    """Return reports that answer this guidance."""
+    run(*answering(folder))
     return folder / "released.parquet"
 
 
@@ -195,6 +193,7 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "guide", "start", *votes(out), "-o", out / "guided.json", "--state", out / "state.json"
     ],
     "assocpriv guide publish": lambda home, out: ["guide", "publish", miner(out), "-o", out / "g.json"],
+    "assocpriv guide answer": lambda home, out: answering(out),
     "assocpriv guide collect": lambda home, out: [
         "guide", "collect", released_votes(out), "--state", out / "state.json"
     ],

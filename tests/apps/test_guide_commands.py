@@ -68,6 +68,21 @@ def test_a_collection_from_its_start(table: Path, tmp_path: Path) -> None:
     assert "received  30 tuples" in text
 
 
+def test_messages_are_collected_as_reports_are(table: Path, tmp_path: Path) -> None:
+    """The whole way by commands: answers as messages and as reports add up to the same kind of sums, each file once."""
+    state = begin(table, tmp_path)
+    run("guide", "publish", state, "-o", tmp_path / "g.json")
+    for name in ("r.parquet", "m.jsonl"):
+        run("guide", "answer", table, "--plan", tmp_path / "plan.json", "--guidance", tmp_path / "g.json",
+            "--missing", "?", "-o", tmp_path / name)  # fmt: skip
+    done = run_json("guide", "collect", tmp_path / "r.parquet", tmp_path / "m.jsonl", "--state", state)
+    assert done["received"] == 480
+    assert all(count % 2 == 0 for count in done["classes"].values())
+    assert "collected before" in refused_without_output(
+        tmp_path, "guide", "collect", tmp_path / "m.jsonl", "--state", state
+    )
+
+
 def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
     """A file collected before, a state cut off, a wrong class and a file that exists: one line, nothing written."""
     state = begin(table, tmp_path)

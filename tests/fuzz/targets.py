@@ -27,15 +27,19 @@ import pyarrow.parquet as pq
 from naive import fixed_plan, small_plan
 
 from assocpriv.apps.kinds import describe_plan
+from assocpriv.auditing.recompute.guided_text import read_guided
 from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
 from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
 from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.basket_reports import basket_groups
+from assocpriv.files.guidance import read_guidance
+from assocpriv.files.guided_messages import message_lines, read_messages
 from assocpriv.files.names import read_taxonomy
 from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
@@ -45,6 +49,9 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.plans.guided.attributes import category, class_label, number
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
 from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
 from assocpriv.plans.numeric.plan import TablePlan
@@ -189,6 +196,61 @@ def run_table_plan(data: bytes) -> bool:
 def table_plan_seeds() -> list[bytes]:
     """Return the plans' texts."""
     return [plan.canonical_json.encode() for plan in table_plans()]
+
+
+def guided_plans() -> tuple[GuidedPlan, ...]:
+    """Return a guided plan without a promise, and one for each way to keep it."""
+    attributes = category("vote", ["n", "söuth"]), number("age", [-0.5, 30])
+    label, promise = class_label("class", ["A", "B"]), Breach("5%", "50%")
+    kept = (guided_plan(attributes, label, promise=promise, keep=keep) for keep in ("bits", "tuple"))
+    return guided_plan(attributes, label), *kept
+
+
+def run_guided_plan(data: bytes) -> bool:
+    """A guided plan's text: refused, or read again under the same id, by the audit too, and good for a report."""
+    text = data.decode("utf-8", errors="surrogateescape")
+    plan = accepted(lambda: GuidedPlan.parse(text))
+    numbers = accepted(lambda: read_guided(text))
+    if plan is None:
+        return False
+    assert numbers is not None
+    assert (numbers.amplification, numbers.sizes) == (plan.amplification, plan.sizes)
+    assert GuidedPlan.parse(plan.canonical_json).plan_id == plan.plan_id
+    json.dumps(describe_plan(plan, 1000).record(), allow_nan=False)
+    if plan.width <= _MOST_COLUMNS:
+        guidance = Guidance.of_vectors(plan, 1, np.eye(plan.width)[:, :2])
+        record = GuidedRecord({plan.label.name: plan.labels[0]}, guidance)
+        pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan)
+    return True
+
+
+def run_guidance(data: bytes) -> bool:
+    """Guidance: refused, or read again under the same id; checked against a plan, and then good for a report."""
+    guidance = accepted(lambda: read_guidance(written(data, "guidance.json")))
+    if guidance is None:
+        return False
+    assert Guidance.parse(guidance.canonical_json).guidance_id == guidance.guidance_id
+    plan = guided_plans()[0]
+    record = GuidedRecord({"class": "A"}, guidance)
+    made = accepted(lambda: pack_reports([randomize_guided(record, plan, entropy=SystemEntropy())], plan))
+    return made is not None
+
+
+def run_messages(data: bytes) -> bool:
+    """A file of messages: refused, or written and read again as the same reports."""
+    plan = guided_plans()[0]
+    reports = accepted(lambda: read_messages(written(data, "messages.jsonl"), plan))
+    if reports is None:
+        return False
+    again = "".join(message_lines(reports.packed, plan)).encode()
+    assert np.array_equal(read_messages(written(again, "again.jsonl"), plan).packed, reports.packed)
+    return True
+
+
+def guidance_seeds() -> list[bytes]:
+    """Return guidance of one plan."""
+    plan = guided_plans()[0]
+    return [Guidance.of_vectors(plan, 1, np.eye(5)[:, :k]).canonical_json.encode() for k in (1, 5)]
 
 
 # ---- reports
@@ -415,6 +477,9 @@ def ledger_seeds() -> list[bytes]:
 TARGETS: dict[str, Target] = {
     "plan": Target(run_plan, plan_seeds),
     "table_plan": Target(run_table_plan, table_plan_seeds),
+    "guided_plan": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),
+    "guidance": Target(run_guidance, guidance_seeds),
+    "messages": Target(run_messages, lambda: [b'{"guidance": 1, "class": "A", "ones": [0, 3]}\n' * 2]),
     "report": Target(run_report, report_seeds),
     "report_file": Target(run_report_file, report_file_seeds),
     "table_parquet": Target(_run_table(".parquet"), _table_seeds(".parquet")),

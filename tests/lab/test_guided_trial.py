@@ -140,6 +140,22 @@ def test_columns_become_attributes(tmp_path):
     assert people.classes[-1] == 0
 
 
+@pytest.mark.parametrize("content", ["", "\n", "a;b", "a,b\n1,2,3\n", "a,b\n1\xff,2\n"])
+def test_what_is_no_table(tmp_path, content):
+    """A file without records, with lines of another width, or that is no UTF-8 is refused in one line."""
+    path = tmp_path / "t.csv"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(RecordError):
+        read_cells(path, TableOptions())
+
+
+def test_separators_are_found(tmp_path):
+    """The first line says what parts cells; a name says nothing."""
+    path = tmp_path / "t.csv"
+    path.write_text("age;class\n34;a b\n")
+    assert read_cells(path, TableOptions()).to_dict("list") == {"age": ["34"], "class": ["a b"]}
+
+
 def test_a_cut_leaves_something_below_it():
     """Where more than a quarter of the values are the least one, the first cut is the next larger value."""
     import pandas as pd

@@ -160,6 +160,9 @@ def test_no_guidance_is_refused(tmp_path: Path, fields: dict[str, Any], problem:
     path.write_text(json.dumps(guidance.to_json() | fields))
     with pytest.raises(GuidanceError, match=f"g.json: .*{problem}"):
         read_guidance(path)
+    path.write_text(guidance.canonical_json.replace('"level":1', '"level":2,"level":1'))
+    with pytest.raises(GuidanceError, match="each field once"):
+        read_guidance(path)
     path.write_text(guidance.canonical_json[:-9])
     with pytest.raises(GuidanceError, match="cut off"):
         read_guidance(path)

@@ -13,6 +13,7 @@ import tracemalloc
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -137,13 +138,13 @@ def hostile(draw: st.DrawFn, texts: list[str]) -> str:
         container, key = draw(st.sampled_from(list(places(content)) or [({"a": 0}, "a")]))
         change = draw(st.sampled_from(["replace", "replace", "replace", "drop", "add"]))
         if change == "replace":
-            container[key] = draw(st.sampled_from(HOSTILE))
+            container[key] = deepcopy(draw(st.sampled_from(HOSTILE)))  # a further change may be within
         elif change == "drop":
             del container[key]
         elif isinstance(container, dict):
             container[draw(st.sampled_from(["view", "x", "report_size", "ones_row", "\ud800"]))] = 1
         else:
-            container.append(draw(st.sampled_from(HOSTILE)))
+            container.append(deepcopy(draw(st.sampled_from(HOSTILE))))
     return json.dumps(content).replace('"\ud800"', '"\\ud800"')
 
 
@@ -154,11 +155,21 @@ def test_hostile_plans_are_refused_or_round_trip(text: str) -> None:
     run_plan(text.encode())
 
 
+GUIDED = {name: [seed.decode() for seed in TARGETS[name].seeds()] for name in ("guided_plan", "guidance")}
+
+
 @quick(200)
 @given(hostile([plan.canonical_json for plan in table_plans()]))
 def test_hostile_table_plans_are_refused_or_round_trip(text: str) -> None:
     """The same of plans of tables, whose two readers agree."""
     run_table_plan(text.encode())
+
+
+@quick(200)
+@given(st.data(), st.sampled_from(sorted(GUIDED)))
+def test_hostile_guided_plans_and_guidance_are_refused_or_round_trip(data: st.DataObject, name: str) -> None:
+    """Any value in place of any field of a guided plan, or of guidance."""
+    TARGETS[name].run(data.draw(hostile(GUIDED[name])).encode())
 
 
 @pytest.mark.parametrize("name", ["table_json", "table_csv", "table_parquet"])
@@ -668,7 +679,7 @@ def test_malformed_parquet_shows_no_mark(data: bytes) -> None:
         read_baskets(path, catalogue=Catalogue(["milk"]))
 
 
-@quick(60)
+@quick(200)
 @given(damaged([gzip.compress(f"milk,{NAME}\n".encode() * 9, 0), zlib.compress(NAME.encode())]))
 def test_malformed_archives_show_no_mark(data: bytes) -> None:
     """Damaged archives of marked items, stored without compression, are refused without a mark."""
@@ -681,7 +692,7 @@ def test_malformed_archives_show_no_mark(data: bytes) -> None:
 DEVICE = small_plan("none", 5, 2, 2)
 
 
-@quick(60)
+@quick(200)
 @given(st.lists(PIECES, max_size=10), st.binary(max_size=2))
 def test_a_malformed_basket_of_a_device_shows_no_mark(pieces: list[str], tail: bytes) -> None:
     """Whatever stands on standard input of the command report, nothing printed, raised or left behind shows an item."""

@@ -13,7 +13,7 @@ from assocpriv.apps.options import PATH, json_option, reports_argument
 @click.option("--state", type=PATH, required=True, help="The miner's state; replaced whole, or left as it is.")
 @json_option
 def collect(reports: tuple[Path, ...], state: Path) -> None:
-    """Add released tuples, files of REPORTS or folders of them, to the miner's state.
+    """Add released tuples to the miner's state: REPORTS are files of reports, folders of them, or messages (.jsonl).
 
     \b
     Example:

@@ -14,7 +14,7 @@ from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
 from assocpriv.auditing.request import ALL
 from assocpriv.core.errors import counted
-from assocpriv.core.privacy import NO_AMPLIFICATION, epsilon, format_bound
+from assocpriv.core.privacy import epsilon, format_bound
 from assocpriv.server.crafted.checks import CraftedCheck
 from assocpriv.server.itemsets.frames import mining_facts
 from assocpriv.server.numeric.trees.export import tree_lines
@@ -114,7 +114,7 @@ def device_lines(report: DeviceReport, output: Path) -> list[str]:
         f"of plan {plan.plan_id[:16]}… this device has made {report.spent} of "
         f"{counted(plan.reports_per_person, 'report')}; "
         f"left: {report.left}",
-        *([NO_AMPLIFICATION] if plan.amplification is None else []),
+        *([plan.unbounded] if plan.amplification is None else []),
     ]
 
 

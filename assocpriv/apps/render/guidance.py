@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.core.errors import counted
+from assocpriv.core.privacy import float_up
 
 if TYPE_CHECKING:
     from assocpriv.guidance import MinerState, PopulationTrial, Trial
@@ -49,6 +50,7 @@ def publish_record(state: "MinerState", new: bool) -> dict[str, Any]:
         "level": guidance.level,
         "columns": state.plan.width,
         "received": state.tuples,
+        "amplification": None if state.ratio is None else float_up(state.ratio),
     }
 
 
@@ -60,6 +62,7 @@ def publish_lines(state: "MinerState", new: bool, output: str) -> list[str]:
     return [
         f"guidance  {guidance.serial}{again}",
         f"level     {guidance.level} of {state.plan.width}",
+        f"γ         {'infinite' if state.ratio is None else f'at most {float_up(state.ratio):g}'}",
         f"received  {counted(state.tuples, 'tuple')}",
         f"written   {output}",
     ]

@@ -130,11 +130,11 @@ def laws(seen: dict[str, list[Events]]) -> Iterator[TableLaw]:
     """Yield the laws, by name, of the events that belong to each."""
     for name, parts in seen.items():
         events = Events.joined(parts)
-        p_values = _p_values(events)
+        p_values = two_sided(events)
         yield TableLaw(name, WHAT[name], len(p_values), joint_p_value(p_values))
 
 
-def _p_values(events: Events) -> NDArray[np.float64]:
+def two_sided(events: Events) -> NDArray[np.float64]:
     """Return two-sided p-values; what must never, or always, happen is judged by that alone."""
     values: NDArray[Any] = events.p_values()
     sure = (events.probability <= 0) | (events.probability >= 1)

@@ -21,7 +21,7 @@ from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TUPLE_BITS, BitMix, TupleMix
 from assocpriv.plans.guided.weights import MIXED_TOTAL, WEIGHT_TOTAL, coin_of, mixed, projected, weights_of
 from assocpriv.plans.numeric.plan import shortened
-from assocpriv.records.table_cells import read_value
+from assocpriv.records.table_cells import parse_record, read_value
 
 
 class LevelError(GuidanceError):
@@ -44,6 +44,8 @@ def accept(guidance: Guidance, plan: GuidedPlan, *, max_level: int | None = None
     """
     if not isinstance(guidance, Guidance):
         raise TypeError(f"guidance must be a Guidance (read_guidance reads one), got a {type(guidance).__name__}")
+    if not isinstance(plan, GuidedPlan):
+        raise TypeError(f"plan must be a GuidedPlan (read_plan reads one), got a {type(plan).__name__}")
     guidance.check(plan)
     if announced is not None and guidance.level != announced:
         raise GuidanceError(
@@ -93,6 +95,27 @@ def randomize_guided(record: GuidedRecord, plan: GuidedPlan, *, entropy: Entropy
     return packed.tobytes()
 
 
+def parse_guided(text: bytes) -> GuidedRecord:
+    """Return what one JSON object writes: ``values`` and ``guidance``, and if given ``max_level`` and ``announced``.
+
+    Raises:
+        RecordError: text that is no such object; it is not shown.
+        GuidanceError: no guidance in it.
+    """
+    content = parse_record(text)
+    values, levels = content.get("values"), [content.get(name) for name in ("max_level", "announced")]
+    if (
+        not {"values", "guidance"} <= set(content) <= {"values", "guidance", "max_level", "announced"}
+        or not isinstance(values, dict)
+        or not all(level is None or type(level) is int for level in levels)
+    ):
+        raise RecordError(
+            "a record of a guided plan must be one JSON object with values, an object of its own, guidance, as the "
+            "miner publishes it, and if wanted the whole numbers max_level and announced"
+        )
+    return GuidedRecord(values, Guidance.from_json(content["guidance"]), *levels)
+
+
 class Perturbation:
     """How tuples of a plan answer one guidance, which has been accepted."""
 
@@ -124,5 +147,5 @@ class Perturbation:
         if isinstance(safeguard, TupleMix):
             other = [entropy.below(size) for size in sizes]
             answered = other if entropy.pick((safeguard.honest, 1 << TUPLE_BITS)) else answered
-        weights = self.weights(np.array([answered]))[0][0].tolist()
+        weights = self.weights(np.array([answered], dtype=np.int64))[0][0].tolist()
         return [1 - entropy.pick((weight, self.total)) for weight in weights]

@@ -8,6 +8,7 @@ Source: ZWZ05, section 4.1.
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from math import isqrt
@@ -22,6 +23,7 @@ from assocpriv.plans.guided.plan import SERIAL_BYTES, GuidedPlan
 FORMAT, VERSION = "assocpriv-guidance", 1
 UNIT = 1 << 20  # an entry of 1
 _FIELDS = {"format", "version", "plan", "serial", "level", "vectors"}
+_PLAN_ID = re.compile("[0-9a-f]{64}")
 _LARGEST_SERIAL = (1 << 8 * SERIAL_BYTES) - 1
 
 
@@ -120,12 +122,14 @@ class Guidance:
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise GuidanceError(f"not guidance: it does not say format {FORMAT!r}")
-        if content.get("version") != VERSION or set(content) != _FIELDS:
+        if type(content.get("version")) is not int or content["version"] != VERSION or set(content) != _FIELDS:
             raise GuidanceError(f"guidance must be of version {VERSION} and hold exactly {', '.join(sorted(_FIELDS))}")
         plan_id, serial, columns = content["plan"], content["serial"], content["vectors"]
-        if not isinstance(plan_id, str) or type(serial) is not int or not _is_matrix(columns):
+        if not isinstance(plan_id, str) or not _PLAN_ID.fullmatch(plan_id):
+            raise GuidanceError("guidance must name its plan's id, 64 hexadecimal digits")
+        if type(serial) is not int or not 1 <= serial <= _LARGEST_SERIAL or not _is_matrix(columns):
             raise GuidanceError(
-                "guidance must have a plan's id, a serial number, and vectors of whole numbers up to 2^20"
+                f"guidance must have a serial number in 1..{_LARGEST_SERIAL}, and vectors of whole numbers up to 2^20"
             )
         if content["level"] != len(columns) or type(content["level"]) is not int:
             raise GuidanceError("the guidance announces another level than it has vectors; use none of it")
@@ -135,9 +139,9 @@ class Guidance:
     def parse(cls, text: str) -> "Guidance":
         """Read guidance from JSON text; GuidanceError if it is none."""
         try:
-            content = json.loads(text)
+            content = json.loads(text, object_pairs_hook=_once)
         except (ValueError, RecursionError):
-            raise GuidanceError("not guidance: the text is not valid JSON (cut off?)") from None
+            raise GuidanceError("not guidance: the text is not valid JSON, each field once (cut off?)") from None
         return cls.from_json(content)
 
     def __repr__(self) -> str:
@@ -154,6 +158,12 @@ def tolerance(width: int) -> int:
     True
     """
     return UNIT * (isqrt(width) + 1) + width
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) != len(pairs):
+        raise ValueError
+    return dict(pairs)
 
 
 def _is_matrix(columns: object) -> bool:

@@ -160,6 +160,11 @@ class GuidedPlan(PublishedPlan):
         return None if self.safeguard is None else self.safeguard.amplification(self.tuples)
 
     @property
+    def unbounded(self) -> str:
+        """What holds without a safeguard."""
+        return "whoever publishes the guidance can ask for any value as it is"
+
+    @property
     def uncovered(self) -> str:
         """The class, which γ does not cover; empty where there is no γ."""
         return "" if self.safeguard is None else f"the class {self.label.name}"

@@ -10,6 +10,7 @@ Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classificatio
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.files.reports import Reports
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided.safeguards import TupleMix
+from assocpriv.plans.guided.weights import coin_of, ratio_of, weight_bounds
 from assocpriv.server.guided.correction import class_sums, corrected
 from assocpriv.server.guided.spectrum import Spectrum, spectrum
 
@@ -64,6 +67,17 @@ class MinerState:
     def is_due(self) -> bool:
         """Whether a batch has come in since guidance was published, or there is none yet."""
         return not self.guidances or self.tuples - self.published_at >= self.plan.batch
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """What bounds γ of a report under the current guidance; None where nothing does, or there is no guidance.
+
+        Without a promise nothing does wherever a bit is never released as 1, or always, for some tuples alone.
+        """
+        if self.guidance is None or isinstance(self.plan.safeguard, TupleMix):
+            return self.plan.amplification
+        low, high = weight_bounds(self.guidance, self.plan)
+        return ratio_of(low, high, coin_of(self.guidance, self.plan))
 
     @property
     def spectrum(self) -> Spectrum:
@@ -120,10 +134,11 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
     return replace(state, guidances=(*state.guidances[1 - RECENT :], made), published_at=state.tuples)
 
 
-def collect(state: MinerState, reports: Reports) -> MinerState:
+def collect(state: MinerState, reports: Reports, files: Iterable[Path] | None = None) -> MinerState:
     """Return the state with reports added, all of them or none.
 
-    A file is known by its SHA-256, and refused when it has been collected before.
+    A file is known by its SHA-256, and refused when it has been collected before. ``files`` are those that the reports
+    came from, where they do not say so themselves.
 
     Raises:
         PlanError: reports of another plan.
@@ -135,7 +150,7 @@ def collect(state: MinerState, reports: Reports) -> MinerState:
             f"the reports are of plan {reports.plan.plan_id[:12]}, the state is of plan {state.plan.plan_id[:12]}; "
             "nothing was added"
         )
-    digests = _new_digests(state, reports.paths)
+    digests = _new_digests(state, reports.paths if files is None else files)
     received, sums = state.received.copy(), state.sums.copy()
     for packed in reports.batches(_AT_ONCE):
         for guidance, classes, bits in _by_guidance(state, packed):

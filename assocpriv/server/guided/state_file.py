@@ -1,4 +1,4 @@
-"""The miner's state at rest: one JSON object with a digest of itself, replaced whole (docs/formats/guided-plan.md)."""
+"""The miner's state at rest: one JSON object with a digest of itself, replaced whole (docs/formats/miner-state.md)."""
 
 import hashlib
 import io
@@ -29,9 +29,19 @@ def write_state(state: MinerState, path: str | Path, *, force: bool = False) -> 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
     """
-    fields = _to_json(state)
     with atomic_output(path, force=force) as stream:
-        stream.write((json.dumps(fields | {"digest": _digest(fields)}, sort_keys=True) + "\n").encode("ascii"))
+        stream.write(_text(state))
+
+
+def replace_state(before: MinerState, after: MinerState, path: str | Path) -> None:
+    """Write a state over the one that it was made of.
+
+    Raises:
+        FileError: another run has replaced that meanwhile, whose work would be lost; or the file cannot be written.
+    """
+    if Path(path).read_bytes() != _text(before):
+        raise FileError(f"{path} was changed by another run meanwhile; nothing was added here: run this again")
+    write_state(after, path, force=True)
 
 
 def read_state(path: str | Path) -> MinerState:
@@ -56,6 +66,11 @@ def read_state(path: str | Path) -> MinerState:
         return _from_json(fields)
     except (PlanError, KeyError, TypeError, ValueError):  # a digest of nonsense
         raise FileError(f"{path} contradicts itself, so it was not written by assocpriv guide") from None
+
+
+def _text(state: MinerState) -> bytes:
+    fields = _to_json(state)
+    return (json.dumps(fields | {"digest": _digest(fields)}, sort_keys=True) + "\n").encode("ascii")
 
 
 def _digest(fields: dict[str, Any]) -> str:

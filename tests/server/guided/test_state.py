@@ -9,7 +9,7 @@ from assocpriv.core.errors import AssocprivError, EstimateError, FileError, Plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.server.guided.state import RECENT, collect, publish, random_start, start
-from assocpriv.server.guided.state_file import read_state, write_state
+from assocpriv.server.guided.state_file import read_state, replace_state, write_state
 from assocpriv.server.guided.training import naive_bayes, new_classifier, released_tuples
 
 PLAN = small_plan(batch=50)
@@ -48,6 +48,16 @@ def test_guidance_changes_once_per_batch(rng):
     state = publish(collect(state, answers(state, 1, rng)))
     assert state.guidance.serial == first.serial + 1
     assert publish(state) is state
+
+
+def test_the_ratio_of_guidance():
+    """Without a promise γ under guidance is infinite; under one it stays within the plan's, whatever the guidance."""
+    assert publish(random_start(PLAN, 1)).ratio is None
+    for keep in ("bits", "tuple"):
+        plan = small_plan(keep)
+        for level in (1, 5):
+            ratio = publish(random_start(plan, 1), level).ratio
+            assert 1 < ratio <= plan.amplification < 19
 
 
 def test_random_start_has_tuples_of_every_class():
@@ -122,6 +132,17 @@ def test_a_state_cut_anywhere_is_refused(rng, tmp_path):
             read_state(path)
         assert "\n" not in str(caught.value)
     path.write_bytes(whole)
+    assert read_state(path).tuples == 20
+
+
+def test_a_state_that_another_run_replaced_is_left_alone(rng, tmp_path):
+    """Of two runs that began with the same state the second to write is refused, and the first one's work stays."""
+    path = tmp_path / "state.json"
+    before = publish(random_start(PLAN, 1))
+    write_state(before, path)
+    replace_state(before, collect(before, answers(before, 20, rng)), path)
+    with pytest.raises(FileError, match="changed by another run meanwhile"):
+        replace_state(before, collect(before, answers(before, 30, rng)), path)
     assert read_state(path).tuples == 20
 
 

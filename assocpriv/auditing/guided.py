@@ -1,0 +1,263 @@
+"""The audit of a guided plan: γ anew from its text, our clients walked through, then each client as a black box.
+
+γ is computed from the text, and, where tuples are few, from what the client sends under several guidances, one bit
+itself and all of them among these.
+"""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.auditing.black_box.guided_clients import (
+    MOST_ANSWERED,
+    BulkTuples,
+    GuidedBox,
+    Question,
+    SingleTuples,
+    bit_events,
+    chosen_records,
+    equal_chance,
+    known_chances,
+    lines_of,
+    pair_events,
+)
+from assocpriv.auditing.black_box.laws import Events, joint_p_value
+from assocpriv.auditing.black_box.pipe import Program
+from assocpriv.auditing.black_box.table_laws import repeat_events, two_sided
+from assocpriv.auditing.enumerate.guided_walks import check_draws, check_words, largest_ratio, law_of, tried
+from assocpriv.auditing.findings import (
+    BROKEN,
+    CONSISTENT,
+    UNDECIDED,
+    Fault,
+    Finding,
+    client_at_work,
+    failure,
+)
+from assocpriv.auditing.recompute.guided_text import TUPLE, GuidedNumbers, bounds, product_of_ratios, read_guided
+from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
+from assocpriv.core.errors import FileError, PlanError, WireError
+from assocpriv.plans.guided.guidance import Guidance
+from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided.weights import coin_of
+
+_CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
+_MOST_BYTES, _SINGLE_TRIALS, _COPIES = 1 << 26, 4000, 16
+_LARGEST = Fraction(10**300)  # that is shown as a number
+_LAWS = {
+    "bits": "how often each bit is set, for each record and guidance asked about",
+    "pairs": "how often two bits are both set: they are drawn apart",
+    "repeats": "how often a record's reports repeat",
+}
+
+
+def audit_guided(
+    plan: GuidedPlan | None, text: str, request: AuditRequest, progress: Progress | None = None
+) -> list[Finding]:
+    """Audit a guided plan, and clients of it; see :func:`assocpriv.auditing.kinds.audit`."""
+    try:
+        numbers = read_guided(text)
+    except PlanError as error:
+        return [Finding(EXACT, "amplification", BROKEN, f"The text is no guided plan: {error}.")]
+    findings: list[Finding] = []
+    if EXACT in request.depths:
+        findings.append(_promise(plan, numbers))
+    if plan is None:
+        return findings
+    guidances = tried(plan, np.random.default_rng())
+    if EXACT in request.depths:
+        findings += _coins(plan, numbers, guidances)
+        if not request.program:  # what our client does says nothing of the program
+            findings += _walks(plan, numbers, guidances)
+    for client, box in _boxes(plan, request).items():
+        found = _black_box(plan, numbers, guidances, box, client, request, progress)
+        findings += [replace(finding, client=client) for finding in found]
+    return findings
+
+
+# ---- exact
+
+
+def _promise(plan: GuidedPlan | None, numbers: GuidedNumbers) -> Finding:
+    """Compare γ, of the text's numbers, with the promise."""
+    ratio, limit = numbers.amplification, numbers.limit
+    if plan is not None and plan.amplification != ratio:
+        return Finding(EXACT, "amplification", BROKEN, "The package reads another γ from this plan than its text has.")
+    if ratio is None or limit is None:
+        said = "The plan states no γ: whoever publishes guidance can ask for any value as it is."
+        if ratio is not limit:
+            said = "The plan states a promise and nothing that keeps it, or the other way round."
+        right = ratio is limit and plan is not None
+        return Finding(EXACT, "amplification", CONSISTENT if right else BROKEN, said)
+    together = ratio**numbers.reports_per_person
+    kept = plan is not None and together < limit
+    said = f"γ is {_shown(ratio)} for one report, whatever the guidance"
+    if numbers.reports_per_person > 1:
+        said += f", and {_shown(together)} for {numbers.reports_per_person} reports of a person"
+    said += f"; the promise needs less than {_shown(limit)}"
+    said += "; it does not cover the class" if kept else ", but the text breaks a rule of plans" * (together < limit)
+    figures = {"amplification": float(min(ratio, _LARGEST)), "limit": float(min(limit, _LARGEST))}
+    return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, f"{said}.", figures)
+
+
+def _shown(number: Fraction) -> str:
+    return f"{float(number):.12g}" if number < _LARGEST else "more than 10^300"
+
+
+def _coins(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
+    """Check, where a promise is kept by bits, that the package mixes as much as the guidances need."""
+    if numbers.stated is None:
+        return []
+    for guidance in guidances:
+        law = law_of(numbers, guidance)
+        coin = coin_of(guidance, plan)
+        ratio = product_of_ratios(bounds(numbers, law.shares), coin)
+        if coin != law.coin or ratio is None or ratio > numbers.stated:
+            said = "Under some guidance the package mixes bits with another coin than keeps the promise."
+            return [Finding(EXACT, "coins", BROKEN, said)]
+    said = f"Under {len(guidances)} guidances, one bit itself and all of them among these, as many coins as γ needs."
+    return [Finding(EXACT, "coins", CONSISTENT, said)]
+
+
+def _walks(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
+    def draws() -> tuple[str, str]:
+        laws = check_draws(plan, numbers, guidances)
+        if laws is None:
+            return UNDECIDED, "There are too many tuples to walk every draw; words of some are compared."
+        ratios = [largest_ratio(each) for each in laws]
+        said = f"Every draw of all {len(laws[0]) - 1} tuples was walked under {len(guidances)} guidances: each outcome"
+        said += " has the chance that the plan says"
+        stated = numbers.amplification
+        if stated is None:
+            return CONSISTENT, f"{said}. Some tell a value for certain: no γ is stated."
+        if None in ratios:
+            return BROKEN, "What the client sends has no γ under some guidance."
+        worst = max(ratio for ratio in ratios if ratio is not None)
+        if worst > stated:
+            return BROKEN, f"What the client sends has the γ {_shown(worst)}, more than is stated."
+        return CONSISTENT, f"{said}; γ is {_shown(worst)} at most, {_shown(stated)} is stated."
+
+    def words() -> tuple[str, str]:
+        done = check_words(plan, numbers, guidances, np.random.default_rng())
+        said = f"{done:,} tuples, of random words and of draws at the ends of weights, become the bits that"
+        return CONSISTENT, f"{said} docs/formats/guided-plan.md says, one by one and in bulk."
+
+    found = []
+    for name, check in (("client, every draw", draws), ("client, whole tuples", words)):
+        try:
+            found.append(Finding(EXACT, name, *check()))
+        except Fault as fault:
+            found.append(Finding(EXACT, name, BROKEN, str(fault)))
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+            found.append(failure(EXACT, name, error))
+    return found
+
+
+# ---- black boxes
+
+
+def _boxes(plan: GuidedPlan, request: AuditRequest) -> dict[str, GuidedBox]:
+    if request.program:
+        return {PROGRAM: Program(request.program, request.plan_path, plan, lines_of=partial(lines_of, plan=plan))}
+    boxes: dict[str, GuidedBox] = {"bulk": BulkTuples(plan), "single": SingleTuples(plan)}
+    return {name: box for name, box in boxes.items() if name in request.clients}
+
+
+def _black_box(
+    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: GuidedBox, client: str,
+    request: AuditRequest, progress: Progress | None,
+) -> list[Finding]:  # fmt: skip
+    """Audit one client at the depths asked for."""
+    found: list[Finding] = []
+    for depth in request.depths:
+        if depth == EXACT:
+            continue
+        try:
+            if depth == _CONFORMANCE:
+                found += audit_form(plan, guidances, box)
+            else:
+                most = _MOST_BYTES // plan.width
+                trials = min(request.trials, most, most if client == "bulk" else _SINGLE_TRIALS)
+                alarm = float(1 - request.level) / len(request.clients)
+                found += audit_laws(plan, numbers, guidances, box, trials=trials, false_alarm=alarm, progress=progress)
+        except (FileError, MemoryError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+            found.append(failure(depth, "answers", error))
+    return found
+
+
+def _asked(box: GuidedBox, questions: list[Question], plan: GuidedPlan) -> list[NDArray[np.uint8]]:
+    """Return packed reports, checked: one for each record, that names its guidance and the record's class."""
+    with client_at_work():
+        answers = list(box.reports(iter(questions)))
+    if [len(each) for each in answers] != [len(each) for each in questions]:
+        raise WireError("the client did not answer with one report for each record")
+    packed = []
+    for each, question in zip(answers, questions, strict=True):
+        if (each.lengths != plan.report_bytes).any():
+            raise WireError("some answers have another length than the plan's reports")
+        packed.append(np.ascontiguousarray(each.octets[:, : plan.report_bytes]))
+        plan.check_form(packed[-1], "of the client, ")
+        serials, classes, _ = plan.unpack(packed[-1])
+        if (serials != question.guidance.serial).any() or (classes != question.rows[:, -1]).any():
+            raise WireError("some answers name another guidance, or another class, than they were asked for")
+    return packed
+
+
+def audit_form(plan: GuidedPlan, guidances: list[Guidance], box: GuidedBox) -> list[Finding]:
+    """Check that every record is answered with one report of the plan's form, its guidance and its class."""
+    rows = np.repeat(chosen_records(plan), _COPIES, axis=0)
+    _asked(box, [Question(guidance, rows) for guidance in guidances], plan)
+    said = f"Every record is answered with one report of {plan.report_bytes} bytes, of its guidance and its class."
+    return [Finding(_CONFORMANCE, "answers", CONSISTENT, said)]
+
+
+def audit_laws(
+    plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance], box: GuidedBox, *, trials: int,
+    false_alarm: float, progress: Progress | None = None,
+) -> list[Finding]:  # fmt: skip
+    """Compare what a client's reports of known records show with the plan's laws.
+
+    A client that follows the plan is called broken with a chance of at most ``false_alarm``, which the laws share.
+    """
+    if numbers.keep == TUPLE and prod(numbers.sizes) > MOST_ANSWERED:
+        said = "There are too many tuples that may be answered for in place of a record's."
+        return [Finding(_EMPIRICAL, "bits", UNDECIDED, said)]
+    records = chosen_records(plan)
+    copies = max(2, trials // (len(records) * len(guidances)))
+    seen: dict[str, list[Events]] = {name: [] for name in _LAWS}
+    for done, guidance in enumerate(guidances):
+        if progress:
+            progress(_EMPIRICAL, done, len(guidances))
+        law = law_of(numbers, guidance)
+        [packed] = _asked(box, [Question(guidance, np.tile(records, (copies, 1)))], plan)
+        for place, row in enumerate(records.tolist()):
+            mine = packed[place :: len(records)]
+            known = known_chances(law, tuple(row[:-1]))
+            bits = plan.unpack(mine)[2]
+            seen["bits"].append(bit_events(bits, *known))
+            seen["pairs"].append(pair_events(bits, *known))
+            if len(known[0]) <= numbers.width + 2 or numbers.keep == TUPLE:
+                half = len(mine) // 2
+                seen["repeats"].append(repeat_events(mine[:half], mine[half:], equal_chance(*known)))
+    if progress:
+        progress(_EMPIRICAL, len(guidances), len(guidances))
+    return [_law(name, Events.joined(parts), false_alarm / len(seen), len(packed)) for name, parts in seen.items()]
+
+
+def _law(name: str, events: Events, false_alarm: float, reports: int) -> Finding:
+    tests = two_sided(events)
+    p_value = joint_p_value(tests)
+    figures = {"p_value": p_value, "tests": len(tests), "false_alarm": false_alarm, "reports": reports}
+    if p_value > false_alarm:
+        return Finding(_EMPIRICAL, name, CONSISTENT, f"As the plan says: {_LAWS[name]}.", figures)
+    chance = f"at most {p_value:.1e}" if p_value else "less than 1e-300"
+    said = f"Not as the plan says: {_LAWS[name]}. A client that follows it would look so with a chance of {chance}."
+    return Finding(_EMPIRICAL, name, BROKEN, said, figures)

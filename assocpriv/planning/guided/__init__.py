@@ -1,0 +1,1 @@
+"""What a plan of guided perturbation promises."""

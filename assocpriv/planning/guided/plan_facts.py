@@ -1,0 +1,36 @@
+"""What a plan of guided perturbation promises, whatever guidance its miner publishes."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from assocpriv.core.errors import PlanError
+from assocpriv.core.numbers import check_whole
+from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.guided.safeguards import TUPLE_BITS, TupleMix
+
+
+@dataclass(frozen=True, slots=True)
+class GuidedFacts:
+    """A plan, and what so many reports make of it."""
+
+    plan: GuidedPlan
+    reports: int
+
+    @property
+    def guidances(self) -> int:
+        """How often guidance is published while so many reports come in."""
+        return -(-self.reports // self.plan.batch)
+
+    @property
+    def random_share(self) -> Fraction | None:
+        """q, the share of reports that answer for a random tuple; None where the promise is not kept so."""
+        safeguard = self.plan.safeguard
+        return 1 - Fraction(safeguard.honest, 1 << TUPLE_BITS) if isinstance(safeguard, TupleMix) else None
+
+
+def foresee_guided(plan: GuidedPlan, reports: int, _group_reports: Any = None) -> GuidedFacts:
+    """Return what a plan promises; PlanError for fewer reports than one."""
+    if check_whole("reports", reports) < 1:
+        raise PlanError(f"reports must be at least 1, got {reports}")
+    return GuidedFacts(plan, reports)

@@ -1,0 +1,80 @@
+"""Guided perturbation file to file, and the miner's part of it beside ByClass on as many records.
+
+The paper's claim is that the miner has less to do than reconstruction: it only adds up tuples and decomposes a matrix
+of bits once a batch. Both sides go from reports of the same records to a tree.
+"""
+
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from assocpriv import guidance
+from assocpriv.files.reports import read_reports
+from assocpriv.lab.agrawal import CLASSES, LABEL, AgrawalSettings, generate_agrawal
+from assocpriv.server.guided.state import publish
+from assocpriv.server.guided.training import train
+from assocpriv.server.numeric.trees.building import TreeRequest
+from assocpriv.server.numeric.trees.reports import grow_tree
+from bench.figures.trees import generated_columns, noisy_plan, release
+from bench.speed.timing import medians
+
+BATCH = 100
+
+
+def run(records: int = 100_000, function: int = 2) -> dict[str, Any]:
+    """Return seconds of each step, and of what the miner does, per tuple and beside a tree by class."""
+    table = generate_agrawal(AgrawalSettings(function=function, n_records=records))
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        table.to_parquet(folder / "table.parquet")
+        steps = _walk(folder)
+        state = guidance.read_state(folder / "state.json")
+        answers = read_reports(folder / "released.parquet")
+        one = medians(lambda: publish(state), lambda: guidance.collect(_fresh(folder), answers))
+        batches = -(-records // BATCH)
+        noisy = release(table, noisy_plan(generated_columns(), CLASSES, records, "gaussian", 100), 1)
+        by_class, fit = medians(
+            lambda: grow_tree(noisy, LABEL, TreeRequest()), lambda: train(state, answers, "tree"), rounds=3
+        )
+    miner = one[1] + batches * one[0]
+    return {
+        "records": records,
+        "bits": state.plan.width,
+        "file_to_file": steps | {"all_s": sum(steps.values())},
+        "collect_s": one[1],
+        "publish_once_s": one[0],
+        "miner_s": miner,
+        "miner_us_a_tuple": 1e6 * miner / records,
+        "tree_s": fit,
+        "by_class_with_tree_s": by_class,
+        "miner_with_tree_against_by_class_ratio": (miner + fit) / by_class,
+    }
+
+
+def _walk(folder: Path) -> dict[str, float]:
+    """Go from a table to what is collected of it, with all files between, and return the seconds of each step."""
+    seconds, last = {}, perf_counter()
+
+    def done(name: str) -> None:
+        nonlocal last
+        seconds[f"{name}_s"] = perf_counter() - last
+        last = perf_counter()
+
+    began = guidance.start(folder / "table.parquet", LABEL, seed=1)
+    guidance.write_state(began, folder / "state.json")
+    guidance.write_state(began, folder / "begun.json")
+    done("start")
+    guidance.publish_file(folder / "state.json", folder / "guidance.json")
+    done("publish")
+    asked = guidance.read_guidance(folder / "guidance.json")
+    guidance.answer_file(folder / "table.parquet", began.plan, asked, folder / "released.parquet")
+    done("answer")
+    guidance.collect_files(folder / "released.parquet", folder / "state.json")
+    done("collect")
+    return seconds
+
+
+def _fresh(folder: Path) -> guidance.MinerState:
+    """Return the state before anything came in, with the guidance that was answered."""
+    return publish(guidance.read_state(folder / "begun.json"))
