@@ -7,6 +7,7 @@ results for JSON. Templates are files, mappings, or :class:`Template` and :class
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -175,10 +176,8 @@ def suppress_file(
         check_writable(Path(report), force=force, inputs=inputs)
         if Path(report).resolve() == Path(output).resolve():
             raise FileError(f"{output} cannot be both the released table and the report; name two files")
-    done = publish_file(Path(table), Path(output), request, force=force)
-    if report is not None:
-        write_report(done, Path(report), force=force)
-    return done
+    written = None if report is None else partial(write_report, path=Path(report), force=force)
+    return publish_file(Path(table), Path(output), request, force=force, report=written)
 
 
 def check_items(
@@ -239,6 +238,7 @@ def suppress_items(
     item_column: str | int | None = None,
     repeats: str = "error",
     empty: str = "error",
+    exact: bool = False,
     report: str | PathLike[str] | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -253,6 +253,8 @@ def suppress_items(
             :func:`check_items`.
         output: file to write, in the format that came in; without it a table or lists are returned as they came, a file
             of baskets as ``Baskets``.
+        exact: of baskets, drop items from the fewest places instead, searched for seconds; ``least_cells`` of the
+            result's ``suppression`` says how few it could be.
         report: file for :func:`item_record` as JSON; it stays with the owner.
         force: replace existing files.
 
@@ -269,6 +271,7 @@ def suppress_items(
     >>> done.released, done.suppression.dropped
     ([['test'], ['test'], [], ['milk']], ('beer',))
     """
+    from assocpriv.core.errors import TemplateError
     from assocpriv.files.atomic import check_writable
     from assocpriv.owner.suppression.items_lists import is_list
     from assocpriv.owner.suppression.items_release import suppress_baskets
@@ -280,10 +283,12 @@ def suppress_items(
     said = (format, separator, header, transaction_column, item_column)
     done: BasketRelease | ListRelease
     if said == (None,) * len(said) and is_list(data):
+        if exact:
+            raise TemplateError("the fewest places (--exact, exact=) are of baskets; lines of a list go out by support")
         done = suppress_list(data, templates, output, force=force)
     else:
         options = _basket_options(said, repeats, empty, progress)
-        done = suppress_baskets(data, templates, output, options, force=force)
+        done = suppress_baskets(data, templates, output, options, exact=exact, force=force)
     if report is not None:
         write_item_report(done, Path(report), force=force)
     return done

@@ -205,7 +205,7 @@ class Ledger:
             return "states no γ"
         if self.amplification is None:
             return "comes after a report whose plan states no γ"
-        return f"sends {plan.uncovered}, which lie outside γ" if plan.uncovered else ""
+        return f"sends {plan.uncovered_secret}, which lie outside γ" if plan.uncovered_secret else ""
 
     def _within_limit(self, product: Fraction | None) -> bool:
         return self._limit is None or (product is not None and product < self._limit.amplification_limit)

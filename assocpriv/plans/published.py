@@ -56,6 +56,11 @@ class PublishedPlan(ABC):
         return ""
 
     @property
+    def uncovered_secret(self) -> str:
+        """What of ``uncovered`` a person may want to keep: with it a device's limit cannot hold."""
+        return self.uncovered
+
+    @property
     def unbounded(self) -> str:
         """What holds instead where no γ is stated, in words."""
         return NO_AMPLIFICATION

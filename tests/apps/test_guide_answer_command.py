@@ -3,6 +3,7 @@
 import json
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from assocpriv.apps.cli import main
 from assocpriv.client.guided import waiting
 from assocpriv.client.guided.waiting import waiting_inputs
 from assocpriv.client.ledger import Ledger
-from assocpriv.core.errors import FileError, PlanError
+from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.guided.plan import GuidedPlan
@@ -240,14 +241,23 @@ def test_one_device_answers_once(tmp_path: Path) -> None:
         assert ledger.amplification is None
 
 
-@pytest.mark.parametrize(("plan", "why"), [(PLAN, "states no γ"), (KEPT, "sends the class c, which lie outside γ")])
-def test_a_limit_refuses_what_no_promise_covers(tmp_path: Path, plan: GuidedPlan, why: str) -> None:
-    """A device with a limit answers no guided plan: the plain one states no γ, and the class is in clear."""
-    with Ledger.open(tmp_path / "l", limit=Breach("1%", "90%")) as ledger:
-        record = guided.GuidedRecord({"vote": "y", "c": "a"}, guided.Guidance.of_vectors(plan, 1, np.eye(5)))
-        with pytest.raises(PlanError, match=why):
-            ledger.report(record, plan, occasion="o")
-        assert ledger.spent(plan) == 0
+def test_a_limit_holds_for_plans_with_a_promise(tmp_path: Path) -> None:
+    """A device with a limit refuses a plan without a promise, and counts γ of one with it up to the limit."""
+
+    def answer(ledger: Ledger, plan: GuidedPlan) -> None:
+        guidance = guided.Guidance.of_vectors(plan, 1, np.eye(5))
+        ledger.report(guided.GuidedRecord({"vote": "y", "c": "a"}, guidance), plan, occasion="o")
+
+    with Ledger.open(tmp_path / "l", limit=Breach("5%", "51%")) as ledger:
+        with pytest.raises(PlanError, match="states no γ"):
+            answer(ledger, PLAN)
+        answer(ledger, KEPT)
+        assert ledger.amplification == KEPT.amplification
+        assert ledger.left(replace(KEPT, batch=KEPT.batch + 1)) == 0
+    with Ledger.open(tmp_path / "low", limit=Breach("5%", "10%")) as ledger:
+        with pytest.raises(BudgetError, match="would reach the limit"):
+            answer(ledger, KEPT)
+        assert ledger.spent(KEPT) == 0
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_baskets_are_released(folder: Path) -> None:
     assert "dropped  1 item of the 1 in channels, from 4 places" in said
     assert "75.0%    50.0%    60%      beer -> test" in said
     assert "  beer: test given beer: 75.0% of 4 baskets" in said
+    assert "fewest   no choice drops fewer" in run(*BASKET, "--exact", "-o", "out.csv", "--force").stdout
 
 
 def test_check_has_the_exit_status_of_its_verdict(folder: Path) -> None:
@@ -126,6 +127,7 @@ def test_docs_name_all_json_keys(folder: Path) -> None:
         ([*BASKET, "-o", "list.csv"], 1, "list.csv exists already"),
         ([*BASKET, "-o", "out.csv", "--report", "b.csv", "--force"], 1, "b.csv is an input"),
         (["suppress", "list.csv", "--templates", "t.toml", "-o", "out.json"], 1, "format it came in"),
+        (["suppress", "list.csv", "--templates", "t.toml", "--exact", "-o", "out.csv"], 1, "exact=) are of baskets"),
         ([*BASKET[:-2], "--from-rules", "list.csv", "--confidence", "9%", "--check"], 1, "the list holds no rules"),
         ([*BASKET[:-2], "--from-rules", "b.csv", "--confidence", "9%", "--check"], 1, "b.csv: a list has columns"),
         (["suppress", "no.csv", "--templates", "t.toml", "--check"], 1, "no.csv"),

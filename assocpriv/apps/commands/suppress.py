@@ -19,7 +19,7 @@ from assocpriv.apps.options import (
 )
 from assocpriv.apps.progress import Progress
 
-_OF_TABLES = ("class_column", "exact", "bins", "category", "mark", "missing", "memory")
+_OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory")
 _OF_BASKETS = (*(name for name in LAYOUT if name != "separator"), "repeats", "empty")
 _WRITING = ("output", "report", "exact", "mark", "force")
 _basket_options = joined(
@@ -38,7 +38,7 @@ _basket_options = joined(
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write, CSV or Parquet as the table.")
 @click.option("--report", type=OUTPUT, help="File for the report (JSON); it names what is suppressed.")
-@click.option("--exact", is_flag=True, help="Suppress the fewest cells instead; for columns of few values.")
+@click.option("--exact", is_flag=True, help="Suppress the fewest cells instead; for few values, or baskets.")
 @click.option(
     "--bins",
     metavar="BINS",
@@ -122,7 +122,7 @@ def _suppress_items(data: Path, templates: Path | None, output: Path | None, opt
         show_result(lambda: suppression.item_record(found), lambda: item_check_lines(found))
         _exit_with(found.passed)
         return
-    own = {name: options[name] for name in ("report", "force")}
+    own = {name: options[name] for name in ("exact", "report", "force")}
     done = suppression.suppress_items(data, chosen, output, **own, **reading)
     show_result(lambda: suppression.item_record(done), lambda: item_release_lines(done, output))
 

@@ -52,6 +52,12 @@ def item_release_lines(done: "BasketRelease | ListRelease", output: Path) -> lis
     return [*lines, "", f"written to {output}"]
 
 
+def _least(cells: int, least: int) -> str:
+    if cells == least:
+        return "fewest   no choice drops fewer"
+    return f"fewest   at least {least:,}; the search ended early"
+
+
 def _basket_lines(done: "BasketRelease") -> list[str]:
     result = done.suppression
     total, bits = len(result.entropy_bits), sum(result.entropy_bits.values())
@@ -59,6 +65,7 @@ def _basket_lines(done: "BasketRelease") -> list[str]:
         f"baskets  {result.n_baskets:,}",
         f"bounds   {len(result.bounds):,}, all hold in the baskets as written",
         f"dropped  {counted(len(result.dropped), 'item')} of the {total} in channels, from {result.cells:,} places",
+        *([] if result.least_cells is None else [_least(result.cells, result.least_cells)]),
         f"left     {result.kept_bits:.4f} of {bits:.4f} bits of these items",
         "",
         "before   after    at most  inference",

@@ -4,17 +4,15 @@ A leaf that violates a bound looks the same, and goes on to violate it, unless o
 column that it shows as suppressed, another value of that column. So every solution suppresses one of these: the search
 branches on them, and the cheapest of each of several disjoint sets of this kind add up to a bound from below. A value
 that is suppressed alone in its column hides nothing, so another one of its column goes with it. What the search does
-not suppress it keeps, and what cannot be disclosed beside that is suppressed as well (corollary 3.1). Nodes are taken
-in the order of their bounds, so the first that violates nothing is the best there is; and when the search ends before,
-the bound of the node that would come next says how few cells it could be.
+not suppress it keeps, and what cannot be disclosed beside that is suppressed as well (corollary 3.1).
 """
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from assocpriv.owner.suppression.branches import Branches, Musts, Values
 from assocpriv.owner.suppression.coded import CodedTable
 from assocpriv.owner.suppression.disclosure import MARK, Progress, Search, Suppression, check_columns, result_of
 from assocpriv.owner.suppression.templates import Bound
@@ -22,8 +20,6 @@ from assocpriv.owner.suppression.templates import Bound
 _ROWS = 4_000_000  # distinct records that are looked at before the search ends: seconds
 _FEWEST, _MOST = 50, 4_000  # nodes
 _MOST_LEAVES = 200  # a channel's violations that are looked at in a node
-
-Values = frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,68 +65,32 @@ def suppress_least(
     return LeastSuppression(result_of(search, bounds, steps, mark), least)
 
 
-class _Branches:
+class _Branches(Branches):
     """The search: what must be suppressed below a node, and how many cells that are at least."""
 
     def __init__(self, search: Search) -> None:
         self.channels, self.spans = search.channels, search.candidates.spans
-        self.weights: list[int] = search.candidates.counts.sum(1).tolist()
         self.column_of = [span for span in self.spans.values() for _ in range(*span)]
         rows = sum(channel.codes.shape[1] for channel in self.channels)
-        self.most_nodes = min(max(_ROWS // rows, _FEWEST), _MOST)
+        super().__init__(search.candidates.counts.sum(1).tolist(), min(max(_ROWS // rows, _FEWEST), _MOST))
 
-    def least(self, report: Progress) -> tuple[Values, int]:
-        """Return the best set of values to suppress, and a number of cells that no solution is below."""
-        best = self._greedy()
-        most = self._cells(best)
-        nodes: list[tuple[int, int, Values, Values, tuple[int, ...] | None]] = [(0, 0, Values(), Values(), None)]
-        added = visited = 0
-        while nodes and nodes[0][0] < most and visited < self.most_nodes:
-            least, _, hidden, kept, options = heapq.heappop(nodes)
-            if options is None:
-                visited += 1
-                report(visited, self.most_nodes)
-                hidden = hidden | self._forced(kept)
-                musts = self._musts(hidden, kept)
-                if musts is None:
-                    continue
-                if not musts:
-                    best = min(best, hidden, key=self._cells)
-                    most = self._cells(best)
-                    continue
-                options = min(musts, key=lambda each: (len(each), -self.weights[each[0]], each))
-                certain = self._cells(hidden) + self._packing(musts)
-                if certain > least:  # others may be more promising now
-                    added += 1
-                    heapq.heappush(nodes, (certain, added, hidden, kept, options))
-                    continue
-            for place, value in enumerate(options):
-                child, certain = hidden | {value}, self._cells(hidden) + self.weights[value]
-                added += 1
-                node = (max(least, certain), added, child, kept | set(options[:place]), None)
-                heapq.heappush(nodes, node)
-        report(self.most_nodes, self.most_nodes)
-        return best, min(most, nodes[0][0]) if nodes else most
-
-    def _cells(self, values: Values) -> int:
-        return sum(self.weights[value] for value in values)
-
-    def _greedy(self) -> Values:
+    def completed(self, shown: Values) -> Values:
         """Disclose all values that may be, those of most cells first: nothing that is left could be disclosed."""
-        shown = np.zeros(len(self.weights), dtype=bool)
-        for value in sorted(range(len(self.weights)), key=lambda each: (-self.weights[each], each)):
-            shown[value] = True
-            shown[value] = not any(len(channel.violating_rows(shown)) for channel in self.channels)
-        return Values(np.flatnonzero(~shown).tolist())
+        flags = np.zeros(len(self.weights), dtype=bool)
+        flags[list(shown)] = True
+        for value in sorted(np.flatnonzero(~flags).tolist(), key=lambda each: (-self.weights[each], each)):
+            flags[value] = True
+            flags[value] = not any(len(channel.violating_rows(flags)) for channel in self.channels)
+        return Values(np.flatnonzero(~flags).tolist())
 
-    def _forced(self, kept: Values) -> Values:
+    def forced(self, kept: Values) -> Values:
         """Return the values that cannot be disclosed beside those that a node keeps: nor can they below it."""
         shown = np.zeros(len(self.weights), dtype=bool)
         shown[list(kept)] = True
         invalid = np.any([channel.invalid(shown, self.spans) for channel in self.channels], axis=0)
         return Values(np.flatnonzero(invalid).tolist()) - kept
 
-    def _musts(self, hidden: Values, kept: Values) -> list[tuple[int, ...]] | None:
+    def musts(self, hidden: Values, kept: Values) -> Musts | None:
         """Return sets of values of each of which one must be suppressed, cheapest first; None if some set is empty."""
         shown = np.ones(len(self.weights), dtype=bool)
         shown[list(hidden)] = False
@@ -143,15 +103,5 @@ class _Branches:
                 values = channel.codes[:, row].tolist()
                 others = (range(*self.column_of[each]) for each in values if not shown[each])
                 found.add(Values(each for each in values if shown[each]).union(*others) - hidden)
-        musts = [tuple(sorted(each - kept, key=lambda value: (self.weights[value], value))) for each in found]
+        musts = [self.cheapest(each - kept) for each in found]
         return None if () in musts else musts
-
-    def _packing(self, musts: list[tuple[int, ...]]) -> int:
-        """Return a number of cells that must still be suppressed: the cheapest of each of several disjoint sets."""
-        taken: set[int] = set()
-        cells = 0
-        for options in sorted(musts, key=lambda each: (-self.weights[each[0]], each)):
-            if taken.isdisjoint(options):
-                taken.update(options)
-                cells += self.weights[options[0]]
-        return cells

@@ -22,6 +22,7 @@ from assocpriv.core.errors import FileError, PlanError, TemplateError
 from assocpriv.core.privacy import parse_number
 from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.files.tables import output_format
+from assocpriv.owner.suppression.metadata import released_frame
 
 Itemset = frozenset[str]
 _SETS = ("itemsets", "itemset")
@@ -30,13 +31,15 @@ _TOLD = ("support", "antecedent support", "consequent support", "confidence", "l
 _FOLLOWS = frozenset(  # from the supports of a rule and of its sides
     ("representativity", "leverage", "conviction", "zhangs_metric", "jaccard", "certainty", "kulczynski")
 )
-_SILENT = frozenset(  # of the line itself, or of the same reports as its support
-    ("", "index", "Unnamed: 0", "length", "frequent", "rank", "rank_low", "rank_high", "p_value", "certain",
-    "std_error",
-     "ci_low", "ci_high", "support_std_error", "confidence_std_error", "lift_std_error", "consistent_support",
-     "corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"),
+_SILENT = frozenset(  # of the line itself, and follow from its support and from the plan
+    ("length", "frequent", "p_value", "certain", "std_error", "ci_low", "ci_high", "support_std_error",
+     "confidence_std_error", "lift_std_error"),
 )  # fmt: skip
-_OF_REPORTS = frozenset(("count", "group_counts"))  # in tables that mine wrote: counts of randomized reports
+_LEFT_OUT = frozenset(  # when a list goes out: a gap in numbers or ranks tells of a line withheld, as do other supports
+    ("", "index", "Unnamed: 0", "rank", "rank_low", "rank_high", "consistent_support", "corrected_support",
+     "corrected_std_error", "model_error", "corrected_low", "corrected_high"),
+)  # fmt: skip
+_OF_REPORTS = frozenset(("count", "group_counts"))  # in tables that mine wrote: counts of randomized reports; left out
 _MARK = f"# {ITEMSETS_KEY.decode()} "
 _MOST_SUPPORT = Fraction(3, 2)  # an estimate may lie above 1 a little, a count does so by far
 
@@ -75,7 +78,8 @@ class Line:
 class MinedList:
     """The lines of a list; ``write`` puts some of them, by place, into a file of the list's own format.
 
-    Of a table in memory ``take`` returns those rows instead.
+    Of a table in memory ``take`` returns those rows instead. Nothing goes out but columns of the lines: what a file
+    says beside them (a least support, how many itemsets there are) tells that a line was withheld, and of what.
     """
 
     lines: tuple[Line, ...]
@@ -136,11 +140,7 @@ def read_list(data: Any, *, kind: str | None = None) -> MinedList:
 def _of_csv(path: Path) -> MinedList:
     text = path.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
     first = int(bool(text) and text[0].startswith(_MARK))
-    ends, rows = [first], []
-    reader = csv.reader(text[first:], strict=True)
-    for row in reader:
-        rows.append(row)
-        ends.append(first + reader.line_num)
+    rows = list(csv.reader(text[first:], strict=True))
     if not rows:
         raise TemplateError("the list is empty; it needs a header")
     header = [name.strip() for name in rows[0]]
@@ -152,8 +152,12 @@ def _of_csv(path: Path) -> MinedList:
     lines = _lines(header, [dict(zip(header, rows[at], strict=True)) for at in places], marked=first == 1)
 
     def write(kept: Sequence[int], stream: BinaryIO) -> None:
-        stream.write("".join(text[: ends[1]]).encode())
-        stream.writelines("".join(text[ends[places[at]] : ends[places[at] + 1]]).encode() for at in kept)
+        told = [at for at, name in enumerate(header) if name in _told(header)]
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(
+            [row[at] for at in told] for row in (rows[0], *(rows[places[at]] for at in kept))
+        )
+        stream.write(out.getvalue().encode())
 
     return MinedList(lines, write)
 
@@ -173,8 +177,9 @@ def _of_json(path: Path) -> MinedList:
     lines = _lines(columns, rows, marked=isinstance(content, dict) and content.get("format") == ITEMSETS_KEY.decode())
 
     def write(kept: Sequence[int], stream: BinaryIO) -> None:
-        left = [rows_of(content)[at] for at in kept]
-        stream.write(json.dumps(content | {key: left} if key else left, indent=1, ensure_ascii=False).encode())
+        told = frozenset(_told(columns))
+        left = [{name: cell for name, cell in rows_of(content)[at].items() if name in told} for at in kept]
+        stream.write(json.dumps({key: left} if key else left, indent=1, ensure_ascii=False).encode())
 
     return MinedList(lines, write)
 
@@ -187,7 +192,8 @@ def _of_parquet(path: Path) -> MinedList:
         table = pq.ParquetFile(path).read()
         marked = ITEMSETS_KEY in (table.schema.metadata or {})
         lines = _lines(table.column_names, table.to_pylist(), marked=marked)
-        return MinedList(lines, lambda kept, stream: pq.write_table(table.take(pa.array(kept, pa.int64())), stream))
+        told = table.select(_told(table.column_names)).replace_schema_metadata(None)
+        return MinedList(lines, lambda kept, stream: pq.write_table(told.take(pa.array(kept, pa.int64())), stream))
     raise TemplateError("the file is not Parquet, or is damaged; write it again")
 
 
@@ -211,7 +217,8 @@ def _of_frame(frame: Any) -> MinedList:
 
     def take(kept: Sequence[int]) -> Any:
         chosen = set(kept)
-        return table.filter([at in chosen for at in range(len(lines))]).to_native()
+        left = table.select(_told(names)).filter([at in chosen for at in range(len(lines))])
+        return released_frame(nw.maybe_reset_index(left).to_native())
 
     return MinedList(lines, take=take)
 
@@ -228,12 +235,18 @@ def _check_columns(columns: Sequence[str], *, marked: bool) -> str | None:
             "a list has columns itemsets and support, or antecedents and consequents with support, confidence or lift"
         )
     own = {*_SIDES, *_TOLD, *_FOLLOWS} if is_rules else {sets, "support"}
-    strange = [name for name in columns if name not in own | _SILENT | (_OF_REPORTS if marked else frozenset())]
+    silent = _SILENT | _LEFT_OUT | (_OF_REPORTS if marked else frozenset())
+    strange = [name for name in columns if name not in own | silent]
     if strange:
         raise TemplateError(
             f"nothing here knows what column {strange[0]} tells; leave it out of a list that is to be released"
         )
     return None if is_rules else sets
+
+
+def _told(columns: Sequence[Any]) -> list[Any]:
+    """Return the columns that go out."""
+    return [name for name in columns if str(name) not in _LEFT_OUT | _OF_REPORTS]
 
 
 def _lines(columns: Sequence[str], rows: Sequence[Mapping[str, Any]], *, marked: bool) -> tuple[Line, ...]:

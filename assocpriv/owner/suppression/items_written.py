@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from assocpriv.core.errors import BasketError, FileError
+from assocpriv.owner.suppression.metadata import released_frame
 from assocpriv.records.basket_files import BasketLayout
 from assocpriv.records.baskets import Baskets
 from assocpriv.records.cells import kept_sizes
@@ -166,7 +167,7 @@ def _write_parquet(source: Path, layout: BasketLayout, dropped: frozenset[str], 
 
     with source.open("rb") as file:
         table = pq.ParquetFile(file).read()
-    pq.write_table(table_without(table, layout.kind, layout.columns, dropped), stream)
+    pq.write_table(released_frame(table_without(table, layout.kind, layout.columns, dropped)), stream)
 
 
 def table_without(table: Any, kind: str, columns: Sequence[str], dropped: Collection[str]) -> Any:
@@ -273,18 +274,19 @@ def frame_without(frame: Any, kind: str, columns: Sequence[Any], dropped: Collec
     table = nw.from_native(frame, eager_only=True)
     gone = frozenset(dropped)
     if kind == "onehot":
-        return table.drop([column.name for column in columns if str(column.name).strip() in gone]).to_native()
+        left = table.drop([column.name for column in columns if str(column.name).strip() in gone])
+        return released_frame(left.to_native())
     column = columns[-1]
     if kind == "long":
-        return table.filter([str(item).strip() not in gone for item in column.to_list()]).to_native()
+        return released_frame(table.filter([str(item).strip() not in gone for item in column.to_list()]).to_native())
     left = [None if items is None else lists_without([items], gone)[0] for items in _listed(column)]
     if column.dtype == nw.Object:  # lists in pandas
         native = table.to_native()
         values = column.to_native().copy()
         values[:] = _objects(left)
-        return native.assign(**{column.name: values})
+        return released_frame(native.assign(**{column.name: values}))
     made = nw.new_series(column.name, left, column.dtype, backend=table.implementation)
-    return table.with_columns(made).to_native()
+    return released_frame(table.with_columns(made).to_native())
 
 
 def _listed(column: Any) -> list[Any]:

@@ -1,5 +1,6 @@
 """A table and its templates -> the table that may be published, checked as written, and what was done to it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -152,6 +153,8 @@ class _Decision:
 
 def _decide(source: Any, request: Request) -> _Decision:
     table, bins = _read(source, request)
+    if request.mark in request.reading.cells.missing:
+        raise TemplateError(f"the mark {request.mark} stands for missing values already; choose another one")
     check_mark(table, masking_columns(request.bounds), request.mark)
     asked = (table.coded, request.bounds, request.class_column)
     if request.exact:
@@ -160,8 +163,13 @@ def _decide(source: Any, request: Request) -> _Decision:
     return _Decision(table, bins, disclose(*asked, mark=request.mark), None)
 
 
-def publish_file(table: Path, output: Path, request: Request, *, force: bool) -> Publication:
-    """Write a table with suppressed values, checked as it lies on disk before it takes its name."""
+def publish_file(
+    table: Path, output: Path, request: Request, *, force: bool, report: Callable[[Publication], None] | None = None
+) -> Publication:
+    """Write a table with suppressed values, checked as it lies on disk before it takes its name.
+
+    ``report`` is told what was done before that: where the report cannot be written, nor is the table.
+    """
     check_kinds(table, output)
     check_table_name(output)
     check_writable(output, force=force, inputs=[table])
@@ -175,7 +183,10 @@ def publish_file(table: Path, output: Path, request: Request, *, force: bool) ->
             Path(stream.name), request.bounds, parquet=table.name.lower().endswith(PARQUET),
             separator=source.layout.separator or ",", gzipped=gzipped,
         )  # fmt: skip
-        return _publication(decided, request, checked)
+        done = _publication(decided, request, checked)
+        if report is not None:
+            report(done)
+    return done
 
 
 def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:

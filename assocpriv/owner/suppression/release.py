@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import FileError, RecordError, TemplateError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.owner.suppression.coded import CodedColumn
+from assocpriv.owner.suppression.metadata import released_frame, released_schema
 from assocpriv.owner.suppression.tables import (
     PARQUET,
     SourceTable,
@@ -130,9 +131,10 @@ class _Words:
         starts = np.cumsum([0, *map(len, words)], dtype=np.int64)
         return cls(np.frombuffer(b"".join(words) or b" ", dtype=np.uint8), starts, chosen)
 
-    @property
-    def longest(self) -> int:
-        return int(np.diff(self.starts).max(initial=0))
+    def length(self, choices: NDArray[np.int32]) -> int:
+        """Return how many bytes the words chosen have."""
+        sizes = np.append(np.diff(self.starts), 0)  # the last of a cell that stays
+        return int(sizes[choices].sum())
 
 
 def _header(path: Path, lines: int) -> list[bytes]:
@@ -165,7 +167,7 @@ def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], 
         from assocpriv.core.kernels.cells import replace_cells
 
         text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
-        room = np.empty(len(text) + choices.size * words.longest, dtype=np.uint8)
+        room = np.empty(len(text) + words.length(choices), dtype=np.uint8)
         marks = ord(layout.separator)
         written, rows = replace_cells(text, marks, columns, choices, words.content, words.starts, room)
         if rows != len(choices):
@@ -195,6 +197,7 @@ def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrit
     for change in changes:
         place = source.layout.names.index(change.column.name)
         schema = schema.set(place, schema.field(place).with_type(_released_type(schema.field(place).type)))
+    schema = released_schema(schema, _stored_names(schema.names, source, changes))
     packing = opened.metadata.row_group(0).column(0).compression if opened.metadata.num_row_groups else "SNAPPY"
     known = {"UNCOMPRESSED": "none"}.get(packing, packing)
     record = 0
@@ -211,6 +214,10 @@ def _write_parquet(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrit
             record += len(batch)
     if record != source.coded.n_records:
         raise RecordError(_CHANGED)
+
+
+def _stored_names(names: Sequence[str], source: SourceTable, changes: Sequence[Rewrite]) -> set[str]:
+    return {names[source.layout.names.index(change.column.name)] for change in changes}
 
 
 def _released_type(kind: Any) -> Any:
@@ -251,7 +258,8 @@ def release_frame(frame: Any, source: SourceTable, changes: Sequence[Rewrite]) -
 
     stored = frame_columns(frame)
     made = [_released(stored[source.layout.names.index(each.column.name)], source, each) for each in changes]
-    return nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+    released = nw.from_native(frame, eager_only=True).with_columns(*made).to_native() if made else frame
+    return released_frame(released, {str(each.name) for each in made})
 
 
 def _released(stored: Any, source: SourceTable, change: Rewrite) -> Any:

@@ -167,9 +167,9 @@ class _Coder:
         self.parts.append(table[indices.to_numpy(zero_copy_only=False)])
 
     def _code(self, value: Any) -> int:
-        if isinstance(value, float) and math.isnan(value):
-            value = None
-        code = self.codes.get(value)
+        # written differently, and so are told apart: NaN and nothing, 0.0 and -0.0
+        key = str(value) if isinstance(value, float) else value
+        code = self.codes.get(key)
         if code is None:
             text = self._text(value)
             code = self.texts.setdefault(text, len(self.texts))
@@ -177,13 +177,14 @@ class _Coder:
                 self.spellings.append(value)
             else:
                 self.respelled = True
-            self.codes[value] = code
+            self.codes[key] = code
         return code
 
     def _text(self, value: Any) -> str | None:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
-        text = "" if value is None else str(value).strip()
+        missing = value is None or (isinstance(value, float) and math.isnan(value))
+        text = "" if missing else str(value).strip()
         return None if not text or text in self.missing else text
 
     def column(self) -> tuple[CodedColumn, list[Any]]:

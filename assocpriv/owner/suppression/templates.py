@@ -173,23 +173,19 @@ def irredundant(bounds: Sequence[Bound]) -> tuple[Bound, ...]:
     >>> irredundant([narrow, wide]) == (wide,)
     True
     """
-    return tuple(
-        bound
-        for place, bound in enumerate(bounds)
-        if not any(
-            _implies(other, bound) and (not _implies(bound, other) or at < place)
-            for at, other in enumerate(bounds)
-            if at != place
-        )
-    )
+    alike: dict[tuple[str, str], list[tuple[int, frozenset[str], Fraction]]] = {}
+    for place, bound in enumerate(bounds):
+        each = (place, frozenset(bound.channel), bound.confidence)
+        alike.setdefault((bound.column, bound.value), []).append(each)
+    kept = [one[0] for group in alike.values() for one in group if not any(_implies(other, one) for other in group)]
+    return tuple(bounds[place] for place in sorted(kept))
 
 
-def _implies(strong: Bound, weak: Bound) -> bool:
-    return (
-        (strong.column, strong.value) == (weak.column, weak.value)
-        and set(strong.channel) >= set(weak.channel)
-        and strong.confidence <= weak.confidence
-    )
+def _implies(strong: tuple[int, frozenset[str], Fraction], weak: tuple[int, frozenset[str], Fraction]) -> bool:
+    """Say whether a bound, as place, channel and confidence, makes another one redundant; of equals the first does."""
+    if strong[1:] == weak[1:]:
+        return strong[0] < weak[0]
+    return strong[1] >= weak[1] and strong[2] <= weak[2]
 
 
 def _file_entries(path: Path) -> list[Any]:

@@ -169,6 +169,11 @@ class GuidedPlan(PublishedPlan):
         """The class, which γ does not cover; empty where there is no γ."""
         return "" if self.safeguard is None else f"the class {self.label.name}"
 
+    @property
+    def uncovered_secret(self) -> str:
+        """Nothing: the class is what everybody may know of a person (Zhang, Wang and Zhao, 2005, section 1)."""
+        return ""
+
     # ---- reports
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from assocpriv.core.errors import FileError, TemplateError
@@ -59,7 +60,7 @@ KINDS = ["csv of mlxtend", "csv", "csv of mine", "json of mine", "json", "parque
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_files_keep_the_lines_that_go_out(kind: str, tmp_path: Path) -> None:
-    """Each kind of file is read alike; what goes out is the file without the withheld lines, and implies nothing."""
+    """Each kind of file is read alike; what goes out are the other lines and nothing beside, and implies nothing."""
     source = written(tmp_path, kind)
     output = tmp_path / f"out{source.suffix}"
     read = read_list(source)
@@ -68,15 +69,46 @@ def test_files_keep_the_lines_that_go_out(kind: str, tmp_path: Path) -> None:
     done = suppress_items(source, BOUND, output)
     assert [(one.place, one.label) for one in done.withheld] == [(3, "beer, test")]
     assert read_list(output).lines == (*read.lines[:2], *read.lines[3:])
-    if kind.startswith("csv"):
-        before, after = (path.read_text(encoding="utf-8").splitlines() for path in (source, output))
-        place = 4 if kind == "csv of mine" else 3
-        assert after == [*before[:place], *before[place + 1 :]]
+    if kind == "csv of mine":
+        assert output.read_text(encoding="utf-8").splitlines() == [
+            "support,itemsets", "0.5,beer", "0.4,test", "0.25,milk", '0.125,"beer,milk"',
+        ]  # fmt: skip
     if kind == "json of mine":
-        content = json.loads(output.read_text(encoding="utf-8"))
-        assert content["format"] == "assocpriv-itemsets"
-        assert [row["itemset"] for row in content["itemsets"]] == [["beer"], ["test"], ["milk"], ["beer", "milk"]]
+        rows = [([name], share) for name, share in (("beer", 0.5), ("test", 0.4), ("milk", 0.25))]
+        left = [*rows, (["beer", "milk"], 0.125)]
+        assert json.loads(output.read_text(encoding="utf-8")) == {
+            "itemsets": [{"support": share, "itemset": names} for names, share in left]
+        }
     assert check_items(output, BOUND).passed
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", ""])
+def test_nothing_tells_that_a_line_was_withheld(ending: str, tmp_path: Path) -> None:
+    """Ranks and indices leave a gap, facts beside the lines count them: from both a support left out can be told."""
+    table = frame().assign(rank=[1, 2, 3, 4, 5], rank_low=1, consistent_support=0.5)
+    table.attrs = {"assocpriv": {"min_support": 0.1}}
+    source, output = tmp_path / f"in.{ending}", tmp_path / f"out.{ending}"
+    plain = table.assign(itemsets=table["itemsets"].map(sorted))
+    if ending == "csv":
+        mark = '# assocpriv-itemsets {"min_support": 0.1}\n'
+        source.write_text(mark + plain.assign(itemsets=plain["itemsets"].str.join(",")).to_csv(), encoding="utf-8")
+    elif ending == "json":
+        beside = {"min_support": 0.1, "itemsets": plain.to_dict("records"), "rules": [RULE | {"confidence": 0.6}]}
+        source.write_text(json.dumps(beside), encoding="utf-8")
+    elif ending == "parquet":
+        plain.to_parquet(source)
+    else:
+        released = suppress_items(table, BOUND).released
+        assert not released.attrs
+        assert released.index.tolist() == [0, 1, 2, 3]
+        assert released.columns.tolist() == ["support", "itemsets"]
+        return
+    suppress_items(source, BOUND, output)
+    if ending == "parquet":
+        assert pq.read_schema(output).metadata is None
+        assert pq.read_schema(output).names == ["support", "itemsets"]
+    written = output.read_bytes()
+    assert not any(word in written for word in (b"rank", b"rules", b"consistent", b"min_support", b"0.3"))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from assocpriv import suppression
 from assocpriv.core.errors import FileError, RecordError, TemplateError
-from assocpriv.owner.suppression import publishing
+from assocpriv.owner.suppression import publishing, report
 from assocpriv.owner.suppression.disclosure import disclose
 
 GROUPS = [  # table 1 of the paper: job, country, bankruptcy, child, records rated good and bad
@@ -163,6 +163,61 @@ def test_parquet_keeps_types(tmp_path):
     assert released["small"].dtype == np.int8
 
 
+def test_a_report_that_cannot_be_written_keeps_the_table_back(tmp_path, monkeypatch):
+    """The report is written before the table takes its name: where the disk refuses it, nothing is left."""
+    bank().to_csv(tmp_path / "t.csv", index=False)
+
+    def full(*arguments, **options):
+        raise FileError("the disk is full")
+
+    monkeypatch.setattr(report, "atomic_output", full)
+    with pytest.raises(FileError, match="full"):
+        suppression.suppress_file(
+            tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv", "Rating", report=tmp_path / "r.json"
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize(("one", "other"), [(float("nan"), None), (0.0, -0.0)])
+def test_floats_of_one_value_look_alike_when_released(one, other):
+    """NaN and null, 0 and -0, are one value each; left as they are the two would tell more than was counted."""
+    codes, ill = [one] * 4 + [other] * 4 + [1.0, 2.0] * 4, ["yes"] * 4 + ["no"] * 8 + ["yes", "no"] * 2
+    table = pa.table({"code": codes, "ill": ill})
+    templates = [{"channel": ["code"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
+    released, done = suppression.suppress(table, templates, category="code")
+    assert done.respelled == ("code",)
+    assert len(set(released["code"].to_pylist()[:8])) == 1
+    assert max(each.confidence for each in done.checked) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("kind", ["file", "pyarrow", "pandas"])
+def test_metadata_are_not_released(kind, tmp_path):
+    """What a table says of itself may hold suppressed values; only what gives pandas its types and index stays."""
+    frame = bank().assign(Age=pd.array([20, 30, 40, 50] * 6, dtype="Int64")).set_index("Job")
+    frame.attrs = {"note": "of each Trader"}
+    table = pa.table(frame)
+    place = table.schema.names.index("Job")
+    field = table.schema.field(place).with_metadata({"levels": "Clerk, Trader"})
+    noted = {**table.schema.metadata, b"survey": b"Trader, Clerk"}
+    table = table.cast(table.schema.set(place, field).with_metadata(noted))
+    templates = [TEMPLATES[0] | {"channel": ["Job", "Country", "Age"]}]
+    output = tmp_path / "o.parquet"
+    if kind == "pandas":
+        frame = frame.reset_index()
+        released, _ = suppression.suppress(frame, templates, "Rating", bins=2)
+        released.to_parquet(output)
+    elif kind == "file":
+        pq.write_table(table, tmp_path / "t.parquet")
+        suppression.suppress_file(tmp_path / "t.parquet", templates, output, "Rating", bins=2)
+    else:
+        pq.write_table(suppression.suppress(table, templates, "Rating", bins=2)[0], output)
+    assert b"Trader" not in output.read_bytes()
+    read = pd.read_parquet(output)
+    assert "Trader" not in set(read.reset_index()["Job"])
+    assert kind == "pandas" or read.index.name == "Job"
+    assert set(read["Age"]) <= {"<30", "<40", ">=30", ">=40", "*"}
+
+
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_a_violation_is_not_released(tmp_path, monkeypatch, ending):
     """Where a fault leaves an inference above its bound the check finds it in the file, and nothing is left there."""
@@ -211,6 +266,8 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
 
 def test_a_mark_that_is_a_value_is_refused():
     """A mark that a column holds would hide which cells were suppressed; another does not, and * is a value then."""
+    with pytest.raises(TemplateError, match="mark NA stands for missing values"):
+        suppression.suppress(bank(), TEMPLATES, "Rating", mark="NA", missing="NA")
     frame = bank().replace({"Job": {"Cook": "*"}})
     with pytest.raises(TemplateError, match=r"column Job holds the mark \* .* --mark"):
         suppression.suppress(frame, TEMPLATES, "Rating")
