@@ -39,6 +39,7 @@ class BoundOnList:
         complete: whether no other item of the list can add to what is known.
         tolerance: how far supports may be off the list, because it contradicts itself; 0 where it does not.
         violated: whether the list implies that the bound is broken.
+        unnamed: items of the bound that no line of the list names: misspelled, or not mined.
     """
 
     bound: ItemBound
@@ -46,6 +47,7 @@ class BoundOnList:
     complete: bool
     tolerance: Fraction
     violated: bool
+    unnamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,11 @@ class _Checker:
         off = Program(universe.items, _facts(self.lines, places)).tolerance()
         off = off if off > TOLERANCE else Fraction(0)
         violated = self.witness(places) is None
-        return BoundOnList(self.bound, universe.items, universe.complete and not off, off, violated)
+        return BoundOnList(self.bound, universe.items, universe.complete and not off, off, violated, self._unnamed())
+
+    def _unnamed(self) -> tuple[str, ...]:
+        named = {item for line in self.lines for fact in line.facts for item in fact.items}
+        return tuple(item for item in self.universe(()).items if item not in named)
 
     def implied(self, about: BoundOnList) -> list[Implied]:
         """Return the inferences that all lines imply, as far as few items tell: that takes many programs."""

@@ -247,6 +247,17 @@ def test_a_faulty_list_is_not_released(tmp_path: Path, monkeypatch: pytest.Monke
     assert not output.exists()
 
 
+def test_braces_and_names_that_no_line_has(tmp_path: Path) -> None:
+    """Itemsets in braces, as arules writes them, are read; a template's item that no line names is said."""
+    path = tmp_path / "list.csv"
+    path.write_text('itemsets,support\n{beer},0.5\n"{test,beer}",0.4\n', encoding="utf-8")
+    found = check_items(path, BOUND)
+    assert not found.passed
+    template = {"channel": ["bear"], "sensitive": ["test"], "confidence": "50%"}
+    assert [one.unnamed for one in check_items(path, [template]).bounds] == [("bear",)]
+    assert [one.unnamed for one in found.bounds] == [()]
+
+
 def test_rules_become_templates(tmp_path: Path) -> None:
     """Each rule gives a template: antecedent to channel, consequent to sensitive; a consequent may be asked for."""
     path = tmp_path / "rules.csv"
