@@ -21,6 +21,7 @@ from assocpriv.owner.suppression.items_release import Templates
 from assocpriv.owner.suppression.items_templates import (
     ItemBound,
     ItemTemplate,
+    check_spellings,
     item_bounds,
     read_item_templates,
 )
@@ -142,6 +143,7 @@ def check_list(data: Any, templates: Templates) -> ListCheck:
         TemplateError: templates or a list that cannot be read.
     """
     bounds, mined = item_bounds(read_item_templates(templates)), read_list(data)
+    _check_spellings(bounds, mined)
     checkers = [_Checker(bound, mined.lines) for bound in bounds]
     found = [checker.about(range(len(mined.lines))) for checker in checkers]
     pairs = zip(checkers, found, strict=True)
@@ -172,11 +174,16 @@ def suppress_list(
         raise TemplateError("a list in memory is returned, not written; leave the output out, or give a file")
     if output is None and mined.take is None:
         raise TemplateError("a list in a file needs an output (-o); a table in memory is returned")
+    _check_spellings(bounds, mined)
     every = [_Checker(bound, mined.lines) for bound in bounds]  # redundant ones too: each is checked with other items
     kept, withheld = _choose(every, mined.lines)
     witnesses = [checker.witness(kept) for checker in every]
     released = _let_out(mined, sorted(kept), None if output is None else Path(fspath(output)), every, witnesses, force)
     return ListRelease(released, len(mined.lines), withheld, tuple(checker.about(kept) for checker in every))
+
+
+def _check_spellings(bounds: Iterable[ItemBound], mined: MinedList) -> None:
+    check_spellings(bounds, frozenset[str]().union(*(fact.items for line in mined.lines for fact in line.facts)))
 
 
 def _check_output(data: Any, templates: Templates, output: Path, force: bool) -> None:

@@ -6,11 +6,13 @@ there, at most the share h may have the sensitive value π. One with several sen
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, section 3.
 """
 
+import contextlib
 import json
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
@@ -56,6 +58,19 @@ class Template:
         object.__setattr__(self, "channel", columns)
         object.__setattr__(self, "sensitive", values)
         object.__setattr__(self, "confidence", read_confidence(confidence))
+
+
+def plain_spelling(value: str) -> str | Decimal:
+    """Return what a reader takes a value for: a number however it is written, text but for case and width of letters.
+
+    >>> plain_spelling("Yes ") == plain_spelling("yes"), plain_spelling("1.0") == plain_spelling("01")
+    (True, True)
+    """
+    with contextlib.suppress(InvalidOperation):
+        number = Decimal(value)
+        if number.is_finite():
+            return number
+    return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,6 +194,16 @@ def test_contradictory_estimates_get_a_tolerance() -> None:
     assert not found.bounds[0].complete
 
 
+@pytest.mark.parametrize("data", [[["beer", "test"], ["beer", "Test"]], "list"])
+def test_a_sensitive_item_written_in_two_ways_is_refused(data: Any) -> None:
+    """A reader takes both for one item, so that a bound on one alone promises nothing."""
+    names = [frozenset(["beer"]), frozenset(["beer", "Test"])]
+    given = pd.DataFrame({"support": [0.5, 0.4], "itemsets": names}) if data == "list" else data
+    for act in (check_items, suppress_items):
+        with pytest.raises(TemplateError, match="item test is also written in another way"):
+            act(given, BOUND)
+
+
 BAD: dict[str, tuple[str, str]] = {
     "an unknown column": ("support,itemsets,margin\n0.5,beer,3\n", "column margin"),
     "counts of reports in another's list": ("support,itemsets,count\n0.5,beer,3\n", "column count"),

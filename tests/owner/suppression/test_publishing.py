@@ -264,6 +264,20 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "o.csv").exists()
 
 
+@pytest.mark.parametrize("other", ["discharged", "DISCHARGED", "Ｄischarged"])
+def test_a_sensitive_value_written_in_two_ways_is_refused(other):
+    """A reader takes both for one value, so that a bound on one alone promises nothing; named, each is bounded."""
+    frame = bank()
+    frame.loc[frame.index[-1], "Bankruptcy"] = other
+    with pytest.raises(TemplateError, match="column Bankruptcy also writes Discharged in another way"):
+        suppression.check(frame, TEMPLATES)
+    named = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["Discharged", other]}}]
+    assert len(suppression.suppress(frame, named, "Rating")[1].checked) == 2
+    numbers = frame.assign(Bankruptcy=["1", "1.0", "2"] * 8)
+    with pytest.raises(TemplateError, match="also writes 1 in another way"):
+        suppression.check(numbers, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["1"]}}])
+
+
 def test_a_mark_that_is_a_value_is_refused():
     """A mark that a column holds would hide which cells were suppressed; another does not, and * is a value then."""
     with pytest.raises(TemplateError, match="mark NA stands for missing values"):
