@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.apps.render.figures import percent, percent_as_given
+from assocpriv.apps.render.figures import confidence_above, percent, percent_as_given
 from assocpriv.core.errors import counted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def _heading(bound: Any) -> str:
 
 
 def _violations(own: Sequence[tuple[str, Any]]) -> list[str]:
-    lines = [f"  {_share(each.confidence):>10}  {size:>7}  {_pattern(each)}" for size, each in own[:_MOST]]
+    lines = [f"  {confidence_above(each.confidence):>10}  {size:>7}  {_pattern(each)}" for size, each in own[:_MOST]]
     return [*lines, *_more(own)]
 
 
@@ -78,8 +78,8 @@ def _basket_lines(done: "BasketRelease") -> list[str]:
         lines += ["", "what an item would tell if it came back"]
     for item, each in list(zip(result.dropped, result.reasons, strict=True))[:_MOST]:
         lines.append(
-            f"  {item}: {', '.join(each.bound.sensitive)} given {_pattern(each)}: {_share(each.confidence)} of "
-            f"{counted(each.support, 'basket')}"
+            f"  {item}: {', '.join(each.bound.sensitive)} given {_pattern(each)}: "
+            f"{confidence_above(each.confidence)} of {counted(each.support, 'basket')}"
         )
     return [*lines, *_more(result.reasons)]
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assocpriv.apps.render.figures import percent, percent_as_given
+from assocpriv.apps.render.figures import confidence_above, percent, percent_as_given
 from assocpriv.core.errors import counted
 
 if TYPE_CHECKING:
@@ -30,7 +30,9 @@ def check_lines(found: "Check") -> list[str]:
     for bound in list(bounds)[:_MOST]:
         own = [each for each in found.violations if each.bound == bound]
         lines += ["", *_heading(bound, "pattern")]
-        lines += [f"  {_share(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]]
+        lines += [
+            f"  {confidence_above(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]
+        ]
         lines += [f"  … and {len(own) - _MOST:,} more (--json)"] if len(own) > _MOST else []
     return [*lines, *_more_bounds(bounds)]
 
@@ -96,7 +98,7 @@ def _reasons(done: "Publication") -> Iterable[str]:
         if found is None:
             silent[each.column].append(value)
         else:
-            share = f"{_share(found.confidence):>10}  {found.support:>7,}"
+            share = f"{confidence_above(found.confidence):>10}  {found.support:>7,}"
             telling[found.bound].append(f"  {share}  {each.column} = {value}: {_pattern(found)}")
     for bound, lines in list(telling.items())[:_MOST]:
         yield from ("", *_heading(bound, "value shown: pattern"), *lines[:_MOST])
