@@ -91,6 +91,9 @@ def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
     run("guide", "collect", reports, "--state", state)
     assert "collected before" in refused_without_output(tmp_path, "guide", "collect", reports, "--state", state)
     assert "exists already" in refused_without_output(tmp_path, "guide", "publish", state, "-o", tmp_path / "g.json")
+    (tmp_path / "none.jsonl").write_text("\n")
+    command = ["collect", tmp_path / "none.jsonl", "--state", state]
+    assert "holds no message" in refused_without_output(tmp_path, "guide", *command)
     state.write_bytes(state.read_bytes()[:-40])
     for command in (["collect", reports, "--state", state], ["publish", state, "-o", tmp_path / "h.json"]):
         assert "cut off" in refused_without_output(tmp_path, "guide", *command)
