@@ -1,4 +1,10 @@
-"""The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence."""
+"""The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence.
+
+Of tables: ``check`` lists what one tells, ``suppress`` returns one in memory that tells no more than templates allow,
+and ``suppress_file`` writes one. Of baskets, and lists of itemsets or rules: ``check_items`` and ``suppress_items``;
+``templates_from_rules`` turns rules into templates. ``check_record``, ``publication_record`` and ``item_record`` give
+results as JSON has them. Templates are files, mappings, or :class:`Template` and :class:`ItemTemplate`.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial

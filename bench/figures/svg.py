@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape
 PANEL, HEIGHT, LEFT, TOP, GAP, BELOW = 270, 300, 84, 96, 26, 62
 ROW = HEIGHT + BELOW + 24  # from one row of panels to the next
 _MOST_BESIDE = 4
+_TITLE_LETTER = 9  # pixels of the widest title's letters, on average
 INK, GRID = "#222222", "#e2e2e2"
 _MARKS = {
     "circle": '<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>',
@@ -74,7 +75,7 @@ def plot(
     """
     rows = math.ceil(len(panels) / _MOST_BESIDE)
     beside = math.ceil(len(panels) / rows)
-    width = LEFT + beside * (PANEL + GAP)
+    width = max(LEFT + beside * (PANEL + GAP), LEFT + _TITLE_LETTER * len(title))
     height = TOP + (rows - 1) * ROW + HEIGHT + BELOW
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '

@@ -33,7 +33,7 @@ def test_a_table_is_published(folder):
     assert (folder / "out.csv").read_text() == wanted
     assert "suppressed  4 values, 20 cells" in said
     assert "80.0%    50.0%    75%      job, country -> debt = none left" in said
-    assert "  country = UK: debt = none left of *, UK: 80.0% of 5 records" in said
+    assert "       80.0%        5  country = UK: *, UK" in said
     assert "  job = clerk, trader: nothing of the class" in said
 
 

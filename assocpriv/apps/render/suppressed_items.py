@@ -103,6 +103,7 @@ def _reach(found: "ListCheck | ListRelease") -> list[str]:
         reach = "no other could tell more" if one.complete else "others might tell more"
         off = f"; supports contradict each other by {float(one.tolerance):.2g}" if one.tolerance else ""
         lines.append(f"  {one.bound}: {counted(len(one.items), 'item')}, {reach}{off}")
+        lines += [f"    no line names {', '.join(one.unnamed)}; is it spelled as in the list?"] * bool(one.unnamed)
     return [*lines, *_more(found.bounds)]
 
 

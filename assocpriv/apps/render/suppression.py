@@ -1,7 +1,7 @@
 """What a table tells above its bounds, and what was suppressed so that it does not, as text."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from assocpriv.core.errors import counted
 if TYPE_CHECKING:
     from assocpriv.owner.suppression.inferences import Inference
     from assocpriv.owner.suppression.publishing import Check, Publication
+    from assocpriv.owner.suppression.templates import Bound
 
 _MOST = 20  # lines of a list, and values of a line
 
@@ -26,12 +27,12 @@ def check_lines(found: "Check") -> list[str]:
         f"{counted(len(found.violations), 'inference')} of {counted(len(bounds), 'bound')} above the highest "
         "confidence allowed:"
     )
-    for bound in bounds:
+    for bound in list(bounds)[:_MOST]:
         own = [each for each in found.violations if each.bound == bound]
-        lines += ["", f"{bound}, at most {_given(bound.confidence)}", "  confidence  records  pattern"]
+        lines += ["", *_heading(bound, "pattern")]
         lines += [f"  {_share(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]]
-        lines += [f"  … and {len(own) - _MOST:,} more"] if len(own) > _MOST else []
-    return lines
+        lines += [f"  … and {len(own) - _MOST:,} more (--json)"] if len(own) > _MOST else []
+    return [*lines, *_more_bounds(bounds)]
 
 
 def publication_lines(done: "Publication", output: Path) -> list[str]:
@@ -76,36 +77,45 @@ def _columns(done: "Publication") -> Iterable[str]:
 
 
 def _confidences(done: "Publication") -> Iterable[str]:
-    yield "before   after    at most  inference"
     pairs = list(zip(done.suppression.confidences, done.checked, strict=True))
-    for before, after in pairs[:_MOST]:
-        allowed = _given(after.bound.confidence)
-        yield f"{_share(before.before):7}  {_share(after.confidence):7}  {allowed:7}  {after.bound}"
+    allowed = [_given(after.bound.confidence) for _, after in pairs[:_MOST]]
+    width = max(7, *map(len, allowed))
+    yield f"before   after    {'at most':{width}}  inference"
+    for (before, after), most in zip(pairs, allowed, strict=False):
+        yield f"{_share(before.before):7}  {_share(after.confidence):7}  {most:{width}}  {after.bound}"
     if len(pairs) > _MOST:
         yield f"… and {len(pairs) - _MOST:,} more"
 
 
 def _reasons(done: "Publication") -> Iterable[str]:
-    yield "what showing a suppressed value would tell"
+    yield "what each suppressed value would tell if it were shown as well"
     silent: dict[str, list[str]] = defaultdict(list)
-    told = 0
+    telling: dict[Bound, list[str]] = defaultdict(list)
     for each in done.suppression.reasons:
-        if each.reason is None:
-            silent[each.column].append(_value(each.value))
-            continue
-        told += 1
-        if told <= _MOST:
-            bound = each.reason.bound
-            yield (
-                f"  {each.column} = {_value(each.value)}: {bound.column} = {bound.value} of {_pattern(each.reason)}: "
-                f"{_share(each.reason.confidence)} of {counted(each.reason.support, 'record')}"
-            )
-    if told > _MOST:
-        yield f"  … and {told - _MOST:,} more (--report, --json)"
+        value, found = _value(each.value), each.reason
+        if found is None:
+            silent[each.column].append(value)
+        else:
+            share = f"{_share(found.confidence):>10}  {found.support:>7,}"
+            telling[found.bound].append(f"  {share}  {each.column} = {value}: {_pattern(found)}")
+    for bound, lines in list(telling.items())[:_MOST]:
+        yield from ("", *_heading(bound, "value shown: pattern"), *lines[:_MOST])
+        if len(lines) > _MOST:
+            yield f"  … and {len(lines) - _MOST:,} more (--report, --json)"
+    yield from _more_bounds(telling)
+    yield from [""] * bool(telling and silent)
     for column, values in silent.items():
         more = f" and {len(values) - _MOST:,} more" if len(values) > _MOST else ""
         about = "of the class" if done.class_column else "more"
         yield f"  {column} = {', '.join(values[:_MOST])}{more}: nothing {about}"
+
+
+def _heading(bound: "Bound", last: str) -> list[str]:
+    return [f"{bound}, at most {_given(bound.confidence)}", f"  confidence  records  {last}"]
+
+
+def _more_bounds(bounds: "Collection[Bound]") -> list[str]:
+    return ["", f"… and {counted(len(bounds) - _MOST, 'bound')} more (--json)"] if len(bounds) > _MOST else []
 
 
 def _bins(bins: dict[str, tuple[str, ...]]) -> list[str]:

@@ -26,7 +26,7 @@ from assocpriv.owner.suppression.candidates import Candidates, masking_columns
 from assocpriv.owner.suppression.channels import Channel
 from assocpriv.owner.suppression.coded import CodedTable, suppress
 from assocpriv.owner.suppression.inferences import Inference, highest_confidence
-from assocpriv.owner.suppression.templates import Bound, irredundant
+from assocpriv.owner.suppression.templates import Bound, irredundant, plain_spelling
 
 TIE_BITS = 1e-12
 MARK = "*"
@@ -97,12 +97,26 @@ def check_columns(table: CodedTable, bounds: Sequence[Bound], class_column: str 
                 raise TemplateError(f"{name} is the class; it can neither be sensitive nor stand in a channel")
         if bound.value not in table.column(bound.column).values:
             raise TemplateError(f"no record has {bound.value!r} in column {bound.column}; correct the template")
+    _check_spellings(table, bounds)
     if class_column is not None:
         table.column(class_column)
     if not bounds:
         raise TemplateError("there are no templates, so nothing is to be suppressed")
     if table.n_records > MOST_RECORDS:
         raise TemplateError(f"the table has {table.n_records:,} records; {MOST_RECORDS:,} is the most")
+
+
+def _check_spellings(table: CodedTable, bounds: Sequence[Bound]) -> None:
+    """Refuse a sensitive value that the table also writes otherwise: who reads 1.0 has learned what 1 means."""
+    for name in dict.fromkeys(bound.column for bound in bounds):
+        named = {bound.value for bound in bounds if bound.column == name}
+        plain = {plain_spelling(value): value for value in named}
+        for value in table.column(name).values:
+            if value is not None and value not in named and (alike := plain.get(plain_spelling(value))) is not None:
+                raise TemplateError(
+                    f"column {name} also writes {alike} in another way, as 1 and 1.0 or yes and Yes are one value; "
+                    "write it in one way, or name each of them as sensitive, which bounds it on its own"
+                )
 
 
 def disclose(

@@ -322,12 +322,14 @@ def _number(value: Any, name: str) -> Fraction | None:
 
 
 def _names(cell: Any) -> Itemset:
-    """Return the items of a cell: a list, or text as mine, rules, pandas and mlxtend write one."""
+    """Return the items of a cell: a list, or text as mine, rules, pandas, mlxtend and arules write one."""
     names = cell
     if isinstance(cell, str):
         text = cell.strip()
         inner = text[len("frozenset(") : -1] if text.startswith("frozenset(") else text
         names = next(csv.reader(io.StringIO(text)), [])
+        if text.startswith("{") and text.endswith("}"):  # arules: {beer,test}
+            names = next(csv.reader(io.StringIO(text[1:-1])), [])
         if inner[:1] in ("{", "[", "("):
             with contextlib.suppress(ValueError, SyntaxError):
                 names = ast.literal_eval(inner)

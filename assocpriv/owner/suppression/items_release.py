@@ -6,6 +6,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assocpriv.core.errors import TemplateError
 from assocpriv.files.atomic import atomic_output, check_writable
 from assocpriv.owner.suppression.items_checking import count_violations, of_rows, read_again
@@ -18,7 +20,13 @@ from assocpriv.owner.suppression.items_disclosure import (
     named_items,
     names_of,
 )
-from assocpriv.owner.suppression.items_templates import ItemBound, ItemTemplate, item_bounds, read_item_templates
+from assocpriv.owner.suppression.items_templates import (
+    ItemBound,
+    ItemTemplate,
+    check_spellings,
+    item_bounds,
+    read_item_templates,
+)
 from assocpriv.owner.suppression.items_written import (
     baskets_without,
     check_ending,
@@ -144,6 +152,8 @@ def _source_of(data: Any, options: ReadOptions) -> _Source:
 
 
 def _named(baskets: Baskets, bounds: Sequence[ItemBound]) -> NamedItems:
+    held = np.unique(baskets.items)
+    check_spellings(bounds, (baskets.catalogue[item] for item in held.tolist()))
     return named_items(names_of(bounds), baskets.offsets, baskets.items, baskets.catalogue.index_of)
 
 

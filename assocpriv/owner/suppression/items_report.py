@@ -85,7 +85,12 @@ def _bound(bound: ItemBound) -> dict[str, Any]:
 
 
 def _bound_on_list(one: BoundOnList) -> dict[str, Any]:
-    checked = {"items": list(one.items), "complete": one.complete, "tolerance": float(one.tolerance)}
+    checked = {
+        "items": list(one.items),
+        "complete": one.complete,
+        "tolerance": float(one.tolerance),
+        "unnamed": list(one.unnamed),
+    }
     return _bound(one.bound) | {"violated": one.violated} | checked
 
 

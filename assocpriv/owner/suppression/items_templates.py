@@ -13,7 +13,14 @@ from os import PathLike, fspath
 from typing import Any
 
 from assocpriv.core.errors import TemplateError
-from assocpriv.owner.suppression.templates import Confidence, check_keys, read_confidence, read_entries, read_names
+from assocpriv.owner.suppression.templates import (
+    Confidence,
+    check_keys,
+    plain_spelling,
+    read_confidence,
+    read_entries,
+    read_names,
+)
 
 _MOST_ITEMS = 20  # of a channel: its patterns are counted one by one
 _FORM = '{"channel": ["beer", "diapers"], "sensitive": ["test"], "confidence": "50%"}'
@@ -40,7 +47,10 @@ class ItemTemplate:
         if len(items) > _MOST_ITEMS:
             raise TemplateError(f"a channel has at most {_MOST_ITEMS} items, got {len(items)}; make several of it")
         if isinstance(sensitive, str | Mapping) or not isinstance(sensitive, Sequence) or not sensitive:
-            raise TemplateError(f"sensitive must be a list of items, or of lists of items, as {_FORM}")
+            raise TemplateError(
+                f"sensitive must be a list of items, or of lists of items, as {_FORM}; templates over columns go with "
+                "tables (suppress)"
+            )
         sets = [_read_itemset(entry) for entry in sensitive]
         own = sorted(set(items).intersection(*[set().union(*sets)]))
         if own:
@@ -110,6 +120,18 @@ def item_bounds(templates: Iterable[ItemTemplate]) -> tuple[ItemBound, ...]:
         for template in templates
         for itemset in template.sensitive
     )
+
+
+def check_spellings(bounds: Iterable[ItemBound], items: Iterable[str]) -> None:
+    """Refuse a sensitive item that the data also write otherwise: who reads Test has learned what test means."""
+    named = {item for bound in bounds for item in bound.sensitive}
+    plain = {plain_spelling(item): item for item in named}
+    for item in items:
+        if item not in named and (alike := plain.get(plain_spelling(item))) is not None:
+            raise TemplateError(
+                f"item {alike} is also written in another way, as Test and test are one item; write it in one way, or "
+                "name each of them as sensitive, which bounds it on its own"
+            )
 
 
 def irredundant_items(bounds: Sequence[ItemBound]) -> tuple[ItemBound, ...]:

@@ -21,6 +21,7 @@ from assocpriv.owner.suppression.items_release import Templates
 from assocpriv.owner.suppression.items_templates import (
     ItemBound,
     ItemTemplate,
+    check_spellings,
     item_bounds,
     read_item_templates,
 )
@@ -39,6 +40,7 @@ class BoundOnList:
         complete: whether no other item of the list can add to what is known.
         tolerance: how far supports may be off the list, because it contradicts itself; 0 where it does not.
         violated: whether the list implies that the bound is broken.
+        unnamed: items of the bound that no line of the list names: misspelled, or not mined.
     """
 
     bound: ItemBound
@@ -46,6 +48,7 @@ class BoundOnList:
     complete: bool
     tolerance: Fraction
     violated: bool
+    unnamed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,11 @@ class _Checker:
         off = Program(universe.items, _facts(self.lines, places)).tolerance()
         off = off if off > TOLERANCE else Fraction(0)
         violated = self.witness(places) is None
-        return BoundOnList(self.bound, universe.items, universe.complete and not off, off, violated)
+        return BoundOnList(self.bound, universe.items, universe.complete and not off, off, violated, self._unnamed())
+
+    def _unnamed(self) -> tuple[str, ...]:
+        named = {item for line in self.lines for fact in line.facts for item in fact.items}
+        return tuple(item for item in self.universe(()).items if item not in named)
 
     def implied(self, about: BoundOnList) -> list[Implied]:
         """Return the inferences that all lines imply, as far as few items tell: that takes many programs."""
@@ -136,6 +143,7 @@ def check_list(data: Any, templates: Templates) -> ListCheck:
         TemplateError: templates or a list that cannot be read.
     """
     bounds, mined = item_bounds(read_item_templates(templates)), read_list(data)
+    _check_spellings(bounds, mined)
     checkers = [_Checker(bound, mined.lines) for bound in bounds]
     found = [checker.about(range(len(mined.lines))) for checker in checkers]
     pairs = zip(checkers, found, strict=True)
@@ -166,11 +174,16 @@ def suppress_list(
         raise TemplateError("a list in memory is returned, not written; leave the output out, or give a file")
     if output is None and mined.take is None:
         raise TemplateError("a list in a file needs an output (-o); a table in memory is returned")
+    _check_spellings(bounds, mined)
     every = [_Checker(bound, mined.lines) for bound in bounds]  # redundant ones too: each is checked with other items
     kept, withheld = _choose(every, mined.lines)
     witnesses = [checker.witness(kept) for checker in every]
     released = _let_out(mined, sorted(kept), None if output is None else Path(fspath(output)), every, witnesses, force)
     return ListRelease(released, len(mined.lines), withheld, tuple(checker.about(kept) for checker in every))
+
+
+def _check_spellings(bounds: Iterable[ItemBound], mined: MinedList) -> None:
+    check_spellings(bounds, frozenset[str]().union(*(fact.items for line in mined.lines for fact in line.facts)))
 
 
 def _check_output(data: Any, templates: Templates, output: Path, force: bool) -> None:
@@ -254,7 +267,7 @@ def templates_from_rules(rules: Any, confidence: Any, *, consequent: Sequence[st
     wanted = frozenset(consequent)
     chosen = [(left, right) for left, right in sides if wanted <= right]
     if not chosen:
-        raise TemplateError(
-            "the list holds no rules, with antecedents and consequents" if not sides else "no rule has that consequent"
-        )
+        where = f"{fspath(rules)}: " if isinstance(rules, str | PathLike) else ""
+        lack = "the list holds no rules, with antecedents and consequents; write one with assocpriv rules -o"
+        raise TemplateError(where + ("no rule has that consequent; check its spelling" if sides else lack))
     return tuple(ItemTemplate(sorted(left), [sorted(right)], confidence) for left, right in chosen)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,8 @@ def publish_file(
 
 def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
     """Return a table in memory with suppressed values, checked as it is, of the kind that it came as."""
+    if isinstance(frame, str | PathLike):
+        raise TypeError("a table must be in memory, a pandas, polars or pyarrow table; suppress_file takes files")
     decided = _decide(frame, request)
     changes = rewrites(decided.source, decided.suppression.suppressed, request.mark)
     released = release_frame(frame, decided.source, changes)

@@ -62,7 +62,7 @@ def check_mark(source: SourceTable, masking: Sequence[str], mark: str) -> None:
     Raises:
         TemplateError: as said.
     """
-    if not mark.strip() or mark != mark.strip() or not mark.isprintable():
+    if not isinstance(mark, str) or not mark.strip() or mark != mark.strip() or not mark.isprintable():
         raise TemplateError("the mark must be text on one line, without blanks around it")
     for name in masking:
         if mark in source.coded.column(name).values:

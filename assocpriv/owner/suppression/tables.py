@@ -130,8 +130,9 @@ def _places(names: Sequence[str], wanted: Collection[str], where: str) -> list[i
     lacking = [name for name in wanted if name not in names]
     if lacking:
         raise RecordError(
-            f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; names must be those "
-            f"of the templates and of --class, letter for letter, and it has {counted(len(names), 'name')}"
+            f"{where} lacks {'column' if len(lacking) == 1 else 'columns'} {', '.join(lacking)}; it must name its "
+            "columns as the templates and --class (class_column=) do, letter for letter, and has "
+            f"{counted(len(names), 'name')}"
         )
     twice = [name for name in wanted if names.count(name) > 1]
     if twice:

@@ -6,11 +6,13 @@ there, at most the share h may have the sensitive value π. One with several sen
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, section 3.
 """
 
+import contextlib
 import json
 import tomllib
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from os import PathLike, fspath
 from pathlib import Path
@@ -40,7 +42,10 @@ class Template:
 
     def __init__(self, channel: Sequence[str], sensitive: Mapping[str, Sequence[str]], confidence: Confidence) -> None:
         if not isinstance(sensitive, Mapping) or not sensitive:
-            raise TemplateError('sensitive must map columns to lists of values, as {"Bankruptcy": ["Discharged"]}')
+            raise TemplateError(
+                'sensitive must map columns to lists of values, as {"Bankruptcy": ["Discharged"]}; templates over '
+                "items go with baskets and lists (suppress_items)"
+            )
         columns = read_names(channel, "channel", "columns")
         values = {
             column: read_names(value, f"sensitive values of {column}", "values") for column, value in sensitive.items()
@@ -53,6 +58,19 @@ class Template:
         object.__setattr__(self, "channel", columns)
         object.__setattr__(self, "sensitive", values)
         object.__setattr__(self, "confidence", read_confidence(confidence))
+
+
+def plain_spelling(value: str) -> str | Decimal:
+    """Return what a reader takes a value for: a number however it is written, text but for case and width of letters.
+
+    >>> plain_spelling("Yes ") == plain_spelling("yes"), plain_spelling("1.0") == plain_spelling("01")
+    (True, True)
+    """
+    with contextlib.suppress(InvalidOperation):
+        number = Decimal(value)
+        if number.is_finite():
+            return number
+    return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +98,8 @@ def read_confidence(value: Confidence) -> Fraction:
         raise TemplateError(str(error)) from None
     if not 0 < number < 1:
         raise TemplateError(
-            f"confidence must lie between 0 and 1, both excluded, got {value}; a value that nobody may have at all, or "
-            "that anybody may be known to have, needs no template"
+            f"confidence must lie between 0 and 1, both excluded, got {value}; leave the column out to tell nothing, "
+            "and the template to tell all"
         )
     return number
 
@@ -95,7 +113,9 @@ def read_names(names: object, what: str, kind: str) -> tuple[str, ...]:
         raise TemplateError(f"{what} must be a list of {kind}, as {_FORM}")
     texts = [str(name).strip() if isinstance(name, str | int) and not isinstance(name, bool) else "" for name in names]
     if "" in texts:
-        raise TemplateError(f"{what}: entry {texts.index('') + 1} must be text that is not empty, in quotes")
+        raise TemplateError(
+            f"{what}: entry {texts.index('') + 1} must be text that is not empty, in quotes, as the data hold it"
+        )
     return tuple(dict.fromkeys(texts))
 
 
@@ -109,9 +129,16 @@ def read_entries(source: "str | PathLike[str] | Iterable[Any]") -> list[Any]:
     """
     if isinstance(source, Mapping):
         raise TemplateError(f"templates are a list, got one mapping; write [{_FORM}]")
-    entries = _file_entries(Path(fspath(source))) if isinstance(source, str | PathLike) else list(source)
+    if isinstance(source, str | PathLike):
+        return _file_entries(Path(fspath(source)))
+    if not isinstance(source, Iterable):
+        raise TypeError(f"templates must be a list or the name of a file, got a {type(source).__name__}")
+    return _some(list(source))
+
+
+def _some(entries: list[Any], where: str = "") -> list[Any]:
     if not entries:
-        raise TemplateError(f"there are no templates; write one as {_FORM}")
+        raise TemplateError(f"{where}there are no templates; write one as {_FORM}")
     return entries
 
 
@@ -190,7 +217,7 @@ def _file_entries(path: Path) -> list[Any]:
         raise TemplateError(f"{path}: templates must be text in UTF-8") from None
     start = text.lstrip()
     is_json = start.startswith("{") or (start.startswith("[") and not start.startswith("[["))
-    return _json_entries(path, text) if is_json else _toml_entries(path, text)
+    return _some(_json_entries(path, text) if is_json else _toml_entries(path, text), f"{path}: ")
 
 
 def _json_entries(path: Path, text: str) -> list[Any]:

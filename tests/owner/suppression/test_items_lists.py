@@ -194,6 +194,16 @@ def test_contradictory_estimates_get_a_tolerance() -> None:
     assert not found.bounds[0].complete
 
 
+@pytest.mark.parametrize("data", [[["beer", "test"], ["beer", "Test"]], "list"])
+def test_a_sensitive_item_written_in_two_ways_is_refused(data: Any) -> None:
+    """A reader takes both for one item, so that a bound on one alone promises nothing."""
+    names = [frozenset(["beer"]), frozenset(["beer", "Test"])]
+    given = pd.DataFrame({"support": [0.5, 0.4], "itemsets": names}) if data == "list" else data
+    for act in (check_items, suppress_items):
+        with pytest.raises(TemplateError, match="item test is also written in another way"):
+            act(given, BOUND)
+
+
 BAD: dict[str, tuple[str, str]] = {
     "an unknown column": ("support,itemsets,margin\n0.5,beer,3\n", "column margin"),
     "counts of reports in another's list": ("support,itemsets,count\n0.5,beer,3\n", "column count"),
@@ -245,6 +255,17 @@ def test_a_faulty_list_is_not_released(tmp_path: Path, monkeypatch: pytest.Monke
         with pytest.raises(TemplateError, match="check of the released list failed"):
             suppress_items(source, BOUND, output)
     assert not output.exists()
+
+
+def test_braces_and_names_that_no_line_has(tmp_path: Path) -> None:
+    """Itemsets in braces, as arules writes them, are read; a template's item that no line names is said."""
+    path = tmp_path / "list.csv"
+    path.write_text('itemsets,support\n{beer},0.5\n"{test,beer}",0.4\n', encoding="utf-8")
+    found = check_items(path, BOUND)
+    assert not found.passed
+    template = {"channel": ["bear"], "sensitive": ["test"], "confidence": "50%"}
+    assert [one.unnamed for one in check_items(path, [template]).bounds] == [("bear",)]
+    assert [one.unnamed for one in found.bounds] == [()]
 
 
 def test_rules_become_templates(tmp_path: Path) -> None:

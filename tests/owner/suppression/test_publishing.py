@@ -264,6 +264,20 @@ def test_a_file_that_changes_is_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "o.csv").exists()
 
 
+@pytest.mark.parametrize("other", ["discharged", "DISCHARGED", "Ｄischarged"])
+def test_a_sensitive_value_written_in_two_ways_is_refused(other):
+    """A reader takes both for one value, so that a bound on one alone promises nothing; named, each is bounded."""
+    frame = bank()
+    frame.loc[frame.index[-1], "Bankruptcy"] = other
+    with pytest.raises(TemplateError, match="column Bankruptcy also writes Discharged in another way"):
+        suppression.check(frame, TEMPLATES)
+    named = [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["Discharged", other]}}]
+    assert len(suppression.suppress(frame, named, "Rating")[1].checked) == 2
+    numbers = frame.assign(Bankruptcy=["1", "1.0", "2"] * 8)
+    with pytest.raises(TemplateError, match="also writes 1 in another way"):
+        suppression.check(numbers, [TEMPLATES[0] | {"sensitive": {"Bankruptcy": ["1"]}}])
+
+
 def test_a_mark_that_is_a_value_is_refused():
     """A mark that a column holds would hide which cells were suppressed; another does not, and * is a value then."""
     with pytest.raises(TemplateError, match="mark NA stands for missing values"):
@@ -276,7 +290,13 @@ def test_a_mark_that_is_a_value_is_refused():
     assert {each.reason.values for each in done.suppression.reasons if each.reason} == {("?", "UK"), ("?", "?")}
 
 
-@pytest.mark.parametrize("mark", ["", " ", " x", "a\nb"])
+def test_a_file_is_no_table_in_memory(tmp_path):
+    """A file's name goes to the function of files, which the error names; nothing is read."""
+    with pytest.raises(TypeError, match="suppress_file takes files"):
+        suppression.suppress(tmp_path / "t.csv", TEMPLATES)
+
+
+@pytest.mark.parametrize("mark", ["", " ", " x", "a\nb", 0])
 def test_marks_that_cannot_be_read_are_refused(mark):
     """A mark is text on one line without blanks around it."""
     with pytest.raises(TemplateError, match="the mark must be text on one line"):
@@ -309,7 +329,7 @@ def test_no_cell_stands_in_an_error(tmp_path):
     lines = ["Job,Country,Bankruptcy\n", "secretvalue,US,Never\n", "secretvalue,US\n"]
     for text, place in (
         ("".join(lines), "line 3 has 2 cells"),
-        ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* it has 3 names"),
+        ("".join(lines[1:]), "line 1, .*, lacks columns Job, Country, Bankruptcy; .* has 3 names"),
         (lines[0] + '"secretvalue\nx",US,Never\n', "a cell holds a line break"),
         (lines[0] + "secretvalue,\udcff,x\n", "lines 2 and following are no CSV in UTF-8"),
         (lines[0] + "secretvalue,US,Never\n", "no record has 'Discharged'"),

@@ -71,6 +71,12 @@ def test_templates_that_break_a_rule(content: Any, said: str) -> None:
         read_templates(content)
 
 
+def test_what_is_no_list_of_templates() -> None:
+    """What is neither a list nor a file's name is refused by its type."""
+    with pytest.raises(TypeError, match="templates must be a list or the name of a file, got a NoneType"):
+        read_templates(None)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -79,6 +85,7 @@ def test_templates_that_break_a_rule(content: Any, said: str) -> None:
         ('{"template": []}', "JSON templates are a list"),
         ("channel = [", "neither TOML nor a JSON list"),
         ("[[templates]]\nchannel = []", r"tables \[\[template\]\] and nothing else"),
+        ("[]", "there are no templates"),
         ("", r"tables \[\[template\]\] and nothing else"),
     ],
 )
