@@ -104,6 +104,10 @@ def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
     one = tmp_path / "one.csv"
     one.write_text("party,v0\nleft,y\nleft,n\n")
     assert "has 1 class" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
+    one.write_text("party,v0\n" + "".join(f"{100 + place},y\n{place},n\n" for place in range(6)))
+    assert "has 12 different numbers" in refused_without_output(
+        tmp_path, "guide", "start", one, "--class", "party", *outputs
+    )
     one.write_text("party,v0,v0\nleft,y,n\nright,n,y\n")
     assert "names must differ" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
 
