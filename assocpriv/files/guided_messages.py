@@ -52,7 +52,7 @@ def read_messages(path: str | Path, plan: GuidedPlan) -> Reports:
 
     Raises:
         FileError: it cannot be read.
-        WireError: a line that is no message of the plan; its number is named.
+        WireError: no message, or a line that is none of the plan; its number is named.
     """
     try:
         lines = Path(path).read_bytes().split(b"\n")
@@ -60,7 +60,9 @@ def read_messages(path: str | Path, plan: GuidedPlan) -> Reports:
         raise FileError(f"cannot read {path}: {error.strerror or error}") from None
     labels = {label: place for place, label in enumerate(plan.labels)}
     rows = [_row(line, plan, labels, f"{path}: line {number}") for number, line in enumerate(lines, 1) if line.strip()]
-    return Reports(plan, np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *rows]))
+    if not rows:
+        raise WireError(f"{path} holds no message; is it the right file?")
+    return Reports(plan, np.concatenate(rows))
 
 
 def _row(line: bytes, plan: GuidedPlan, labels: dict[str, int], where: str) -> NDArray[np.uint8]:

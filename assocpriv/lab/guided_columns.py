@@ -134,7 +134,7 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
     ``settings`` are those of :func:`assocpriv.plans.guided.plan.guided_plan`.
 
     Raises:
-        RecordError: no such column, or fewer than two classes.
+        RecordError: no such column, fewer than two classes, or numbers that are none.
         PlanError: what a plan cannot hold.
     """
     if class_column not in cells.columns:
@@ -145,6 +145,11 @@ def plan_of(cells: "pd.DataFrame", class_column: str, **settings: Any) -> Guided
     if len(labels) < 2:
         raise RecordError(
             f"column {class_column} has {counted(len(labels), 'class')}, but guidance says where two or more differ"
+        )
+    if len(labels) > MOST_CATEGORIES and _numbers(cells[class_column].dropna()) is not None:
+        raise RecordError(
+            f"column {class_column} has {len(labels):,} different numbers, and a plan would publish each of them as a "
+            f"class; put them into {MOST_CATEGORIES} intervals at most, as low and high, first"
         )
     made = {name: attribute_values(cells[name]) for name in cells.columns if name != class_column}
     constant = [name for name, values in made.items() if len(values) < 2 and isinstance(values[0], str)]

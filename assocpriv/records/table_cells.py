@@ -150,10 +150,11 @@ _REMEDIES = {
         "write numbers as 1234.5, dates as numbers too; if a word stands for missing values name it with missing= "
         "(--missing)",
     ),
-    "missing": ("no value", "leave such records out, or set optional = true in its schema"),
+    "missing": ("no value", "leave such records out; a plan made from a schema takes them with optional = true there"),
     "outside": (
         "a value outside its range",
-        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema",
+        "pass clip=True (--clip) to move such values to the range's ends, or widen low and high in the schema; a plan "
+        "without a schema takes all numbers but infinite ones",
     ),
     "unseen": (
         "a value that is none of the plan's",

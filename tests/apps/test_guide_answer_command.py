@@ -139,8 +139,8 @@ def _table(folder: Path) -> Path:
         ([f"{CANARY},20,a"], "column vote has a value that is none of the plan's in 1 record, first in line 2"),
         (["n,20,a", f"n,{CANARY},a"], "column age has no number in 1 record, first in line 3"),
         ([f"n,20,{CANARY}"], "column c has a value that is none"),
-        (["n,inf,a"], "column age has a value outside its range"),
-        (["n,20,"], "column c has no value"),
+        (["n,inf,a"], "takes all numbers but infinite ones"),
+        (["n,20,"], "column c has no value in 1 record, first in line 2; leave such records out; "),
         ([], "no records"),
     ],
 )

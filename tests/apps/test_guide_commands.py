@@ -91,6 +91,9 @@ def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
     run("guide", "collect", reports, "--state", state)
     assert "collected before" in refused_without_output(tmp_path, "guide", "collect", reports, "--state", state)
     assert "exists already" in refused_without_output(tmp_path, "guide", "publish", state, "-o", tmp_path / "g.json")
+    (tmp_path / "none.jsonl").write_text("\n")
+    command = ["collect", tmp_path / "none.jsonl", "--state", state]
+    assert "holds no message" in refused_without_output(tmp_path, "guide", *command)
     state.write_bytes(state.read_bytes()[:-40])
     for command in (["collect", reports, "--state", state], ["publish", state, "-o", tmp_path / "h.json"]):
         assert "cut off" in refused_without_output(tmp_path, "guide", *command)
@@ -101,6 +104,10 @@ def test_what_is_refused_changes_nothing(table: Path, tmp_path: Path) -> None:
     one = tmp_path / "one.csv"
     one.write_text("party,v0\nleft,y\nleft,n\n")
     assert "has 1 class" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
+    one.write_text("party,v0\n" + "".join(f"{100 + place},y\n{place},n\n" for place in range(6)))
+    assert "has 12 different numbers" in refused_without_output(
+        tmp_path, "guide", "start", one, "--class", "party", *outputs
+    )
     one.write_text("party,v0,v0\nleft,y,n\nright,n,y\n")
     assert "names must differ" in refused_without_output(tmp_path, "guide", "start", one, "--class", "party", *outputs)
 

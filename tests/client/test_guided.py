@@ -262,6 +262,17 @@ def test_guidance_is_checked(guidance: Guidance, options: dict[str, int], proble
     assert not isinstance(caught.value, LevelError)
 
 
+def test_checked_guidance_does_not_change() -> None:
+    """What a client checked is what it answers: the array that guidance was made of no longer changes it."""
+    given = identity(PLAIN).vectors.copy()
+    guidance = Guidance(PLAIN.plan_id, 1, given)
+    accept(guidance, PLAIN)
+    given[0, 0] = 5
+    assert guidance.vectors[0, 0] == 1 << 20
+    with pytest.raises(ValueError, match="read-only"):
+        guidance.vectors[0, 0] = 5
+
+
 def test_a_level_above_the_clients_own_is_told_apart() -> None:
     """A client tells guidance that asks for too much from what is wrong, so that it can wait."""
     with pytest.raises(LevelError, match="level 5, above the highest of 4"):

@@ -16,7 +16,7 @@ from assocpriv.apps.progress import Progress
 @sample_options
 @choice("--classifier", ["tree", "naive-bayes", "logistic"], "What is learned, by scikit-learn.")
 @click.option("--population", metavar="GROUPS", help="People of mixed caution instead, as 17%:2,56%:8,27%:any.")
-@click.option("--level", "levels", type=WholeRange(1), multiple=True, help="Only this level; repeatable.")
+@click.option("--level", "levels", metavar="K", type=WholeRange(1), multiple=True, help="Only this level; repeatable.")
 @mu_option
 @scheme_options
 @promise_options

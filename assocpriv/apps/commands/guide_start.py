@@ -30,10 +30,10 @@ promise_options = joined(
     choice("--keep", ["bits", "tuple"], "How a promise is kept: a coin mixed into every bit, or random tuples."),
 )
 scheme_options = joined(
-    usual("--batch", default=100, help="Tuples after which guidance is published anew."),
+    usual("--batch", metavar="N", default=100, help="Tuples after which guidance is published anew."),
     choice("--order", ["magnitude", "value"], "Of eigenvalues: value is the paper's, for two classes."),
 )
-mu_option = usual("--mu", default="15%", help="How small an eigenvalue is left out, against the largest.")
+mu_option = usual("--mu", metavar="SHARE", default="15%", help="Eigenvalues to this share of the largest are left out.")
 
 
 @click.command()

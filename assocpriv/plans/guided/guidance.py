@@ -41,6 +41,11 @@ class Guidance:
     serial: int
     vectors: NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        vectors = np.array(self.vectors)
+        vectors.flags.writeable = False  # what was checked is what is used
+        object.__setattr__(self, "vectors", vectors)
+
     @classmethod
     def of_vectors(cls, plan: GuidedPlan, serial: int, vectors: NDArray[np.float64]) -> "Guidance":
         """Return guidance of orthonormal columns, float64 (w, k*), rounded to its grid.

@@ -80,7 +80,7 @@ def random_products(plan: GuidedPlan, guidance: Guidance) -> NDArray[np.float64]
     """Return U = E[R(u)'R(u)], float64 (w, w), of uniformly random tuples u.
 
     It is the mean over all tuples of the plan, or, where there are more than 4,096, over so many random ones, other
-    ones for each guidance and the same ones each time: unbiased, and of less error than a batch of reports.
+    ones for each guidance and the same ones each time: without bias, and with the error of so many reports at most.
     """
     sizes = np.array(plan.sizes)
     if math.prod(plan.sizes) <= _TUPLES:

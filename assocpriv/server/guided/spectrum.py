@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BY_VALUE = "value"
+_DIGITS = 9
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,15 +39,17 @@ def spectrum(sums: NDArray[np.float64], order: str) -> Spectrum:
     """Decompose the difference of the classes' sums, float64 (classes, w, w).
 
     ``order`` is ``"magnitude"``, by |σ| and of equal ones the positive first, or ``"value"``, of two classes alone. The
-    largest entry of a vector, the first of several, is positive. By magnitude ``values`` are |σ|.
+    largest entry of a vector, the first of several, is positive. What agrees to nine digits counts as equal, so that
+    another machine's last digit decides neither. By magnitude ``values`` are |σ|.
     """
     values, vectors = np.linalg.eigh(_difference(sums))
     if len(sums) > 2:
         values = np.sqrt(np.clip(values, 0, None))
     key = values if order == BY_VALUE else np.abs(values)
-    places = np.lexsort((-values, -key))
+    scale = np.abs(values).max() or 1.0
+    places = np.lexsort((-values, -np.round(key / scale, _DIGITS)))
     vectors = vectors[:, places]
-    largest = np.abs(vectors).argmax(axis=0)
+    largest = np.round(np.abs(vectors), _DIGITS).argmax(axis=0)
     signs = np.where(vectors[largest, np.arange(len(values))] < 0, -1.0, 1.0)
     return Spectrum(key[places], vectors * signs)
 

@@ -29,8 +29,11 @@ def write_state(state: MinerState, path: str | Path, *, force: bool = False) -> 
     Raises:
         FileError: the file exists and ``force`` is not set, or cannot be written.
     """
+    text = _text(state)
+    if len(text) > _LARGEST_FILE:
+        raise FileError(f"{path} would be too large to read again; take fewer classes or fewer columns of bits")
     with atomic_output(path, force=force) as stream:
-        stream.write(_text(state))
+        stream.write(text)
 
 
 def replace_state(before: MinerState, after: MinerState, path: str | Path) -> None:
@@ -63,9 +66,12 @@ def read_state(path: str | Path) -> MinerState:
     if set(fields) != _FIELDS or fields.pop("digest") != _digest(fields):
         raise FileError(f"{path} was changed or damaged: its digest is another; go on from a copy, nothing was added")
     try:
-        return _from_json(fields)
+        state = _from_json(fields)
     except (PlanError, KeyError, TypeError, ValueError):  # a digest of nonsense
         raise FileError(f"{path} contradicts itself, so it was not written by assocpriv guide") from None
+    if _text(state) != content:  # the line's end cut off, say: what is written later is compared with these bytes
+        raise FileError(f"{path} is not as assocpriv guide wrote it, byte for byte; go on from a copy")
+    return state
 
 
 def _text(state: MinerState) -> bytes:

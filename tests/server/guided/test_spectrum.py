@@ -61,3 +61,12 @@ def test_order_of_classes_does_not_matter_by_magnitude(rng):
     one, other = (spectrum(each, MAGNITUDE) for each in (sums, sums[::-1]))
     assert np.allclose(one.values, other.values)
     assert not np.allclose(spectrum(sums, BY_VALUE).values, spectrum(sums[::-1], BY_VALUE).values)
+
+
+@pytest.mark.parametrize("error", [-1e-13, 0, 1e-13])
+def test_the_last_digit_decides_neither_sign_nor_order(monkeypatch, error):
+    """Of entries as large the first is positive, of opposite σ the positive comes first, whatever rounding did."""
+    vectors = np.array([[-1 - error, 1], [1, 1]]) / np.sqrt(2)
+    monkeypatch.setattr(np.linalg, "eigh", lambda _: (np.array([-3 - error, 3]), vectors))
+    found = spectrum(np.zeros((2, 2, 2)), MAGNITUDE)
+    assert np.allclose(found.vectors, np.array([[1, 1], [1, -1]]) / np.sqrt(2))

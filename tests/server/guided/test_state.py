@@ -126,13 +126,25 @@ def test_a_state_cut_anywhere_is_refused(rng, tmp_path):
     broken = [whole[:size] for size in rng.integers(0, len(whole) - 1, 100)]
     for place in rng.choice([p for p, octet in enumerate(whole) if chr(octet).isdigit()], 100):
         broken.append(whole[:place] + (b"7" if whole[place : place + 1] != b"7" else b"3") + whole[place + 1 :])
-    for content in [*broken, b"", b"[]", b"\xff"]:
+    for content in [*broken, whole[:-1], whole[:-2], whole + b"\n", b"", b"[]", b"\xff"]:
         path.write_bytes(content)
         with pytest.raises(FileError) as caught:
             read_state(path)
         assert "\n" not in str(caught.value)
     path.write_bytes(whole)
     assert read_state(path).tuples == 20
+
+
+def test_a_state_too_large_to_read_is_not_written(tmp_path, monkeypatch):
+    """What read_state would cut off is refused before the state that was there is replaced."""
+    path = tmp_path / "state.json"
+    write_state(random_start(PLAN, 1), path)
+    before = path.read_bytes()
+    monkeypatch.setattr("assocpriv.server.guided.state_file._LARGEST_FILE", len(before))
+    assert read_state(path).tuples == 0
+    with pytest.raises(FileError, match="too large to read again"):
+        write_state(publish(random_start(PLAN, 1)), path, force=True)
+    assert path.read_bytes() == before
 
 
 def test_a_state_that_another_run_replaced_is_left_alone(rng, tmp_path):
