@@ -57,7 +57,8 @@ def talk_lines(done: "Publication") -> list[str]:
     """Return what is to be said on standard error."""
     if not done.respelled:
         return []
-    return [f"cells written anew, because their column writes a value in several ways: {', '.join(done.respelled)}"]
+    why = "as the file has quotes or writes a value in several ways"
+    return [f"cells written anew, {why}: {', '.join(done.respelled)}"]
 
 
 def _cells(done: "Publication") -> str:
