@@ -1,8 +1,9 @@
 """What an audit found, one line a check."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from assocpriv.core.errors import FileError, WireError
 
 CONSISTENT, BROKEN, UNDECIDED = "consistent", "broken", "not decided"
+LARGEST = Fraction(10**300)  # that is shown as a number
 
 # what no report and no plan shows, said beside every verdict
 CANNOT_SEE = (
@@ -87,3 +89,20 @@ def failure(depth: str, name: str, error: Exception, of_client: bool = False) ->
     if frames:
         said += f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
     return Finding(depth, name, BROKEN, f"{said}.")
+
+
+def checked(depth: str, name: str, check: Callable[[], tuple[str, str]]) -> Finding:
+    """Return the finding of a check, which says its verdict and why, or raises a :class:`Fault`."""
+    try:
+        return Finding(depth, name, *check())
+    except Fault as fault:
+        return Finding(depth, name, BROKEN, str(fault))
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
+        return failure(depth, name, error)
+
+
+def shown_ratio(number: Fraction) -> str:
+    """Return a number that may be beyond the largest float."""
+    return f"{float(number):.12g}" if number < LARGEST else "more than 10^300"

@@ -5,7 +5,6 @@ itself and all of them among these.
 """
 
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from math import prod
 
@@ -32,11 +31,13 @@ from assocpriv.auditing.enumerate.guided_walks import check_draws, check_words, 
 from assocpriv.auditing.findings import (
     BROKEN,
     CONSISTENT,
+    LARGEST,
     UNDECIDED,
-    Fault,
     Finding,
+    checked,
     client_at_work,
     failure,
+    shown_ratio,
 )
 from assocpriv.auditing.recompute.guided_text import TUPLE, GuidedNumbers, bounds, product_of_ratios, read_guided
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
@@ -47,7 +48,6 @@ from assocpriv.plans.guided.weights import coin_of
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
 _MOST_BYTES, _SINGLE_TRIALS, _COPIES = 1 << 26, 4000, 16
-_LARGEST = Fraction(10**300)  # that is shown as a number
 _LAWS = {
     "bits": "how often each bit is set, for each record and guidance asked about",
     "pairs": "how often two bits are both set: they are drawn apart",
@@ -95,17 +95,13 @@ def _promise(plan: GuidedPlan | None, numbers: GuidedNumbers) -> Finding:
         return Finding(EXACT, "amplification", CONSISTENT if right else BROKEN, said)
     together = ratio**numbers.reports_per_person
     kept = plan is not None and together < limit
-    said = f"γ is {_shown(ratio)} for one report, whatever the guidance"
+    said = f"γ is {shown_ratio(ratio)} for one report, whatever the guidance"
     if numbers.reports_per_person > 1:
-        said += f", and {_shown(together)} for {numbers.reports_per_person} reports of a person"
-    said += f"; the promise needs less than {_shown(limit)}"
+        said += f", and {shown_ratio(together)} for {numbers.reports_per_person} reports of a person"
+    said += f"; the promise needs less than {shown_ratio(limit)}"
     said += "; it does not cover the class" if kept else ", but the text breaks a rule of plans" * (together < limit)
-    figures = {"amplification": float(min(ratio, _LARGEST)), "limit": float(min(limit, _LARGEST))}
+    figures = {"amplification": float(min(ratio, LARGEST)), "limit": float(min(limit, LARGEST))}
     return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, f"{said}.", figures)
-
-
-def _shown(number: Fraction) -> str:
-    return f"{float(number):.12g}" if number < _LARGEST else "more than 10^300"
 
 
 def _coins(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) -> list[Finding]:
@@ -138,25 +134,15 @@ def _walks(plan: GuidedPlan, numbers: GuidedNumbers, guidances: list[Guidance]) 
             return BROKEN, "What the client sends has no γ under some guidance."
         worst = max(ratio for ratio in ratios if ratio is not None)
         if worst > stated:
-            return BROKEN, f"What the client sends has the γ {_shown(worst)}, more than is stated."
-        return CONSISTENT, f"{said}; γ is {_shown(worst)} at most, {_shown(stated)} is stated."
+            return BROKEN, f"What the client sends has the γ {shown_ratio(worst)}, more than is stated."
+        return CONSISTENT, f"{said}; γ is {shown_ratio(worst)} at most, {shown_ratio(stated)} is stated."
 
     def words() -> tuple[str, str]:
         done = check_words(plan, numbers, guidances, np.random.default_rng())
         said = f"{done:,} tuples, of random words and of draws at the ends of weights, become the bits that"
         return CONSISTENT, f"{said} docs/formats/guided-plan.md says, one by one and in bulk."
 
-    found = []
-    for name, check in (("client, every draw", draws), ("client, whole tuples", words)):
-        try:
-            found.append(Finding(EXACT, name, *check()))
-        except Fault as fault:
-            found.append(Finding(EXACT, name, BROKEN, str(fault)))
-        except MemoryError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-            found.append(failure(EXACT, name, error))
-    return found
+    return [checked(EXACT, "client, every draw", draws), checked(EXACT, "client, whole tuples", words)]
 
 
 # ---- black boxes

@@ -1,6 +1,5 @@
 """The audit of a plan of a table: γ anew from its text, our clients walked through, then each client as a black box."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -34,11 +33,13 @@ from assocpriv.auditing.enumerate.table_walks import check_asked, check_column, 
 from assocpriv.auditing.findings import (
     BROKEN,
     CONSISTENT,
+    LARGEST,
     UNDECIDED,
-    Fault,
     Finding,
+    checked,
     client_at_work,
     failure,
+    shown_ratio,
 )
 from assocpriv.auditing.noise_on_data import audit_on_data
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
@@ -49,7 +50,6 @@ from assocpriv.plans.numeric.plan import TablePlan
 
 _CONFORMANCE, _EMPIRICAL = "conformance", "empirical"
 _BATCH, _KEPT_BYTES = 1 << 16, 1 << 28  # records asked about at once, and bytes of their reports
-_LARGEST = Fraction(10**300)  # that is shown as a number
 _FEW_CHOICES = 64  # of a column whose weights are all looked at
 
 
@@ -82,9 +82,7 @@ def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
 
     def finding(kept: bool, said: str) -> Finding:
         figures = (
-            {}
-            if ratio is None
-            else {"amplification": float(min(ratio, Fraction(10**300))), "limit": limit and float(limit)}
+            {} if ratio is None else {"amplification": float(min(ratio, LARGEST)), "limit": limit and float(limit)}
         )
         return Finding(EXACT, "amplification", CONSISTENT if kept else BROKEN, said, figures)
 
@@ -99,20 +97,15 @@ def _promise(plan: TablePlan | None, table: TableNumbers) -> Finding:
             said = "The plan states a promise and no column has a γ, or the other way round."
         return finding(ratio is limit and plan is not None, said)
     together = ratio**table.reports_per_person
-    said = f"γ is {_shown(ratio)} for one report, with {table.answered} of {len(table.asked)} protected columns"
+    said = f"γ is {shown_ratio(ratio)} for one report, with {table.answered} of {len(table.asked)} protected columns"
     if table.reports_per_person > 1:
-        said += f", and {_shown(together)} for {table.reports_per_person} reports of a person"
+        said += f", and {shown_ratio(together)} for {table.reports_per_person} reports of a person"
     said += f"; the promise needs less than {float(limit):.12g}"
     if plan is None and together < limit:
         said += ", but the text breaks another rule of plans"
     elif plan is not None and plan.uncovered:
         said += f"; it does not cover {plan.uncovered}"
     return finding(plan is not None and together < limit, f"{said}.")
-
-
-def _shown(number: Fraction) -> str:
-    """Return a number that may be beyond the largest float."""
-    return f"{float(number):.12g}" if number < _LARGEST else "more than 10^300"
 
 
 def _worst_ratio(column: ColumnNumbers) -> Fraction | None:
@@ -160,18 +153,7 @@ def _walks(plan: TablePlan, table: TableNumbers, progress: Progress | None) -> l
     }  # fmt: skip
     if not table.is_sampled:
         del checks["client, columns asked"]
-    return [_checked(name, check) for name, check in checks.items()]
-
-
-def _checked(name: str, check: Callable[[], tuple[str, str]]) -> Finding:
-    try:
-        return Finding(EXACT, name, *check())
-    except Fault as fault:
-        return Finding(EXACT, name, BROKEN, str(fault))
-    except MemoryError:
-        raise
-    except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
-        return failure(EXACT, name, error)
+    return [checked(EXACT, name, check) for name, check in checks.items()]
 
 
 # ---- black boxes

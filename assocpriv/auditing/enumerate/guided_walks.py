@@ -7,15 +7,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.auditing.enumerate.table_walks import walk
-from assocpriv.auditing.enumerate.words_and_bulk import Replayed
+from assocpriv.auditing.enumerate.words_and_bulk import Noted, Replayed
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.guided_text import TUPLE, WORD, GuidedLaw, GuidedNumbers, Law
 from assocpriv.client.guided.bulk import TupleRandomizer
 from assocpriv.client.guided.randomizer import Perturbation
-from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
@@ -113,7 +111,7 @@ def check_words(
             perturbation, randomizer = Perturbation(plan, guidance), TupleRandomizer(plan, guidance)
         rows, wanted, words = [], [], []
         for raw, given in _cases(law, chance):
-            entropy = _Noted(given, source)
+            entropy = Noted(given, source)
             bits = own_release(raw, law, entropy)
             replayed = Replayed(entropy.given)
             with client_at_work():
@@ -145,20 +143,3 @@ def _cases(law: GuidedLaw, chance: np.random.Generator) -> Iterator[tuple[list[i
             head = [*head, *head, int(chance.choice([0, numbers.honest - 1, numbers.honest]))]
         ends = [weight - int(chance.integers(0, 2)) for weight in law.weights(tuple(raw))]
         yield raw, head + [min(max(end, 0), numbers.total - 1) for end in ends]
-
-
-class _Noted(WordEntropy):
-    """Hands out given words, then a source's, and keeps them all."""
-
-    __slots__ = ("_first", "_source", "given")
-
-    def __init__(self, first: Sequence[int], source: WordEntropy) -> None:
-        self._first, self._source = list(first[::-1]), source
-        self.given: list[int] = []
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        handed = [self._first.pop() for _ in range(min(count, len(self._first)))]
-        if len(handed) < count:
-            handed += self._source.words(count - len(handed)).tolist()
-        self.given += handed
-        return np.array(handed, dtype=np.uint64)

@@ -14,14 +14,12 @@ from math import comb, perm
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assocpriv.auditing.enumerate.words_and_bulk import Replayed, words_of
+from assocpriv.auditing.enumerate.words_and_bulk import Noted, Replayed, words_of
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.table_text import GAUSSIAN, ColumnNumbers, TableNumbers
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.client.numeric.randomizer import encode, release, release_value
-from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.numeric.plan import TablePlan
 
@@ -312,7 +310,7 @@ def check_words(plan: TablePlan, table: TableNumbers, chance: np.random.Generato
     source = SeededEntropy(int(chance.integers(0, 1 << 62)))
     wanted, words = [], []
     for row, first in cases:
-        entropy = _Noted(first, source)
+        entropy = Noted(first, source)
         report = _bytes(own_release(row, table, entropy), table)
         with client_at_work():
             replayed = Replayed(entropy.given)
@@ -373,20 +371,3 @@ def _bytes(codes: Sequence[int], table: TableNumbers) -> bytes:
         n_codes = column.codes + (table.is_sampled and place in table.asked)
         report += code.to_bytes(1 if n_codes <= 256 else 2, "little")
     return report
-
-
-class _Noted(WordEntropy):
-    """Hands out given words, then a source's, and keeps them all."""
-
-    __slots__ = ("_first", "_source", "given")
-
-    def __init__(self, first: list[int], source: WordEntropy) -> None:
-        self._first, self._source = first[::-1], source
-        self.given: list[int] = []
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        handed = [self._first.pop() for _ in range(min(count, len(self._first)))]
-        if len(handed) < count:
-            handed += self._source.words(count - len(handed)).tolist()
-        self.given += handed
-        return np.array(handed, dtype=np.uint64)

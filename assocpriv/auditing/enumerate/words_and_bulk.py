@@ -14,7 +14,7 @@ shows. The deal and all other words are others in every audit. Whatever differs 
 """
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
 
 import numpy as np
@@ -56,6 +56,24 @@ class Replayed(WordEntropy):
         if count > len(self._left):
             raise Fault("A client or a draw takes more random words than docs/formats/client.md says.")
         handed, self._left = self._left[:count], self._left[count:]
+        return np.array(handed, dtype=np.uint64)
+
+
+class Noted(WordEntropy):
+    """Hands out given words, then a source's, and keeps them all."""
+
+    __slots__ = ("_first", "_source", "given")
+
+    def __init__(self, first: Sequence[int], source: WordEntropy) -> None:
+        self._first, self._source = list(first[::-1]), source
+        self.given: list[int] = []
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return the next words."""
+        handed = [self._first.pop() for _ in range(min(count, len(self._first)))]
+        if len(handed) < count:
+            handed += self._source.words(count - len(handed)).tolist()
+        self.given += handed
         return np.array(handed, dtype=np.uint64)
 
 

@@ -6,32 +6,33 @@ cells it could be.
 """
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 
 Values = frozenset[int]
 Musts = list[tuple[int, ...]]
 
 
-class Branches:
+class Branches(ABC):
     """The search; what must be suppressed below a node is up to those who know the bounds."""
 
     def __init__(self, weights: Sequence[int], most_nodes: int) -> None:
         self.weights, self.most_nodes = list(weights), most_nodes
 
+    @abstractmethod
     def completed(self, shown: Values) -> Values:
         """Show all else that may be, those of most cells first; return what is hidden, so that nothing of it may be."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forced(self, kept: Values) -> Values:
         """Return values that cannot be shown beside those that a node keeps: nor can they below it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def musts(self, hidden: Values, kept: Values) -> Musts | None:
         """Return sets of values of each of which one must be suppressed, :meth:`cheapest` first; None if one is empty.
 
         No sets if nothing is violated with the hidden ones suppressed.
         """
-        raise NotImplementedError
 
     def least(self, report: Callable[[int, int], None]) -> tuple[Values, int]:
         """Return the best set of values to suppress, and a number of cells that no solution is below."""
