@@ -44,6 +44,7 @@ ORDER = [
     "plans.baskets.catalogue",
     "plans.baskets.generator",
     "plans.baskets.codes",
+    "plans.baskets.blocks",
     "plans.baskets.report_form",
     "plans.baskets.operator",
     "plans.baskets.view",

@@ -2,6 +2,7 @@
 
 This module sees raw items. For equal words the reports equal those of client/baskets/randomizer.py, one transaction
 after the other; where sizes are in clear, first the chunk's transactions of the first group, then those of the second …
+With blocks the blocks of all of a chunk's transactions are drawn first.
 """
 
 import math
@@ -18,6 +19,7 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.core.ranking import binomial_words, to_words, words_for
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
@@ -224,6 +226,72 @@ class GroupedRandomizer:
             yield group, rows, Baskets(baskets.catalogue, offsets, baskets.items[places])
 
 
+class BlockRandomizer:
+    """Tables of one plan with blocks: its cuts, and a :class:`BulkRandomizer` of what is reported of a block."""
+
+    def __init__(self, plan: Plan) -> None:
+        assert plan.view.blocks is not None
+        self.plan, self._blocks = plan, plan.view.blocks
+        self._inside = BulkRandomizer(plan.block_plan)
+        self._table = self._blocks.table(plan.n_items)
+
+    def words_needed(self, baskets: Baskets) -> int:
+        """Return how many words these transactions use at most when no draw is rejected."""
+        return len(baskets) + self._inside.words_needed(baskets)  # a part of one is sampled only if the whole would be
+
+    def spare_words(self, baskets: Baskets) -> int:
+        """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
+        return self._inside.spare_words(baskets)
+
+    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
+        """Randomize transactions with the words given first, then with further words of ``entropy``."""
+        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)
+        chunk = self._inside.randomize(self._in_blocks(baskets, drawn), words, entropy)
+        numbers = drawn.astype("<u2").view(np.uint8).reshape(-1, NUMBER_BYTES)
+        return RandomizedChunk(np.hstack([numbers, chunk.packed]), self._entries(chunk.raw_fitted, drawn))
+
+    def _in_blocks(self, baskets: Baskets, drawn: NDArray[np.int64]) -> Baskets:
+        """Return the places in their blocks of what transactions hold of these."""
+        items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
+        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)
+        partitions, pieces = np.divmod(drawn, self._blocks.pieces)
+        partition = partitions[rows]
+        inside = self._table.pieces[partition, items] == pieces[rows]
+        places = self._table.places[partition[inside], items[inside]].astype(np.int64)
+        ends = np.append(0, np.cumsum(np.bincount(rows[inside], minlength=len(baskets))))
+        return Baskets(self._inside.plan.catalogue, ends.astype(np.int64), places)
+
+    def _entries(self, places: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the entries of the catalogue that stand at places in blocks, of dummies the numbers after these."""
+        longest, n_items = self._inside.plan.n_items, self.plan.n_items
+        partitions, pieces = np.divmod(drawn[:, None], self._blocks.pieces)
+        ordered = np.minimum(self._table.starts[pieces] + places, n_items - 1)
+        real = self._table.entries[partitions, ordered]
+        return np.where(places < longest, real, places + (n_items - longest))
+
+
+def numbers_below(
+    bound: int, count: int, words: NDArray[np.uint64], entropy: WordEntropy
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Return so many numbers below a bound of at most 2^32, drawn as by ``Entropy.below``, and the words left over."""
+    low, half = np.uint64((1 << 32) - 1), np.uint64(32)
+    drawn = np.empty(0, dtype=np.int64)
+    while len(drawn) < count:
+        if not len(words):
+            words = entropy.words(_SPARE_WORDS)
+        some = words[: count - len(drawn)]
+        words = words[len(some) :]
+        n = np.uint64(bound)
+        if bound & (bound - 1) == 0:
+            numbers = some & (n - np.uint64(1))
+        else:
+            # the upper word of word · bound, and those whose lower word rejects left out
+            numbers = ((some >> half) * n + ((some & low) * n >> half)) >> half
+            numbers = numbers[some * n >= np.uint64((1 << WORD_BITS) % bound)]
+        drawn = np.append(drawn, numbers.astype(np.int64))
+    return drawn, words
+
+
 def _solved_slots(plan: Plan) -> int:
     """Return how many transactions' equations to keep solved, a power of two."""
     equations = plan.transaction_size * plan.independent.insert_bits
@@ -243,6 +311,12 @@ def _check_batch(baskets: Baskets, plan: Plan) -> None:
     in_range = not len(items) or (items.min() >= 0 and items.max() < len(baskets.catalogue))
     if (np.diff(offsets) < 0).any() or not in_range or not rising.all():
         raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
+
+
+_RANDOMIZERS: dict[str, Callable[[Plan], BulkRandomizer | GroupedRandomizer | BlockRandomizer]] = {
+    "sized": GroupedRandomizer,
+    "block": BlockRandomizer,
+}
 
 
 def randomize_chunks(
@@ -265,7 +339,7 @@ def randomize_chunks(
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
-    randomizer = GroupedRandomizer(plan) if plan.form.name == "sized" else BulkRandomizer(plan)
+    randomizer = _RANDOMIZERS.get(plan.form.name, BulkRandomizer)(plan)
     chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
 
     done = total = 0

@@ -9,7 +9,8 @@ This module sees raw items. The steps, each an exact draw (see core/entropy.py):
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
 
 A plan of the kind fixed-size has other steps 2 and 3: client/baskets/fixed_size.py. With sizes in clear M is the size
-of the transaction's group, and the report begins with it.
+of the transaction's group, and the report begins with it. With blocks a block is drawn before all that, whatever the
+transaction holds; the report begins with its number and is about the transaction's items in it.
 
 Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
 """
@@ -25,6 +26,7 @@ from assocpriv.client.baskets.seeds import draw_seed
 from assocpriv.client.baskets.transactions import view_transaction
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import BasketError
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.codes import Field, tables_pay
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
@@ -68,6 +70,11 @@ class Randomizer:
         return [Randomizer(group) for group in self.plan.groups]
 
     @cached_property
+    def in_block(self) -> "Randomizer":
+        """Of a plan with blocks, the randomizer of a transaction's items in one block."""
+        return Randomizer(self.plan.block_plan)
+
+    @cached_property
     def sets(self) -> SetDraws:
         """The draws of a plan of the kind fixed-size."""
         return SetDraws.of(self.plan.fixed)
@@ -97,6 +104,13 @@ class Randomizer:
         report = self.groups[size - 1].randomize(checked, entropy=entropy)
         return bytes([size]) + report.ljust(self.plan.report_bytes - 1, b"\0")
 
+    def _block(self, checked: list[int], entropy: Entropy) -> bytes:
+        blocks = self.plan.view.blocks
+        assert blocks is not None
+        block = entropy.below(blocks.count)
+        places = blocks.places(block, checked, self.plan.n_items)
+        return block.to_bytes(NUMBER_BYTES, "little") + self.in_block.randomize(places, entropy=entropy)
+
     def _rank(self, checked: list[int], entropy: Entropy) -> bytes:
         return self.plan.form.encode(self.sets.draw(fit_transaction(checked, self.plan, entropy), entropy))
 
@@ -121,6 +135,7 @@ _REPORTS: dict[str, Callable[[Randomizer, list[int], Entropy], bytes]] = {
     "seed": Randomizer._seed,
     "rank": Randomizer._rank,
     "sized": Randomizer._sized,
+    "block": Randomizer._block,
 }
 
 

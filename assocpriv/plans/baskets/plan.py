@@ -23,7 +23,7 @@ from assocpriv.plans.baskets.operator import (
     Operator,
     operator_from_json,
 )
-from assocpriv.plans.baskets.report_form import ReportForm, SizedForm
+from assocpriv.plans.baskets.report_form import BlockForm, ReportForm, SizedForm
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
@@ -54,6 +54,9 @@ class Plan(PublishedPlan):
     holds within equal sizes only: for people whose baskets have the same sizes, report by report. What the sequence of
     their sizes tells lies outside the promise, as each size does.
 
+    A view with **blocks**: a report is about the items of one block, which the device draws, of whatever it holds, and
+    names in clear. The operator and the generator are made for the items of a block (``block_plan``).
+
     Raises:
         PlanError: fields that contradict each other.
         PrivacyLimitError: the amplification of all reports of a person is not strictly below the promise's limit.
@@ -79,6 +82,10 @@ class Plan(PublishedPlan):
         check_integer(self.itemset_size, "itemset_size", 1, self.transaction_size)
         check_integer(self.reports_per_person, "reports_per_person", 1, MOST_REPORTS_PER_PERSON)
         self.view.check_catalogue(self.catalogue)
+        if self.view.blocks is not None:
+            self.view.blocks.check_catalogue(self.n_items, self.itemset_size)
+            if self.sizes != HIDDEN:
+                raise PlanError("a plan with blocks needs hidden sizes")
         if self.sizes not in (HIDDEN, IN_CLEAR):
             raise PlanError("plan field sizes must be 'hidden' or 'in clear'; a newer release may know other modes")
         m = self.transaction_size
@@ -89,7 +96,7 @@ class Plan(PublishedPlan):
             )
         self._check_promise()
         for operator in self.operators:
-            operator.check_plan(self.n_items, self.itemset_size, self.generator, hidden=not self.in_clear)
+            operator.check_plan(self.asked_items, self.itemset_size, self.generator, hidden=not self.in_clear)
 
     def _check_promise(self) -> None:
         together = self.composed_amplification
@@ -129,19 +136,34 @@ class Plan(PublishedPlan):
 
     @cached_property
     def groups(self) -> "tuple[Plan, ...]":
-        """A plan of hidden size for each operator: those of one group's reports (without the byte of the size)."""
+        """A plan of hidden size for each operator: those of one group's reports (without the byte of the size).
+
+        With blocks that of a block's reports (without its number), ``block_plan``.
+        """
         if not self.in_clear:
-            return (self,)
+            return (self.block_plan,)
         k = self.itemset_size
         return tuple(
             replace(self, transaction_size=each.size, itemset_size=min(k, each.size), operators=(each,), sizes=HIDDEN)
             for each in self.operators
         )
 
+    @cached_property
+    def block_plan(self) -> "Plan":
+        """The plan of what is reported of one block, its items numbered by their places; the plan itself without."""
+        if self.view.blocks is None:
+            return self
+        return replace(self, catalogue=Catalogue.numbered(self.asked_items), view=View())
+
     @property
     def n_items(self) -> int:
         """Number of real items."""
         return len(self.catalogue)
+
+    @property
+    def asked_items(self) -> int:
+        """Number of items that a report is made for: those of the longest blocks, or all."""
+        return self.n_items if self.view.blocks is None else self.view.blocks.longest(self.n_items)
 
     @property
     def padded_items(self) -> int:
@@ -166,6 +188,8 @@ class Plan(PublishedPlan):
     @cached_property
     def form(self) -> ReportForm:
         """What the bits of a report say; those of sizes in clear are as long as the largest group's."""
+        if self.view.blocks is not None:
+            return BlockForm.of(self.view.blocks, self.n_items, self.block_plan.form)
         if not self.in_clear:
             return self.operator.report_form(self.padded_items, self.generator)
         groups = tuple(group.form for group in self.groups)
@@ -223,7 +247,7 @@ class Plan(PublishedPlan):
             reports_per_person=fields["reports_per_person"],
         )
         # not checked of every plan: a group of sizes in clear has the generator of the widest one
-        least = max(operator.least_field_bits(plan.n_items, plan.generator) for operator in plan.operators)
+        least = max(operator.least_field_bits(plan.asked_items, plan.generator) for operator in plan.operators)
         if plan.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least} for these items, the least that suffices, got "

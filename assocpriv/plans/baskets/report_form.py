@@ -8,6 +8,8 @@ of the last byte are 0. What the bits say:
     rank     they are the number of a set of fixed size (core/ranking.py), which is below the number of sets
     sized    the first byte is the transaction's size in clear; then the report of that size's group, filled up with
              zeros, so that all reports of a plan have the same length
+    block    the first two bytes are the number of a block in clear, the low byte first; then the report of its items,
+             numbered by their places
 """
 
 from abc import ABC, abstractmethod
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import WireError, counted
 from assocpriv.core.ranking import set_of_rank
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES, Blocks
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.generator import Generator
 
@@ -163,3 +166,37 @@ class SizedForm(ReportForm):
         self.decode(report)
         group = self.groups[report[0] - 1]
         return group.items(report[1 : 1 + group.length])
+
+
+@dataclass(frozen=True)
+class BlockForm(ReportForm):
+    """Two bytes of a block's number, then a report of its items, by their places among ``n_items``."""
+
+    blocks: Blocks
+    n_items: int
+    inner: ReportForm
+    name = "block"
+
+    @classmethod
+    def of(cls, blocks: Blocks, n_items: int, inner: ReportForm) -> "BlockForm":
+        """Return the form of reports whose part about a block has a form of its own."""
+        return cls(8 * NUMBER_BYTES + inner.bits, blocks, n_items, inner)
+
+    def numbers(self, packed: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the numbers of the blocks that packed reports name, int64 (n,)."""
+        return np.ascontiguousarray(packed[:, :NUMBER_BYTES]).view("<u2")[:, 0].astype(np.int64)
+
+    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
+        """Refuse also a block that there is not, and what the form of a block's reports refuses."""
+        count = self.blocks.count
+        _refuse(self.numbers(packed) >= count, naming, f"names a block outside 0..{count - 1}")
+        self.inner.check(packed[:, NUMBER_BYTES:], naming)
+
+    def items(self, report: bytes) -> frozenset[int]:
+        """Return the items of the block that are shown, and the dummies; a place that no item has shows nothing."""
+        self.decode(report)
+        block = int.from_bytes(report[:NUMBER_BYTES], "little")
+        members, longest = self.blocks.members(block, self.n_items), self.blocks.longest(self.n_items)
+        places = self.inner.items(report[NUMBER_BYTES:])
+        shown = {int(members[place]) for place in places if place < len(members)}
+        return frozenset(shown | {self.n_items + place - longest for place in places if place >= longest})

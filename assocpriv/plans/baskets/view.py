@@ -9,6 +9,8 @@ count once. Then a transaction is
     itemsets   the entries (sets of names) that the basket holds whole: a later round asks for chosen itemsets
     sizes      one entry, the bucket that the number of names left lies in: from ``bounds[i]`` up to the next bound
 
+Of items and itemsets a report can be about those of one public random block alone (blocks.py).
+
 Whatever the view, γ holds for what is sent: randomization protects any two transactions, however they were made.
 """
 
@@ -19,6 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from assocpriv.core.errors import PlanError
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.published import check_fields
 
@@ -46,6 +49,7 @@ class View:
         itemsets: for ``itemsets``, the names of each catalogue entry, sorted.
         bounds: for ``sizes``, the least number of names of each catalogue entry, increasing from 0.
         counted: for ``sizes``, the names that count, sorted; if there are none given any name counts, as it stands.
+        blocks: how the catalogue is cut into blocks, of which each report is about one; None where it is about all.
 
     Raises:
         PlanError: fields that contradict each other, or a taxonomy that goes in circles.
@@ -62,6 +66,7 @@ class View:
     itemsets: tuple[tuple[str, ...], ...] = ()
     bounds: tuple[int, ...] = ()
     counted: tuple[str, ...] = ()
+    blocks: Blocks | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or self.kind not in KINDS:
@@ -87,6 +92,8 @@ class View:
             or not _is_rising(self.bounds)
         ):
             raise PlanError("the bounds of a view of sizes must be whole numbers that rise from 0")
+        if self.blocks is not None and self.kind == "sizes":
+            raise PlanError("a view of sizes has one entry of each basket, and nothing to cut into blocks")
 
     @cached_property
     def parent_of(self) -> dict[str, str]:
@@ -176,6 +183,7 @@ class View:
             "parents": self.parent_of,
             "left_out": list(self.left_out),
             **{name: [list(e) if type(e) is tuple else e for e in getattr(self, name)] for name in KINDS[self.kind]},
+            **({} if self.blocks is None else {"blocks": self.blocks.to_json()}),
         }
 
     @classmethod
@@ -183,7 +191,8 @@ class View:
         """Read what :meth:`to_json` wrote."""
         kind = content.get("kind") if isinstance(content, dict) else None
         own = KINDS.get(kind, ()) if isinstance(kind, str) else ()
-        fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *own})
+        blocks = {"blocks"} if isinstance(content, dict) and "blocks" in content else set()
+        fields = check_fields(content, "the view", {"kind", "others", "parents", "left_out", *own, *blocks})
         if not isinstance(fields["parents"], dict):
             raise PlanError("plan field parents must be an object, child to parent")
         read: dict[str, Any] = {"parents": tuple(sorted(fields["parents"].items()))}
@@ -192,6 +201,8 @@ class View:
             if not isinstance(fields[name], list) or (of_lists and not all(type(e) is list for e in fields[name])):
                 raise PlanError(f"plan field {_LISTS[name]}")
             read[name] = tuple(tuple(e) if of_lists else e for e in fields[name])
+        if blocks:
+            read["blocks"] = Blocks.from_json(fields["blocks"])
         return cls(**fields | read)
 
 
