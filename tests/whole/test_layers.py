@@ -207,6 +207,7 @@ ORDER = [
     "planning.refine",
     "planning.shuffling",
     "planning.transaction_size",
+    "planning.block_proposal",
     "planning.plan_facts",
     "planning.worked_promises",
     "lab.enumeration",
