@@ -296,6 +296,113 @@ class InBulk(Faulty):
         return Answers.of_packed(packed)
 
 
+class BlockDrawn:
+    """A device of a plan with blocks; a subclass errs in how it draws its block, or in what it holds of it.
+
+    Of a plan without blocks it is faultless: also those of one block are asked for.
+    """
+
+    def __init__(self, plan):
+        self.plan, self.blocks, self.inside = plan, plan.view.blocks, Randomizer(plan.block_plan)
+
+    def randomize(self, transaction, *, entropy):
+        """Return the report of one transaction."""
+        if self.blocks is None:
+            return self.inside.randomize(transaction, entropy=entropy)
+        items = sorted(transaction)
+        block = self.block(items, entropy)
+        report = self.inside.randomize(self.held(block, items), entropy=entropy)
+        return block.to_bytes(2, "little") + report
+
+    def block(self, items, entropy):
+        """Draw a block."""
+        return entropy.below(self.blocks.count)
+
+    def held(self, block, items):
+        """Return the places of a block that a transaction holds."""
+        return self.blocks.places(block, items, self.plan.n_items)
+
+
+class FullestBlock(BlockDrawn):
+    """Takes the piece that holds most of the transaction, of a partition that it draws."""
+
+    def block(self, items, entropy):
+        """Draw a block, and go to the fullest of its partition."""
+        first = super().block(items, entropy) // self.blocks.pieces * self.blocks.pieces
+        return max(range(first, first + self.blocks.pieces), key=lambda block: len(self.held(block, items)))
+
+
+class NoEmptyBlock(BlockDrawn):
+    """Draws a new block until something is in it."""
+
+    def block(self, items, entropy):
+        """Draw blocks."""
+        while not self.held(block := super().block(items, entropy), items) and items:
+            pass
+        return block
+
+
+class FirstPartition(BlockDrawn):
+    """Draws among the blocks of the first partition alone, and so tells the law what it may."""
+
+    def block(self, items, entropy):
+        """Draw a piece."""
+        return super().block(items, entropy) % self.blocks.pieces
+
+
+class BesidesItsBlock(BlockDrawn):
+    """Reports items of other blocks as if they were in the block, at the places of their numbers."""
+
+    def held(self, block, items):
+        """Return the places of the items in the block, and of the first items of all."""
+        beside = {item for item in items if item < self.inside.plan.n_items - 1}
+        return sorted({*super().held(block, items), *beside})
+
+
+class BlockSeeded(BlockDrawn):
+    """Draws its blocks from a generator of a seed of 8 bits, all else from good words."""
+
+    seeds = np.random.default_rng(1)
+
+    def __init__(self, plan):
+        super().__init__(plan)
+        self.rng = np.random.default_rng(int(self.seeds.integers(256)))
+
+    def block(self, items, entropy):
+        """Draw a block."""
+        return int(self.rng.integers(self.blocks.count))
+
+
+class StartedAnew:
+    """A box of one of the devices above that starts anew for each call, as a program does."""
+
+    starts_anew = True
+
+    def __init__(self, device, plan):
+        self.device, self.plan, self.entropy = device, plan, SeededEntropy(0)
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        box = Single(self.device, self.plan)
+        box.entropy = self.entropy
+        yield from box.reports(batches)
+
+
+class BulkByPiece(Faulty):
+    """In bulk: of baskets of one item every other report names the block of its partition that holds it."""
+
+    def spoiled(self, packed, batch):
+        """Name the block."""
+        blocks, n = self.plan.view.blocks, self.plan.n_items
+        pieces = blocks.table(n).pieces
+        for row in range(0, len(packed), 2):
+            for item in batch[row] if len(batch[row]) == 1 else ():
+                partition = int(packed[row, :2].view("<u2")[0]) // blocks.pieces
+                block = partition * blocks.pieces + int(pieces[partition, item])
+                packed[row, :2] = np.frombuffer(block.to_bytes(2, "little"), dtype=np.uint8)
+        return Answers.of_packed(packed)
+
+
 class Failing:
     """Fails on baskets that hold a certain item; it was never seen to, in tests of others."""
 
