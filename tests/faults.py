@@ -1,5 +1,7 @@
 """Plans of every form to audit, clients with one fault each, and generators of poor random words."""
 
+from dataclasses import replace
+
 import naive
 import numpy as np
 
@@ -10,10 +12,20 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 
 PROMISE = Breach("5%", "50%")
 SHARES = [1, 1, 1, 19]
+
+
+def cut(plan, n_items, blocks):
+    """Return a plan whose blocks are what another plan is about."""
+    return replace(plan, catalogue=Catalogue.numbered(n_items), view=View(blocks=blocks))
+
+
 PLANS = {
     "none": naive.small_plan("none", 40, 3, 2, shares=SHARES),
     "none, rare": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
@@ -24,6 +36,11 @@ PLANS = {
     "in clear, plain": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear", code="none"),
     "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
     "one item": naive.small_plan("none", 1, 1, 1),
+}
+BLOCKS = {
+    "blocks": cut(naive.small_plan("none", 10, 3, 2, shares=SHARES), 39, Blocks(6, 4, 3)),
+    "blocks, bch": cut(naive.small_plan("bch", 40, 3, 2, shares=SHARES), 80, Blocks(3, 2)),
+    "blocks, fixed-size": cut(naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]), 60, Blocks(2, 3)),
 }
 
 

@@ -250,6 +250,8 @@ ORDER = [
     "auditing.black_box.dealt_baskets",
     "auditing.black_box.lower_bounds",
     "auditing.black_box.families",
+    "auditing.black_box.block_tallies",
+    "auditing.black_box.block_audit",
     "auditing.black_box.empirical",
     "auditing.black_box.pipe",
     "auditing.black_box.table_clients",
