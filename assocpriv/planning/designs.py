@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
 from math import comb
 from typing import Protocol, TypeVar
 
@@ -134,10 +136,19 @@ class Family(Protocol[D_co]):
 
 
 def pattern_errors(
-    family: Family[D_co], limit: Fraction, objective: Objective, *, thresholds_only: bool = False
+    family: Family[D_co],
+    limit: Fraction,
+    objective: Objective,
+    *,
+    thresholds_only: bool = False,
+    changes: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
-    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
+    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular.
+
+    With ``changes`` only patterns of at most so many are tried (:func:`changing_patterns`).
+    """
+    numbers = len(family.numbers)
+    patterns = patterns_of(numbers, thresholds_only=thresholds_only)if changes is None else changing_patterns(numbers, changes)
     moments_of, errors = family.moments(float(limit), objective), []
     for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
         moments, singular = moments_of(part)
@@ -151,6 +162,25 @@ def patterns_of(count: int, *, thresholds_only: bool = False) -> Floats:
         return np.array([[float(j >= j0) for j in range(count)] for j0 in range(count - 1, 0, -1)])
     codes = np.arange(1, (1 << count) - 1)
     return (codes[:, None] >> np.arange(count) & 1).astype(np.float64)
+
+
+@lru_cache(maxsize=64)
+def changing_patterns(count: int, changes: int) -> Floats:
+    """Return the patterns over so many numbers that change at most so often between 0 and 1, as :func:`patterns_of`.
+
+    A mean squared error of itemsets of k items is a ratio of sums over j of weights times polynomials in j of degree k,
+    so the best pattern is where some such polynomial is positive: it changes at most k times.
+
+    >>> changing_patterns(3, 1).tolist()
+    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    starts = [
+        np.isin(np.arange(count), places).cumsum() % 2
+        for n in range(1, changes + 1)
+        for places in combinations(range(1, count), n)
+    ]
+    first = np.array(starts, dtype=np.float64).reshape(-1, count)
+    return np.concatenate([first[::-1] , 1 - first[::-1]]) 
 
 
 def best_designs(

@@ -15,7 +15,9 @@ items, so their supports are the distribution function of the size up to M − 1
 """
 
 from dataclasses import dataclass
-from math import comb
+from functools import lru_cache
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,57 @@ Floats = NDArray[np.float64]
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What of a basket a report is about: at most ``m`` sampled items, of those in its block where there are blocks.
+
+    A block has ``block_items`` of ``items`` items, all by default.
+    """
+
+    m: int
+    items: int = 0
+    block_items: int = 0
+
+    @property
+    def in_blocks(self) -> bool:
+        """Whether a report is about a block alone."""
+        return self.block_items < self.items
+
+    def asked(self, k: int) -> float:
+        """Return the share of the people who are asked about an itemset of k items: whose block holds all of it."""
+        if not self.in_blocks:
+            return 1.0
+        return prod(max(self.block_items - i, 0) / (self.items - i) for i in range(k))
+
+    def kept(self, sizes: NDArray[np.int64], k: int) -> Floats:
+        """Return κ(c) for sizes c: the share of its k-itemsets that what is reported of a transaction keeps.
+
+        With blocks that of those which the block holds whole: of the c − k other items as many lie in the block as
+        random entries do, hypergeometrically.
+        """
+        if not self.in_blocks or self.block_items < k:
+            return kept_shares(sizes, self.m, k)
+        chances = _chances_in_block(tuple(np.clip(sizes - k, 0, self.items - k).tolist()), self.items - k, self.block_items - k)
+        return chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k)
+
+
+@lru_cache(maxsize=64)
+def _chances_in_block(others: tuple[int, ...], items: int, block_items: int) -> Floats:
+    """Return the chances that 0, 1, … of so many others lie in a block, (sizes, most + 1)."""
+    c, x = np.array(others)[:, None], np.arange(min(max(others), block_items) + 1)[None, :]
+    possible = (x <= c) & (block_items - x <= items - c)
+
+    logs_of_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, items + 1)))])
+
+    def ways(n: Any, r: Any) -> Any:
+        top, chosen, rest = (logs_of_factorials[np.maximum(each, 0)] for each in (n, r, n - r))
+        return top - chosen - rest
+
+    logs = ways(c, x) + ways(items - c, block_items - x) - ways(items, block_items)
+    chances: Floats = np.where(possible, np.exp(logs), 0.0)
+    return chances
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +116,21 @@ class SizeShares:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return kept_shares(self.sizes, m, k)
 
+    def left(self, sampling: Sampling, k: int) -> float:
+        """Return the share of all k-itemsets' support that is left of what is asked about, on average."""
+        ways = _subsets(self.sizes, k)
+        total = float(self.shares @ ways)
+        return max(float(self.shares @ (ways * sampling.kept(self.sizes, k))) / total, 1e-3) if total > 0 else 1.0
+
+    def grouped(self) -> "SizeShares":
+        """Return a distribution of at most some dozens of sizes: long ones are taken together, a sixteenth apart."""
+        kind = np.where(self.sizes <= 32, self.sizes, 32 + np.floor(16 * np.log(np.maximum(self.sizes, 32) / 32)))
+        _, place = np.unique(kind, return_inverse=True)
+        shares = np.bincount(place, self.shares)
+        means = np.bincount(place, self.shares * self.sizes) / np.maximum(shares, 1e-300)
+        some = shares > 1e-9
+        return SizeShares(np.rint(means[some]).astype(np.int64), shares[some] / shares[some].sum())
+
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
@@ -82,19 +150,30 @@ class Histogram:
 
 def kept_shares(sizes: NDArray[np.int64], m: int, k: int) -> Floats:
     """Return κ(c) for sizes c: the share of its k-itemsets that a transaction sampled to m items keeps."""
-    return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes.tolist()])
+    kept = np.ones(len(sizes))
+    for i in range(k):
+        kept *= max(m - i, 0) / np.maximum(sizes - i, 1)
+    return np.where(sizes <= m, 1.0, kept)
 
 
-def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
-    """Return supports before transactions of these sizes were sampled to m items, and the factor of their errors.
+def _subsets(sizes: NDArray[np.int64], k: int) -> Floats:
+    """Return how many k-itemsets transactions of these sizes hold, float64."""
+    ways = np.ones(len(sizes))
+    for i in range(k):
+        ways *= np.maximum(sizes - i, 0) / (i + 1)
+    return ways
+
+
+def undo_sampling(supports: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> tuple[Floats, Floats]:
+    """Return supports before transactions of these sizes were sampled, and the factor of their errors.
 
     ``supports`` are estimates of s' for itemsets of k items, float64 (itemsets,), not clipped.
 
     >>> half = SizeShares(np.array([2, 4]), np.array([0.5, 0.5]))
-    >>> undo_sampling(np.array([0.0]), half, 2, 1)[1].round(3).tolist()
+    >>> undo_sampling(np.array([0.0]), half, Sampling(2), 1)[1].round(3).tolist()
     [1.5]
     """
-    surviving, ways = sizes.surviving(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
+    surviving, ways = sampling.kept(sizes.sizes, k), _subsets(sizes.sizes, k)
     holding = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
     before, after = holding @ sizes.shares, holding @ (sizes.shares * surviving)
     if not before[-1] > 0:
