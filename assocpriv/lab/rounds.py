@@ -27,20 +27,12 @@ from assocpriv.planning.rounds import (
     plan_shortlist,
     plan_sizes,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.rounds.holdings import SyntheticHoldings
-from assocpriv.server.rounds.knowledge import (
-    Evidence,
-    Itemset,
-    Knowledge,
-    Measure,
-    Prior,
-    believed,
-)
+from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge
 from assocpriv.server.rounds.published import published
 from assocpriv.server.rounds.sampling_model import (
     LEFT_BIAS,
@@ -50,6 +42,7 @@ from assocpriv.server.rounds.sampling_model import (
     shares_from_dummies,
     undo_sampling,
 )
+from assocpriv.server.rounds.shrinking import Measure, Prior, believed
 
 Floats = NDArray[np.float64]
 LARGEST_ITEMSET = 4  # items of an itemset that counts
@@ -109,7 +102,7 @@ def run_schedule(crowd: Crowd, promise: Breach, wanted: int, split: PeopleSplit)
     sizes = run.ask_sizes(round(split.sizes * crowd.count))
     share = split.items
     if share is None:
-        share = items_share(len(crowd.catalogue), People(promise, crowd.count, sizes), wanted)
+        share = items_share(len(crowd.catalogue), run.people(crowd.count, sizes), wanted)
     shares = split.shares(share)
     rounds = [run.ask_items(round(shares[1] * crowd.count), sizes, pairs=split.rounds == 1)]
     if split.rounds > 1:
@@ -136,18 +129,20 @@ class _Run:
     wanted: int
     split: PeopleSplit
 
+    def people(self, count: int, sizes: SizeShares) -> People:
+        return People(self.promise, count, sizes, self.split.blocks)
+
     def ask_sizes(self, count: int) -> SizeShares:
         support, errors = self.crowd.ask(plan_sizes(self.promise), count).singles()
         return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
     def ask_items(self, count: int, sizes: SizeShares, *, pairs: bool) -> RoundResult:
-        people = People(self.promise, count, sizes)
+        people = self.people(count, sizes)
         plan = plan_items(self.crowd.catalogue, people, pairs=pairs)
         asked = self.crowd.ask(plan, count)
-        sizes, supports, variances = estimate_singles(asked, sizes)
-        n = plan.n_items
-        evidence = Evidence({}, {}).joined([(i,) for i in range(n)], supports, variances, np.full(n, -math.inf))
-        prior = Prior.of(supports, variances)
+        sizes, singles = estimate_singles(asked, sizes)
+        evidence = Evidence({}, {}).joined([(i,) for i in range(plan.n_items)], singles, [-math.inf] * plan.n_items)
+        prior = Prior.of(np.array([each.support for each in singles]), np.array([each.error for each in singles]))
         measure = asked.measure(sizes) if pairs else None
         known, evidence = believed(evidence, prior, self.wanted, LARGEST_ITEMSET, measure)
         return self._result("items", plan, count, sizes, known, evidence, prior)
@@ -156,11 +151,11 @@ class _Run:
         items = self.split.rule.shortlisted(before.knowledge, self.wanted)
         names = [self.crowd.catalogue[item] for item in items]
         expected = np.array([before.knowledge[item,].expected for item in items])
-        plan, sizes = plan_shortlist(names, expected, People(self.promise, count, before.sizes), self.wanted)
+        plan, sizes = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
         asked = self.crowd.ask(plan, count)
-        sizes, supports, variances = estimate_singles(asked, sizes)
-        entries = [(item,) for item in items]
-        evidence = before.evidence.joined(entries, supports, variances, cuts(before.evidence, entries))
+        sizes, singles = estimate_singles(asked, sizes)
+        entries: list[Itemset] = [(item,) for item in items]
+        evidence = before.evidence.joined(entries, singles, cuts(before.evidence, entries))
         place = {item: row for row, item in enumerate(items)}
         measure = asked.measure(sizes, place)
         known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
@@ -171,13 +166,12 @@ class _Run:
         names = [[self.crowd.catalogue[item] for item in itemset] for itemset in entries]
         expected = np.array([before.knowledge[entry].expected for entry in entries])
         holdings = SyntheticHoldings.of(entries, before.knowledge, before.sizes)
-        plan = plan_itemsets(names, expected, People(self.promise, count, holdings.sizes))
+        plan = plan_itemsets(names, expected, self.people(count, holdings.sizes))
         support, errors = self.crowd.ask(plan, count).singles()
         m, n = plan.transaction_size, len(entries)
         surviving = holdings.surviving(sampling_of(plan), support[n : n + m][::-1])
-        raw = support[:n] / surviving
-        variances = (errors[:n] / surviving) ** 2 + (LEFT_BIAS * (1 - surviving) * raw) ** 2
-        evidence = before.evidence.joined(entries, raw, variances, cuts(before.evidence, entries))
+        estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving)
+        evidence = before.evidence.joined(entries, estimates, cuts(before.evidence, entries))
         known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
         return self._result("itemsets", plan, count, before.sizes, known, evidence, before.prior)
 
@@ -187,23 +181,26 @@ class _Run:
         return RoundResult(name, plan, count, sizes, published(known, evidence), evidence, prior)
 
 
-def cuts(evidence: Evidence, chosen: list[Itemset]) -> Floats:
-    """Return above which earlier estimate each itemset was chosen; infinite where that cannot be said."""
-    singles = [a for a in chosen if len(a) == 1 and a in evidence.all]
-    cut = min((evidence.all[a][0] for a in singles), default=-math.inf)
-    return np.array([cut if len(a) == 1 else math.inf for a in chosen])
+def cuts(evidence: Evidence, chosen: list[Itemset]) -> list[float]:
+    """Return above which earlier estimate each itemset was chosen; infinite where it was not for that alone.
+
+    Items' estimates are about equally noisy, so the lowest of those chosen is the cut.
+    """
+    cut = min((evidence.fresh[a].support for a in chosen if len(a) == 1), default=math.inf)
+    return [cut if len(a) == 1 else math.inf for a in chosen]
 
 
 def sampling_of(plan: Plan) -> Sampling:
     """Return what of a basket the plan's reports are about."""
-    return Sampling(plan.transaction_size, plan.n_items, plan.asked_items)
+    blocks = plan.view.blocks
+    return Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
 
 
 class Asked:
     """Reports of one round, ready for questions."""
 
     def __init__(self, reports: Reports) -> None:
-        self.plan = reports.plan
+        self.plan = reports.plan.as_a(Plan)
         self._collections = LocalBackend.of(reports).open()
 
     def supports(self, itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
@@ -218,37 +215,36 @@ class Asked:
     def measure(self, sizes: SizeShares, place: dict[int, int] | None = None) -> Measure:
         """Return what tells supports in whole baskets and variances of itemsets, whose items have these positions."""
 
-        def of(itemsets: list[Itemset]) -> tuple[Floats, Floats] | None:
+        def of(itemsets: list[Itemset]) -> dict[Itemset, Average]:
             k = len(itemsets[0])
-            if k > self.plan.itemset_size:
-                return None
-            able = np.array([place is None or all(i in place for i in a) for a in itemsets])
-            if not able.any():
-                return None
-            rows = np.array([[place[i] if place else i for i in a] for a, can in zip(itemsets, able, strict=True) if can])
-            order = np.lexsort(rows.T[::-1])
-            support, errors = np.empty(len(rows)), np.empty(len(rows))
-            support[order], errors[order] = self.supports(rows[order])
-            values, variances = np.zeros(len(able)), np.full(len(able), np.inf)
-            values[able], variances[able] = _before_sampling(support, errors, sizes, sampling_of(self.plan), k)
-            return values, variances
+            asked = [a for a in itemsets if place is None or all(i in place for i in a)]
+            if k > self.plan.itemset_size or not asked:
+                return {}
+            rows = np.array([[i if place is None else place[i] for i in a] for a in asked], dtype=np.int64)
+            return dict(
+                zip(asked, _before_sampling(*self.supports(rows), sizes, sampling_of(self.plan), k), strict=True)
+            )
 
         return of
 
 
-def estimate_singles(asked: Asked, sizes: SizeShares) -> tuple[SizeShares, Floats, Floats]:
-    """Return the distribution of sizes, beyond M the one given, and supports and variances of single items."""
+def estimate_singles(asked: Asked, sizes: SizeShares) -> tuple[SizeShares, list[Average]]:
+    """Return the distribution of sizes, beyond M the one given, and estimates of single items."""
     plan = asked.plan
     m, n = plan.transaction_size, plan.n_items
     support, errors = asked.singles()
     if plan.view.blocks is None:
         sizes = shares_from_dummies(support[n : n + m][::-1], sizes)
-    return sizes, *_before_sampling(support[:n], errors[:n], sizes, sampling_of(plan), 1)
+    return sizes, _before_sampling(support[:n], errors[:n], sizes, sampling_of(plan), 1)
 
 
-def _before_sampling(
-    supports: Floats, errors: Floats, sizes: SizeShares, sampling: Sampling, k: int
-) -> tuple[Floats, Floats]:
-    """Return supports before the sampling, with variances that count what undoing it may leave of bias."""
+def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> list[Average]:
+    """Return estimates of supports before the sampling."""
     raw, factors = undo_sampling(supports, sizes, sampling, k)
-    return raw, (errors * factors) ** 2 + (LEFT_BIAS * (raw - supports)) ** 2
+    return _estimates(supports, raw, errors * factors)
+
+
+def _estimates(supports: Floats, raw: Floats, errors: Floats) -> list[Average]:
+    """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
+    columns = raw.tolist(), (errors**2).tolist(), (LEFT_BIAS * np.abs(raw - supports)).tolist()
+    return [Average(*each) for each in zip(*columns, strict=True)]

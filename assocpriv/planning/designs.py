@@ -103,11 +103,16 @@ class Focus:
 
     def errors(self, moments: Moments) -> Floats:
         """Return N times the mean squared error for every pattern, float64 (patterns,)."""
-        total = np.zeros(len(next(iter(moments.values()))))
-        for k, weight, shares in self.sizes:
+        errors: Floats = self.noise(moments) @ np.array([weight for _, weight, _ in self.sizes])
+        return errors
+
+    def noise(self, moments: Moments) -> Floats:
+        """Return N times the mean squared error of each itemset size for every pattern, float64 (patterns, sizes)."""
+        columns = []
+        for k, _, shares in self.sizes:
             by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
-            total += weight * (by_held @ np.array(shares) - shares[-1])
-        return total
+            columns.append(by_held @ np.array(shares) - shares[-1])
+        return np.column_stack(columns)
 
     def error(self, operator: AnyOperator) -> float:
         """Return N times the mean squared error of estimates from reports of an operator."""
@@ -136,19 +141,10 @@ class Family(Protocol[D_co]):
 
 
 def pattern_errors(
-    family: Family[D_co],
-    limit: Fraction,
-    objective: Objective,
-    *,
-    thresholds_only: bool = False,
-    changes: int | None = None,
+    family: Family[D_co], limit: Fraction, objective: Objective, *, thresholds_only: bool = False
 ) -> tuple[Floats, Floats]:
-    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular.
-
-    With ``changes`` only patterns of at most so many are tried (:func:`changing_patterns`).
-    """
-    numbers = len(family.numbers)
-    patterns = patterns_of(numbers, thresholds_only=thresholds_only)if changes is None else changing_patterns(numbers, changes)
+    """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
+    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
     moments_of, errors = family.moments(float(limit), objective), []
     for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
         moments, singular = moments_of(part)
@@ -172,15 +168,13 @@ def changing_patterns(count: int, changes: int) -> Floats:
     so the best pattern is where some such polynomial is positive: it changes at most k times.
 
     >>> changing_patterns(3, 1).tolist()
-    [[0.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
     """
-    starts = [
-        np.isin(np.arange(count), places).cumsum() % 2
-        for n in range(1, changes + 1)
-        for places in combinations(range(1, count), n)
-    ]
-    first = np.array(starts, dtype=np.float64).reshape(-1, count)
-    return np.concatenate([first[::-1] , 1 - first[::-1]]) 
+    places = [chosen for n in range(1, changes + 1) for chosen in combinations(range(1, count), n)]
+    rising = np.array([np.isin(np.arange(count), chosen).cumsum() % 2 for chosen in places], dtype=np.float64)
+    both = np.concatenate([rising, 1 - rising]).reshape(-1, count)
+    both.setflags(write=False)
+    return both
 
 
 def best_designs(

@@ -15,40 +15,76 @@ Every decision uses reports alone.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.designs import Family, Focus, Moments, insertion_families, pattern_errors
-from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
-from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice
+from assocpriv.planning.designs import Focus
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.rounds.knowledge import LIFT, Itemset, Knowledge, ranked
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
+from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
+from assocpriv.server.rounds.shrinking import LIFT
 
 Floats = NDArray[np.float64]
 BOUNDS = (*range(9), *range(10, 25, 2), 27, 30, 34, 40, 48, 60, 80, 110, 150, 200, 300)
-MOST_PIECES = 256
-LEAST_SHORTLIST = 4
+_LEAST_SHORTLIST = 4  # items, so that pairs and triples can be asked for
 _PLAIN = View()
-_INSERT_BITS = 7
-_MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
-TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
 _LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
 _SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRule:
+    """Which items and itemsets later rounds ask about.
+
+    Attributes:
+        reach: a shortlist has the items whose expected support and so many spreads (standard deviations of what is
+            still unknown) reach what the last itemset wanted is guessed to have.
+        most: at most so many times as many items as itemsets are wanted.
+        chance: a catalogue of itemsets has those that are among the wanted ones with this probability or more,
+        least, most_entries: but at least and at most so many times as many as are wanted.
+        explore: rank these by that probability, not by what is expected of them.
+    """
+
+    reach: float = 1.5
+    most: float = 4.0
+    chance: float = 0.02
+    least: float = 1.1
+    most_entries: float = 3.0
+    explore: bool = True
+
+    def shortlisted(self, known: Knowledge, wanted: int) -> list[int]:
+        """Return the items that may belong to the wanted itemsets, increasing."""
+        singles: Knowledge = {itemset: value for itemset, value in known.items() if len(itemset) == 1}
+        least = guessed_least(np.array([value.expected for value in singles.values()]), wanted)
+        upper = {a: value.expected + self.reach * value.spread**0.5 for a, value in singles.items()}
+        order = sorted(singles, key=lambda a: (-upper[a], a))
+        count = min(sum(upper[a] >= least for a in order), round(self.most * wanted))
+        return sorted(item for (item,) in order[: max(count, _LEAST_SHORTLIST)])
+
+    def candidates(self, known: Knowledge, wanted: int) -> list[Itemset]:
+        """Return the itemsets to ask about, the likeliest to be among those wanted first."""
+        cut = known[ranked(known, wanted)[-1]].expected
+        chances = {a: value.chance(cut) for a, value in known.items()}
+        count = max(sum(chance >= self.chance for chance in chances.values()), round(self.least * wanted))
+        count = min(count, round(self.most_entries * wanted))
+        if not self.explore:
+            return ranked(known, count)
+        return sorted(known, key=lambda a: (-chances[a], -known[a].expected, len(a), a))[:count]
+
+
+_RULE = EntryRule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +92,16 @@ class PeopleSplit:
     """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
     ``sizes`` and ``items`` are shares of all people, of the latter by default :func:`items_share`; ``itemsets`` is one
-    of those who are left then.
+    of those who are left then. ``rule`` says which entries later rounds have; with ``blocks`` each round's reports are
+    about public random blocks of its entries where that is expected to err less.
     """
 
     rounds: int = 3
     sizes: float = 0.02
     items: float | None = None
     itemsets: float = 0.42
-    rule: "EntryRule" = field(default_factory=lambda: EntryRule())
+    rule: EntryRule = _RULE
+    blocks: bool = False
 
     def shares(self, items: float) -> tuple[float, ...]:
         """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""
@@ -73,165 +111,50 @@ class PeopleSplit:
         return self.sizes, asked, rest - itemsets, itemsets
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRule:
-    """Which items and itemsets later rounds ask about.
-
-    A shortlist has the items whose expected support and ``reach`` spreads reach that of the last itemset wanted, a
-    catalogue of itemsets those that belong to the wanted ones with a probability of ``chance`` or more; between
-    ``least`` and ``most`` times as many as are wanted.
-    """
-
-    reach: float = 1.5
-    most: float = 4.0
-    chance: float = 0.02
-    least: float = 1.1
-    most_entries: float = 3.0
-
-    def shortlisted(self, known: Knowledge, wanted: int) -> list[int]:
-        """Return the items that may belong to the wanted itemsets, increasing."""
-        singles: Knowledge = {itemset: value for itemset, value in known.items() if len(itemset) == 1}
-        least = guessed_least(np.array([value.expected for value in singles.values()]), wanted)
-        upper = {a: value.expected + self.reach * value.spread**0.5 for a, value in singles.items()}
-        order = sorted(singles, key=lambda a: (-upper[a], a))
-        count = max(sum(upper[a] >= least for a in order), min(LEAST_SHORTLIST, len(order)))
-        return sorted(item for (item,) in order[: min(count, round(self.most * wanted))])
-
-    def candidates(self, known: Knowledge, wanted: int) -> list[Itemset]:
-        """Return the itemsets to ask about, by how probably they are among those wanted."""
-        order = ranked(known, wanted)
-        cut = known[order[-1]].expected
-        chances = {a: value.chance(cut) for a, value in known.items()}
-        best = sorted(known, key=lambda a: (-chances[a], -known[a].expected, len(a), a))
-        count = sum(chances[a] >= self.chance for a in best)
-        return best[: min(max(count, round(self.least * wanted)), round(self.most_entries * wanted))]
-
-
 def guessed_least(items: Floats, wanted: int, largest: int = 4) -> float:
-    """Return about which support the last of the wanted itemsets has, were items of these supports independent."""
-    items = np.sort(np.clip(items, 0.0, 1.0))[::-1][: max(wanted, 1)]
-    best, level = items, items
-    place = np.arange(len(items))
-    for _ in range(1, largest):
-        products = level[:, None] * items[None, :]
-        later = place[:, None] < np.arange(len(items))[None, :]
-        products, ends = products[later], np.broadcast_to(np.arange(len(items)), later.shape)[later]
-        keep = np.argsort(-products)[: 4 * wanted]
-        level, place = products[keep], ends[keep]
-        best = np.concatenate([best, level])
-    return float(np.sort(best)[::-1][: max(wanted, 1)][-1])
+    """Return about which support the last of the wanted itemsets has, were items of these supports independent.
 
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """The expected squared error of what is known once reports have been combined with what was expected before.
-
-    For each size k of the focus: V_k = ``factor``_k · N·(mean squared error) + ``bias``_k is the variance of an
-    estimate, τ_k² = ``spread``_k that of the supports around what is expected of them, and V τ² / (V + τ²) what is
-    left: noise far above what is looked for costs no more for being larger still.
+    >>> guessed_least(np.array([0.5, 0.25, 0.25]), 4)
+    0.125
     """
-
-    focus: Focus
-    factors: tuple[float, ...]
-    biases: tuple[float, ...]
-    spreads: tuple[float, ...]
-
-    @property
-    def largest(self) -> int:
-        """The largest itemset size."""
-        return self.focus.largest
-
-    @property
-    def wanted(self) -> list[tuple[int, int]]:
-        """All numbers of items held, of every size."""
-        return self.focus.wanted
-
-    def errors(self, moments: Moments) -> Floats:
-        """Return the risk for every pattern, float64 (patterns,)."""
-        total: Floats = np.zeros(len(next(iter(moments.values()))))
-        parts = zip(self.focus.sizes, self.factors, self.biases, self.spreads, strict=True)
-        for (k, weight, shares), factor, bias, spread in parts:
-            by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
-            variance = factor * (by_held @ np.array(shares) - shares[-1] ** 2) + bias
-            total += weight * variance * spread / (variance + spread)
-        return total
+    items = np.sort(np.clip(items, 0.0, 1.0))[::-1][: max(wanted, 1)]
+    numbers = np.arange(len(items))
+    supports, last, every = items, numbers, [items]
+    for _ in range(1, largest):
+        left, right = np.nonzero(last[:, None] < numbers)
+        products = supports[left] * items[right]
+        best = np.argsort(-products, kind="stable")[: 4 * wanted]
+        supports, last = products[best], right[best]
+        every.append(supports)
+    return float(np.sort(np.concatenate(every))[::-1][: max(wanted, 1)][-1])
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Whom a round asks: the breach that no report may cause, how many report, and the sizes of their transactions."""
+    """Whom a round asks: the breach that no report may cause, how many report, and the sizes of their transactions.
+
+    With ``blocks`` they may be asked about one public random block of the catalogue each.
+    """
 
     promise: Breach
     count: int
     sizes: SizeShares
+    blocks: bool = False
 
-    def plan(self, catalogue: Catalogue, focus: Focus, view: View, choices: Sequence[int], *, blocks: bool = True) -> Plan:
-        """Return the plan whose M, of the choices, and blocks, if any, have the least risk."""
-        sampling = self.best_sampling(len(catalogue), focus, choices, blocks=blocks)
-        m, padded = sampling.m, sampling.block_items + sampling.m
-        design = self._design(sampling, focus, fine=True)[0]
-        limit = self.promise.amplification_limit
-        generator, operator = design.generator("auto", padded, m + focus.largest), design.operator(limit)
-        cut = blocks_of(sampling, len(catalogue), focus.largest)
-        return Plan(
-            catalogue, m, focus.largest, (operator,), generator, self.promise, view=replace(view, blocks=cut)
-        )
+    def plan(self, catalogue: Catalogue, focus: Focus, view: View, choices: Sequence[int]) -> Plan:
+        """Return the plan whose M, of the choices, and blocks have the least expected squared error."""
+        choice = self.choice(len(catalogue), focus, choices)
+        m, padded = choice.sampling.m, choice.sampling.block_items + choice.sampling.m
+        operator = choice.design.operator(self.promise.amplification_limit)
+        generator = choice.design.generator("auto", padded, m + focus.largest)
+        cut = replace(view, blocks=choice.blocks(focus.largest))
+        return Plan(catalogue, m, focus.largest, (operator,), generator, self.promise, view=cut)
 
-    def best_sampling(self, n_items: int, focus: Focus, choices: Sequence[int], *, blocks: bool = True) -> Sampling:
-        """Return the M and the size of blocks with the least risk."""
-        best, least = Sampling(min(choices), n_items, n_items), math.inf
-        people = replace(self, sizes=self.sizes.grouped())
-        for pieces in piece_choices(n_items, focus.largest) if blocks else [1]:
-            for m in choices:
-                sampling = Sampling(m, n_items, -(-n_items // pieces))
-                if m > sampling.block_items and m > min(choices):
-                    break
-                if m < choices[-1] and people.sizes.left(sampling, focus.largest) < 0.3:
-                    continue
-                risk = people._design(sampling, focus, fine=False)[1]
-                if risk < least * (1 - 1e-9):
-                    best, least = sampling, risk
-                if people.sizes.left(sampling, focus.largest) > 0.9995:
-                    break
-        return best
-
-    def _design(self, sampling: Sampling, focus: Focus, *, fine: bool) -> tuple[AnyDesign, float]:
-        left = [self.sizes.left(sampling, k) for k, _, _ in focus.sizes]
-        shares = [shares[-1] for _, _, shares in focus.sizes]
-        factors = tuple(
-            1 / (max(self.count, 1) * sampling.asked(k) * each**2)
-            for (k, _, _), each in zip(focus.sizes, left, strict=True)
-        )
-        biases = tuple((LEFT_BIAS * (1 - each) * share) ** 2 for each, share in zip(left, shares, strict=True))
-        risk = Risk(focus, factors, biases, tuple(share**2 for share in shares))
-        padded, limit = sampling.block_items + sampling.m, self.promise.amplification_limit
-        if focus.largest > 1:
-            design = focused_design(sampling.m, padded, limit, risk, fine)
-            return design, design.error
-        # of single items alone the design with the least error has the least risk, whatever the number of people
-        design = focused_design(sampling.m, min(padded, _MOST_FIXED_ITEMS + 1), limit, focus, fine)
-        support = shares[0]
-        variance = factors[0] * (design.error + support * (1 - support)) + biases[0]
-        return design, variance * risk.spreads[0] / (variance + risk.spreads[0])
-
-
-def piece_choices(n_items: int, largest: int) -> list[int]:
-    """Return the numbers of pieces tried, a half apart, so that a block holds the largest itemsets asked for."""
-    most = min(n_items // largest, MOST_PIECES)
-    tried, pieces = [1], 2
-    while pieces <= most:
-        tried.append(pieces)
-        pieces = max(pieces + 1, pieces * 3 // 2)
-    return sorted({*tried, most}) if most > 1 else tried
-
-
-def blocks_of(sampling: Sampling, n_items: int, largest: int) -> Blocks | None:
-    """Return blocks of a size, cut so often that itemsets of ``largest`` items lie in ten blocks on average."""
-    if not sampling.in_blocks:
-        return None
-    pieces = -(-n_items // sampling.block_items)
-    partitions = min(max(16, 10 * pieces ** (largest - 1)), 4096 // pieces)
-    return Blocks(partitions, pieces)
+    def choice(self, n_items: int, focus: Focus, choices: Sequence[int]) -> Choice:
+        """Return M, the number of pieces and the design with the least expected squared error after shrinking."""
+        limit, sizes = self.promise.amplification_limit, self.sizes.grouped()
+        survey = Survey(n_items, max(self.count, 1), limit, sizes, focus, LEFT_BIAS, shrunk=True)
+        return best_choice(survey, choices, None if self.blocks else [1])
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:
@@ -242,9 +165,7 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     """
     focus = single_focus(_TYPICAL)
     half = replace(people, count=max(people.count // 2, 1))
-    sampling = half.best_sampling(n_items, focus, TRANSACTION_SIZES)
-    variance = half._design(sampling, focus, fine=True)[1]
-    noise = math.sqrt(max(variance, 0.0))
+    noise = math.sqrt(max(half.choice(n_items, focus, TRANSACTION_SIZES).error, 0.0))
     harmonic = math.log(n_items) + 0.577
     looked_for = max(people.sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
     share = 0.45 + 0.12 * math.log2(max(noise / looked_for / 0.3, 1e-9))  # no noise at all under very weak promises
@@ -259,35 +180,6 @@ def single_focus(support: float) -> Focus:
     return Focus(((1, 1.0, (1 - support, support)),))
 
 
-@lru_cache(maxsize=2048)
-def focused_design(m: int, items: int, limit: Fraction, focus: Focus | Risk, fine: bool = True) -> AnyDesign:
-    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included."""
-    families: list[Family[AnyDesign]] = [*insertion_families(m, _INSERT_BITS if fine else 4)]
-    if m + focus.largest <= items <= _MOST_FIXED_ITEMS:
-        families += fixed_size_families(m, items, _report_sizes(items, focus.largest, 8 if fine else 3))
-    least, best = math.inf, None
-    for family in families:
-        patterns, errors = pattern_errors(family, limit, focus, changes=focus.largest)
-        if not len(errors):
-            continue
-        place = int(errors.argmin())
-        if errors[place] < least:
-            least = float(errors[place])
-            best = family.design(patterns[place], least)
-    if best is None:
-        raise PlanError("no operator within this promise lets supports be estimated")
-    return best
-
-
-def _report_sizes(items: int, smallest: int, fineness: int) -> list[int]:
-    """Return the report sizes tried: all small ones, then every second, …: the error changes slowly with large ℓ."""
-    sizes, size = [], smallest
-    while size <= items // 2:
-        sizes.append(size)
-        size += max(1, size // fineness)
-    return sizes
-
-
 # ---- plans
 
 
@@ -300,7 +192,7 @@ def plan_sizes(promise: Breach, bounds: Sequence[int] = BOUNDS, counted: Sequenc
     names = [low if low == high else f"{low}-{high}" for low, high in zip(map(str, bounds), ends, strict=True)]
     view = View(kind="sizes", others="drop", bounds=tuple(bounds), counted=tuple(counted))
     one_bucket = People(promise, 1, SizeShares(np.ones(1, dtype=np.int64), np.ones(1)))
-    return one_bucket.plan(Catalogue(names), single_focus(1 / len(bounds)), view, (1,), blocks=False)
+    return one_bucket.plan(Catalogue(names), single_focus(1 / len(bounds)), view, (1,))
 
 
 def plan_items(catalogue: Catalogue, people: People, *, pairs: bool = False) -> Plan:

@@ -58,7 +58,7 @@ class SyntheticHoldings:
         """
         m, counts = sampling.m, self.holds.sum(axis=1)
         weights, by_entry = self.weights, self.holds.T.astype(np.float64)
-        if not sampling.in_blocks:
+        if sampling.pieces == 1:
             wanted = shares_from_dummies(cumulative, SizeShares(np.array([m]), np.ones(1))).shares
             weights = _weights(np.minimum(counts, m), self.weights, wanted)
             long, mean = counts >= m, self.weights @ counts / self.weights.sum()
@@ -73,12 +73,13 @@ class SyntheticHoldings:
 
 
 def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
-    """Return weights times e^(θ·value), of the same sum, under which values have a mean, as far as θ may go for that."""
+    """Return weights times e^(θ·value), of the same sum, under which values have a mean if θ need not go far."""
     scale = max(float(values.std()), 1e-9)
 
     def tilted(theta: float) -> Floats:
         tilt: Floats = weights * np.exp(np.clip(theta * (values - values.mean()) / scale, -50.0, 50.0))
-        return tilt * (weights.sum() / tilt.sum())
+        tilt *= weights.sum() / tilt.sum()
+        return tilt
 
     low, high = -_MOST_TILT, _MOST_TILT
     for _ in range(40):
@@ -110,7 +111,8 @@ def _weights(values: NDArray[np.int64], weights: Floats, wanted: NDArray[Any]) -
     shares = np.bincount(values, weights, minlength=len(wanted)) / weights.sum()
     factors = np.clip(wanted / np.maximum(shares, 1e-4), 0.1, 10.0)
     result: Floats = weights * factors[values]
-    return result * (weights.sum() / result.sum())
+    result *= weights.sum() / result.sum()
+    return result
 
 
 def surviving_entries(

@@ -15,9 +15,9 @@ items, so their supports are the distribution function of the size up to M − 1
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
-from math import prod
-from typing import Any
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,52 +34,66 @@ _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What of a basket a report is about: at most ``m`` sampled items, of those in its block where there are blocks.
+    """What of a basket a report is about: at most ``m`` sampled items, with blocks of those in the block it names.
 
-    A block has ``block_items`` of ``items`` items, all by default.
+    The catalogue has ``items`` entries, cut into ``pieces`` at random (plans/baskets/blocks.py); 1 is no blocks.
     """
 
     m: int
     items: int = 0
-    block_items: int = 0
+    pieces: int = 1
 
     @property
-    def in_blocks(self) -> bool:
-        """Whether a report is about a block alone."""
-        return self.block_items < self.items
+    def block_items(self) -> int:
+        """Number of entries that a report is made for: those of the longest blocks."""
+        return -(-self.items // self.pieces)
 
-    def asked(self, k: int) -> float:
-        """Return the share of the people who are asked about an itemset of k items: whose block holds all of it."""
-        if not self.in_blocks:
-            return 1.0
-        return prod(max(self.block_items - i, 0) / (self.items - i) for i in range(k))
+    def asked(self, k: int) -> Fraction:
+        """Return q_k, the share of the people who are asked about an itemset of k items: whose block holds it whole.
+
+        Of the g pieces n mod g have ⌈n/g⌉ entries and the others ⌊n/g⌋; one of b holds it with Π_{i<k} (b − i)/(n − i).
+
+        >>> [str(Sampling(2, 7, 3).asked(k)) for k in (1, 2, 3)]
+        ['1/3', '5/63', '1/105']
+        """
+        return sum((share for _, share in self._lengths(k)), Fraction(0)) if self.pieces > 1 else Fraction(1)
 
     def kept(self, sizes: NDArray[np.int64], k: int) -> Floats:
-        """Return κ(c) for sizes c: the share of its k-itemsets that what is reported of a transaction keeps.
+        """Return κ(c) for sizes c: the share of its k-itemsets that a report keeps of those that it is about.
 
-        With blocks that of those which the block holds whole: of the c − k other items as many lie in the block as
-        random entries do, hypergeometrically.
+        Of a transaction of c items that holds an itemset A, and a block of b entries that holds A, the c − k others lie
+        in the block as b − k of the n − k other entries do, drawn at random: hypergeometrically.
         """
-        if not self.in_blocks or self.block_items < k:
+        if self.pieces == 1:
             return kept_shares(sizes, self.m, k)
-        chances = _chances_in_block(tuple(np.clip(sizes - k, 0, self.items - k).tolist()), self.items - k, self.block_items - k)
-        return chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k)
+        asked, total = float(self.asked(k)), np.zeros(len(sizes))
+        if not asked:
+            return np.ones(len(sizes))
+        others = tuple(np.clip(sizes - k, 0, self.items - k).tolist())
+        for block, share in self._lengths(k):
+            if share:
+                chances = _chances_within(others, self.items - k, block - k)
+                total += float(share) / asked * (chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k))
+        return total
+
+    def _lengths(self, k: int) -> list[tuple[int, Fraction]]:
+        """Return the blocks' two lengths, and for each the chance that a device draws such a one and A lies in it."""
+        short, longer = divmod(self.items, self.pieces)
+        counts = [(short + 1, longer), (short, self.pieces - longer)]
+        return [(b, Fraction(count, self.pieces) * Fraction(comb(b, k), comb(self.items, k))) for b, count in counts]
 
 
-@lru_cache(maxsize=64)
-def _chances_in_block(others: tuple[int, ...], items: int, block_items: int) -> Floats:
-    """Return the chances that 0, 1, … of so many others lie in a block, (sizes, most + 1)."""
-    c, x = np.array(others)[:, None], np.arange(min(max(others), block_items) + 1)[None, :]
-    possible = (x <= c) & (block_items - x <= items - c)
+@lru_cache(maxsize=128)
+def _chances_within(others: tuple[int, ...], entries: int, block: int) -> Floats:
+    """Return the chances that 0, 1, … of so many others lie in so long a part of entries, (sizes, most + 1)."""
+    from scipy.special import gammaln
 
-    logs_of_factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, items + 1)))])
-
-    def ways(n: Any, r: Any) -> Any:
-        top, chosen, rest = (logs_of_factorials[np.maximum(each, 0)] for each in (n, r, n - r))
-        return top - chosen - rest
-
-    logs = ways(c, x) + ways(items - c, block_items - x) - ways(items, block_items)
-    chances: Floats = np.where(possible, np.exp(logs), 0.0)
+    logs = gammaln(np.arange(entries + 2.0))[1:]  # of 0!, 1!, …
+    c, x = np.array(others)[:, None], np.arange(min(max(others), block) + 1)[None, :]
+    possible = (x <= c) & (block - x <= entries - c)
+    rest, outside = np.maximum(c - x, 0), np.maximum(entries - c - block + x, 0)
+    ways = logs[c] - logs[x] - logs[rest] + logs[entries - c] - logs[block - x] - logs[outside]
+    chances: Floats = np.where(possible, np.exp(ways - logs[entries] + logs[block] + logs[entries - block]), 0.0)
     return chances
 
 
@@ -116,18 +130,30 @@ class SizeShares:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return kept_shares(self.sizes, m, k)
 
-    def left(self, sampling: Sampling, k: int) -> float:
-        """Return the share of all k-itemsets' support that is left of what is asked about, on average."""
-        ways = _subsets(self.sizes, k)
-        total = float(self.shares @ ways)
-        return max(float(self.shares @ (ways * sampling.kept(self.sizes, k))) / total, 1e-3) if total > 0 else 1.0
+    def left(self, sampling: Sampling, k: int, support: float = 0.0) -> float:
+        """Return which share of an itemset's support is left of what is asked about, k items being held by this model.
+
+        Where ``support`` is small, transactions hold it in proportion to their k-subsets; a larger one spreads.
+        """
+        held = self.shares * self._holding(k, support)
+        total = float(held.sum())
+        return max(float(held @ sampling.kept(self.sizes, k)) / total, 1e-3) if total > 0 else 1.0
+
+    def _holding(self, k: int, support: float) -> Floats:
+        """Return P(A ⊆ t | c) for every size, in proportion: that of the θ whose support comes nearest, and C(c, k)."""
+        ways = np.array([float(comb(c, k)) for c in self.sizes.tolist()])
+        if support <= 0:
+            return ways
+        holding = -np.expm1(np.log1p(-_THETA[::4])[:, None] * ways)
+        nearest: Floats = holding[int(np.abs(holding @ self.shares - support).argmin())]
+        return nearest
 
     def grouped(self) -> "SizeShares":
-        """Return a distribution of at most some dozens of sizes: long ones are taken together, a sixteenth apart."""
-        kind = np.where(self.sizes <= 32, self.sizes, 32 + np.floor(16 * np.log(np.maximum(self.sizes, 32) / 32)))
-        _, place = np.unique(kind, return_inverse=True)
-        shares = np.bincount(place, self.shares)
-        means = np.bincount(place, self.shares * self.sizes) / np.maximum(shares, 1e-300)
+        """Return a distribution of some dozens of sizes at most: beyond 32 those are one that lie a sixteenth apart."""
+        beyond = np.floor(16 * np.log(np.maximum(self.sizes, 32) / 32))
+        _, group = np.unique(np.minimum(self.sizes, 32) + beyond, return_inverse=True)
+        shares = np.bincount(group, self.shares)
+        means = np.bincount(group, self.shares * self.sizes) / np.maximum(shares, 1e-300)
         some = shares > 1e-9
         return SizeShares(np.rint(means[some]).astype(np.int64), shares[some] / shares[some].sum())
 
@@ -150,18 +176,7 @@ class Histogram:
 
 def kept_shares(sizes: NDArray[np.int64], m: int, k: int) -> Floats:
     """Return κ(c) for sizes c: the share of its k-itemsets that a transaction sampled to m items keeps."""
-    kept = np.ones(len(sizes))
-    for i in range(k):
-        kept *= max(m - i, 0) / np.maximum(sizes - i, 1)
-    return np.where(sizes <= m, 1.0, kept)
-
-
-def _subsets(sizes: NDArray[np.int64], k: int) -> Floats:
-    """Return how many k-itemsets transactions of these sizes hold, float64."""
-    ways = np.ones(len(sizes))
-    for i in range(k):
-        ways *= np.maximum(sizes - i, 0) / (i + 1)
-    return ways
+    return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes.tolist()])
 
 
 def undo_sampling(supports: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> tuple[Floats, Floats]:
@@ -173,7 +188,7 @@ def undo_sampling(supports: Floats, sizes: SizeShares, sampling: Sampling, k: in
     >>> undo_sampling(np.array([0.0]), half, Sampling(2), 1)[1].round(3).tolist()
     [1.5]
     """
-    surviving, ways = sampling.kept(sizes.sizes, k), _subsets(sizes.sizes, k)
+    surviving, ways = sampling.kept(sizes.sizes, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
     holding = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
     before, after = holding @ sizes.shares, holding @ (sizes.shares * surviving)
     if not before[-1] > 0:
