@@ -35,7 +35,7 @@ from assocpriv.server.rounds.shrinking import LIFT
 
 Floats = NDArray[np.float64]
 BOUNDS = (*range(9), *range(10, 25, 2), 27, 30, 34, 40, 48, 60, 80, 110, 150, 200, 300)
-_LEAST_SHORTLIST = 4  # items, so that pairs and triples can be asked for
+_LEAST_SHORTLIST = 2
 _PLAIN = View()
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
@@ -207,7 +207,7 @@ def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wante
 
     The people's sizes are those of whole baskets.
     """
-    left = people.sizes.thinned(float(np.clip(supports, 0, 1).sum()))
+    left = people.sizes.grouped().within(supports)
     focus = expected_focus(supports, wanted)
     choices = [m for m in _SHORTLIST_SIZES if m >= focus.largest]
     return replace(people, sizes=left).plan(Catalogue(names), focus, View(others="drop"), choices), left

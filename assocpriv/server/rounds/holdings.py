@@ -28,7 +28,7 @@ class SyntheticHoldings:
 
     @classmethod
     def of(cls, entries: Sequence[Itemset], known: Knowledge, sizes: SizeShares) -> "SyntheticHoldings":
-        """Draw baskets of the entries' items, at least as long as the sizes say, that hold as many entries as expected.
+        """Draw baskets of the entries' items, as long as the sizes say, that hold as many entries as expected.
 
         The mean number of entries that a basket holds is the sum of their supports, whatever goes with what.
         """
@@ -36,7 +36,7 @@ class SyntheticHoldings:
         rng = np.random.default_rng(0)  # nobody's baskets
         baskets = _tree_baskets(items, known, _BASKETS, rng)
         single = np.clip([known[item,].expected for item in items], 1e-5, 0.99)
-        baskets = _lengthened(baskets, single, sizes.thinned(float(single.sum())), rng)
+        baskets = _of_sizes(baskets, single, sizes.thinned(float(single.sum())), rng)
         place = {item: column for column, item in enumerate(items)}
         holds = np.stack([baskets[:, [place[item] for item in entry]].all(axis=1) for entry in entries], axis=1)
         # shrunk supports of noisy items add up to too little
@@ -91,18 +91,18 @@ def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
     return tilted((low + high) / 2)
 
 
-def _lengthened(
+def _of_sizes(
     baskets: NDArray[np.bool_], single: Floats, sizes: SizeShares, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return baskets at least as long as these sizes, the longest as the longest; popular items are added first."""
+    """Return baskets of these sizes, the longest as the longest: items are added, or left out, as they are popular."""
     quantiles = (np.arange(len(baskets)) + 0.5) / len(baskets)
     place = np.minimum(np.searchsorted(np.cumsum(sizes.shares), quantiles), len(sizes.sizes) - 1)
     wanted = np.empty(len(baskets), dtype=np.int64)
-    wanted[np.argsort(baskets.sum(axis=1), kind="stable")] = np.minimum(sizes.sizes[place], baskets.shape[1])
+    wanted[np.argsort(baskets.sum(axis=1) + rng.random(len(baskets)))] = sizes.sizes[place]
     keys = np.log(single / (1 - single)) + rng.gumbel(size=baskets.shape) + 1e3 * baskets
     ranks = np.empty(baskets.shape, dtype=np.int64)
     np.put_along_axis(ranks, np.argsort(-keys, axis=1), np.arange(baskets.shape[1])[None, :], axis=1)
-    held: NDArray[np.bool_] = baskets | (ranks < wanted[:, None])
+    held: NDArray[np.bool_] = ranks < wanted[:, None]
     return held
 
 
