@@ -184,7 +184,8 @@ def _shifts(logits: Floats, sums: Floats) -> Floats:
         middle = (low + high) / 2
         below = (1 / (1 + np.exp(-(logits[None, :] + middle[:, None])))).sum(axis=1) < sums
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
+    shifts: Floats = (low + high) / 2
+    return shifts
 
 
 @dataclass(frozen=True, slots=True)
