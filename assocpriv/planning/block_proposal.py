@@ -20,7 +20,15 @@ import numpy as np
 from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import as_whole
 from assocpriv.core.privacy import Breach
-from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_of, choices, people_for_one
+from assocpriv.planning.blocks import (
+    TRANSACTION_SIZES,
+    Choice,
+    Survey,
+    best_of,
+    choices,
+    people_for_one,
+    typical_shares,
+)
 from assocpriv.planning.designs import Focus, Progress
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes, catalogue_of
@@ -28,8 +36,8 @@ from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
 from assocpriv.plans.baskets.transition import SupportModel, lowest_support
-from assocpriv.server.rounds.knowledge import LIFT
 from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.rounds.shrinking import LIFT
 
 AUTO = "auto"
 BIAS = 4.0
@@ -188,13 +196,6 @@ def _survey(known: KnownSizes, n_items: int, wishes: PlanWishes) -> Survey:
     return Survey(
         n_items, wishes.reports, wishes.limit, known.sizes, Focus(sizes), BIAS, shrunk=True, holders=known.holders
     )
-
-
-def typical_shares(k: int, support: float) -> tuple[float, ...]:
-    """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
-    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), _MOST_SUPPORT)
-    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
-    return (*(share * (1 - support) / sum(below) for share in below), support)
 
 
 def _together(item: float, k: int) -> float:

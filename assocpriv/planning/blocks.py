@@ -32,6 +32,7 @@ from assocpriv.planning.designs import Family, Focus, changing_patterns, inserti
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
+from assocpriv.server.rounds.shrinking import LIFT
 
 Floats = NDArray[np.float64]
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
@@ -89,7 +90,7 @@ class Survey:
             error = of_size * self.noise_weight(sampling, k) + (self.bias * (1 - left) * support) ** 2
             error += support * (1 - support) * (people - 1) / self.count
             if self.shrunk:
-                error = support**2 * (1 - support**2 / (error + support**2))
+                error = support**2 - support**4 / (error + support**2)  # of an infinite error, too
             columns.append(error)
         return np.column_stack(columns)
 
@@ -245,6 +246,13 @@ def people_for_one(sampling: Sampling, k: int, largest: int) -> float:
 
 def _asked(n_items: int, pieces: int, k: int) -> Fraction:
     return Sampling(1, n_items, pieces).asked(k)
+
+
+def typical_shares(k: int, support: float) -> tuple[float, ...]:
+    """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
+    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
+    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
+    return (*(share * (1 - support) / sum(below) for share in below), support)
 
 
 # ---- the noise of all designs

@@ -9,8 +9,8 @@ import pytest
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
-from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes, propose_blocks, typical_shares
-from assocpriv.planning.blocks import people_for_one
+from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes, propose_blocks
+from assocpriv.planning.blocks import people_for_one, typical_shares
 from assocpriv.planning.designs import WorstSupport
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes
