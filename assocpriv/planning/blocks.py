@@ -41,6 +41,7 @@ _LEAST_BLOCKS = 5  # where even so many blocks do not hold it there would be ite
 _MOST_PIECES = 256
 _MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _WORTH = 0.95  # blocks lower the squared error to this at least, or there are none
+_NOTHING = "no operator within this promise lets supports be estimated"
 _KEPT = 0.9995  # where so much is left a larger M only adds noise
 
 
@@ -76,7 +77,7 @@ class Survey:
             error = of_size * people / (self.count * left**2) + (self.bias * (1 - left) * support) ** 2
             error += support * (1 - support) * (people - 1) / self.count
             if self.shrunk:
-                error *= support**2 / (error + support**2)
+                error = support**2 - support**4 / (error + support**2)  # of an infinite error, too
             columns.append(error)
         return np.column_stack(columns)
 
@@ -131,7 +132,7 @@ def designed(survey: Survey, sampling: Sampling, *, fine: bool = False) -> Choic
         found.append((float(totals[row]), errors[row], families, starts, row))
     least, of_sizes, families, starts, row = min(found, key=lambda each: each[0])
     if not math.isfinite(least):
-        raise PlanError("no operator within this promise lets supports be estimated")
+        raise PlanError(_NOTHING)
     place = int(np.searchsorted(starts, row, side="right")) - 1
     family = families[place]
     pattern = changing_patterns(len(family.numbers), focus.largest)[row - int(starts[place])]
@@ -182,13 +183,22 @@ def _best_size(survey: Survey, pieces: int, transaction_sizes: Sequence[int]) ->
     support = {k: shares[-1] for k, _, shares in survey.focus.sizes}[largest]
     for m in sorted(transaction_sizes):
         sampling = Sampling(m, survey.n_items, pieces)
-        choice = designed(survey, sampling) if m >= min(largest, max(transaction_sizes)) else None
+        choice = _designed_or_none(survey, sampling) if m >= min(largest, max(transaction_sizes)) else None
         if choice is not None and (best is None or choice.error < best.error):
             best = choice
         if best is not None and survey.sizes.left(sampling, largest, support) > _KEPT:
             break
-    assert best is not None
+    if best is None:
+        raise PlanError(_NOTHING)
     return best
+
+
+def _designed_or_none(survey: Survey, sampling: Sampling) -> Choice | None:
+    """Return the best design, None where nothing can be estimated with so large an M within the limit."""
+    try:
+        return designed(survey, sampling)
+    except PlanError:
+        return None
 
 
 @lru_cache(maxsize=4096)

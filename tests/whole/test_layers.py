@@ -159,6 +159,8 @@ ORDER = [
     "server.itemsets.ask",
     "server.rounds.sampling_model",
     "server.rounds.knowledge",
+    "server.rounds.shrinking",
+    "server.rounds.published",
     "server.rounds.holdings",
     "server.rounds.combine",
     "server.crafted.repeats",
