@@ -15,11 +15,12 @@ from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.transaction_size import sampling_loss
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
-from assocpriv.records.baskets import Baskets
+from assocpriv.records.baskets import Baskets, count_sizes
 from assocpriv.server.counting.backend import LocalBackend, part_size
 from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
 from assocpriv.server.itemsets.apriori import mine_levels
@@ -65,7 +66,8 @@ class Truth:
     """Supports as they were before randomization.
 
     Attributes:
-        fitted: counts over the at most M items of each basket that were randomized (what is estimated).
+        fitted: counts over what is estimated: the at most M items of each basket that were randomized, with blocks the
+            whole transactions.
         raw: counts over the whole transactions.
         view: the plan's, where an entry of the catalogue may be an itemset.
     """
@@ -103,10 +105,10 @@ class Simulation:
     """What a plan finds on given baskets, beside the truth.
 
     Attributes:
-        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (within at most M sampled items, what
-            is estimated) and ``raw_support`` (in the whole baskets).
+        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M sampled
+            items, with blocks in the whole baskets) and ``raw_support`` (in the whole baskets).
         missed: truly frequent itemsets that were not found, with both true supports.
-        sampled_baskets: baskets longer than M.
+        sampled_baskets: baskets longer than M; with blocks, how many are expected to hold more than M of the one drawn.
         seconds: time of each stage.
         found_count: truly frequent itemsets that were found.
         false_count: itemsets reported as frequent whose true support is below the minimum.
@@ -120,6 +122,11 @@ class Simulation:
     seconds: dict[str, float]
     found_count: int
     false_count: int
+
+    @property
+    def of_whole_baskets(self) -> bool:
+        """Whether supports in the whole baskets are what is estimated."""
+        return self.reports.plan.as_a(Plan).view.blocks is not None
 
     @property
     def missed_count(self) -> int:
@@ -148,17 +155,28 @@ def simulate(
     clock.append(perf_counter())
     itemsets = mine(LocalBackend.of(reports, progress=progress), request)
     clock.append(perf_counter())
-    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
-    sampled = PlainCounter(offsets, fitted.ravel(), plan.padded_items)
-    truth = Truth(plan.catalogue, sampled, PlainCounter(baskets.offsets, baskets.items, plan.n_items), plan.view)
+    truth = _truth(baskets, plan, fitted)
     least = mining_facts(itemsets).min_support
     itemsets, missed = _compare(itemsets, truth, least, largest)
     frequent, truly = itemsets["frequent"].to_numpy(np.bool_), itemsets["true_support"].to_numpy() >= least
     found, false = int((frequent & truly).sum()), int((frequent & ~truly).sum())
     clock.append(perf_counter())
     seconds = dict(zip(["randomize", "mine", "truth"], np.diff(clock).tolist(), strict=True))
-    longer = int((baskets.sizes > plan.transaction_size).sum())
+    longer = sampling_loss(count_sizes(baskets), plan).sampled
     return Simulation(itemsets, missed, reports, truth, longer, seconds, found, false)
+
+
+def _truth(baskets: Baskets, plan: Plan, fitted: NDArray[np.int64]) -> Truth:
+    """Return the supports that reports estimate, and those of whole baskets; fitted is (baskets, M).
+
+    What was randomized of a block, under the numbers of its places, says nothing of other people's blocks: with blocks
+    reports estimate supports of whole baskets.
+    """
+    raw = PlainCounter(baskets.offsets, baskets.items, plan.n_items)
+    if plan.view.blocks is not None:
+        return Truth(plan.catalogue, raw, raw, plan.view)
+    offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
+    return Truth(plan.catalogue, PlainCounter(offsets, fitted.ravel(), plan.padded_items), raw, plan.view)
 
 
 def _stack(parts: list[NDArray[Any]], width: int) -> NDArray[Any]:

@@ -33,30 +33,47 @@ def simulation_record(result: Simulation) -> dict[str, Any]:
 def _score_line(result: Simulation) -> str:
     """Say how many truly frequent itemsets were found, missed and falsely reported."""
     truly = result.found_count + result.missed_count
+    where = "in the whole baskets" if result.of_whole_baskets else "within the sampled items"
     return (
-        f"of {truly:,} itemsets truly frequent within the sampled items: {result.found_count:,} found, "
+        f"of {truly:,} itemsets truly frequent {where}: {result.found_count:,} found, "
         f"{result.missed_count:,} missed; {result.false_count:,} reported that are below the minimum support"
     )
 
 
-def _missed_lines(missed: "pd.DataFrame", top: int) -> list[str]:
+def _missed_lines(result: Simulation, top: int) -> list[str]:
     """Show truly frequent itemsets that were not found."""
+    missed = result.missed
+    names = ["true"] if result.of_whole_baskets else ["true", "raw"]
     lines = [
-        f"{percent(row['true_support'], width=8)} {percent(row['raw_support'], width=8)}  {listed(row['itemsets'])}"
+        f"{' '.join(percent(row[f'{name}_support'], width=8) for name in names)}  {listed(row['itemsets'])}"
         for row in missed.head(top).to_dict("records")
     ]
-    return [f"{'true':>8} {'raw':>8}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
+    head = " ".join(f"{name:>8}" for name in names)
+    return [f"{head}  missed", *lines, *rest_line(len(missed), top)] if len(missed) else []
+
+
+def _shown(result: Simulation) -> "pd.DataFrame":
+    """Return the itemsets without the column of raw supports where these are what is estimated."""
+    return result.itemsets.drop(columns="raw_support") if result.of_whole_baskets else result.itemsets
+
+
+def _truth_line(result: Simulation) -> str:
+    if result.of_whole_baskets:
+        return "true: support in the whole baskets, what is estimated; ± error: one standard error"
+    return (
+        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
+        "standard error"
+    )
 
 
 def simulation_lines(result: Simulation, top: int) -> list[str]:
     """Show a simulation: what was found beside the truth, what was missed, the score and the times."""
     times = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.seconds.items())
     return [
-        "true: support within the sampled items, what is estimated; raw: support in the whole baskets; ± error: one "
-        "standard error",
+        _truth_line(result),
         *threshold_lines(mining_facts(result.itemsets)),
-        *itemset_lines(result.itemsets, top),
-        *_missed_lines(result.missed, top),
+        *itemset_lines(_shown(result), top),
+        *_missed_lines(result, top),
         _score_line(result),
         f"time: {times}",
     ]
@@ -76,13 +93,9 @@ def start_lines(start: DemoStart) -> list[str]:
 
 def found_lines(demo: Demo, top: int) -> list[str]:
     """Show what was found beside the truth, itemsets by size and then rules, the times and the files."""
-    itemsets = demo.simulation.itemsets
+    itemsets = _shown(demo.simulation)
     facts = mining_facts(itemsets)
-    lines = [
-        "",
-        "Found in the reports; true: support within the sampled items, raw: in the whole baskets; "
-        "± error: one standard error",
-    ]
+    lines = ["", f"Found in the reports; {_truth_line(demo.simulation)}"]
     lines += threshold_lines(facts)
     for k in sorted(set(itemsets["length"])):
         lines += ["", *itemset_lines(itemsets[itemsets["length"] == k], top)]
@@ -91,7 +104,7 @@ def found_lines(demo: Demo, top: int) -> list[str]:
             "nothing reaches this support: more baskets, a smaller --transaction-size (shorter baskets need fewer "
             "reports) or a weaker promise (a higher --posterior) make lower supports discoverable"
         ]
-    lines += ["", *_missed_lines(demo.simulation.missed, top), _score_line(demo.simulation)]
+    lines += ["", *_missed_lines(demo.simulation, top), _score_line(demo.simulation)]
     lines += [*describe_undecided(facts), "", *rule_lines(demo.rules, top)]
     times = ", ".join(f"{stage} {taken:.2f} s" for stage, taken in demo.seconds.items())
     return [*lines, f"\ntime: {times}", f"files: {', '.join(map(str, demo.start.paths))}"]
