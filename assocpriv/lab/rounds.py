@@ -32,7 +32,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.backend import counter_of
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.rounds.holdings import SyntheticHoldings
 from assocpriv.server.rounds.knowledge import (
@@ -166,7 +166,7 @@ class Asked:
 
     def __init__(self, reports: GroupReports) -> None:
         self.plan = reports.plan
-        self._collections = [(LocalCounter(reports), SupportModel.of(reports.plan.operator))]
+        self._collections = [(counter_of(reports), SupportModel.of(reports.plan.operator))]
 
     def supports(self, itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return supports within M sampled items and their standard errors, for itemsets int64 (itemsets, k)."""
