@@ -68,6 +68,13 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees, guided: runs of each cell (default 3)")
+    parser.add_argument(
+        "--half", choices=["tuning", "held-out", "both"], default="held-out", help="accuracy: which half of the sets"
+    )
+    parser.add_argument("--tops", default="32,64,128", help="accuracy: itemsets wanted, with commas")
+    parser.add_argument("--people", type=int, default=10**6, help="accuracy: in resampled sets (default 1,000,000)")
+    parser.add_argument("--methods", default="", help="accuracy: only these, with semicolons")
+    parser.add_argument("--workers", type=int, default=2, help="accuracy: processes (default 2)")
     parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
     parser.add_argument("--anjana-python", help="suppression: a Python with anjana, which needs an older pandas")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
@@ -124,12 +131,25 @@ def save(name: str, result: dict[str, Any], options: argparse.Namespace) -> None
 def compare(options: argparse.Namespace) -> None:
     """Run the accuracy bench and print or save it."""
     about = {"set": "accuracy", "machine": machine(), "versions": versions()}
-    found = about | accuracy.run(options.store, seeds=options.seeds, quick=options.quick)
+    choice = accuracy.Choice(
+        halves=accuracy.halves_of(options.half),
+        tops=tuple(int(top) for top in options.tops.split(",")),
+        people=options.people,
+        methods=tuple(name.strip() for name in options.methods.split(";") if name.strip()),
+        seeds=options.seeds,
+        quick=options.quick,
+        workers=options.workers,
+    )
+    found = about | accuracy.run(options.store, choice)
     text = tables.heading(found, "What methods find at equal privacy") + accuracy.markdown(found)
     print(json.dumps(found) if options.json else text, flush=True)
     if options.save:
         stem = RESULTS / f"accuracy{'-quick' if options.quick else ''}"
-        figures_alone = {name: value for name, value in found.items() if name != "tables"}
+        halves = {
+            half: {name: value for name, value in figures.items() if name != "tables"}
+            for half, figures in found["halves"].items()
+        }
+        figures_alone = found | {"halves": halves}
         stem.with_suffix(".json").write_text(json.dumps(figures_alone) + "\n", encoding="utf-8")
         stem.with_suffix(".md").write_text(text, encoding="utf-8")
         mining.tell(f"kept as {stem.name}.json and {stem.name}.md")

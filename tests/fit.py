@@ -7,6 +7,7 @@ the sample size n so that n·Σ(p−q)²/q is at least 100 for up to 10 cells, 1
 
 import numpy as np
 from scipy.special import chdtrc
+from scipy.stats import binom
 
 FALSE_ALARM = 1e-6
 Z_LIMIT = 4.9  # |z| of a mean with known variance; P(|Z| ≥ 4.9) = 9.6e-7
@@ -51,3 +52,8 @@ def _merged(observed, expected):
         np.append(observed[:merge].sum(), observed[merge:]),
         np.append(expected[:merge].sum(), expected[merge:]),
     )
+
+
+def binomial_sum(first, p, second, q):
+    """Return the law of Binomial(first, p) + Binomial(second, q)."""
+    return np.convolve(binom.pmf(np.arange(first + 1), first, p), binom.pmf(np.arange(second + 1), second, q))

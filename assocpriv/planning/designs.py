@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
 from math import comb
 from typing import Protocol, TypeVar
 
@@ -101,11 +103,16 @@ class Focus:
 
     def errors(self, moments: Moments) -> Floats:
         """Return N times the mean squared error for every pattern, float64 (patterns,)."""
-        total = np.zeros(len(next(iter(moments.values()))))
-        for k, weight, shares in self.sizes:
+        errors: Floats = self.noise(moments) @ np.array([weight for _, weight, _ in self.sizes])
+        return errors
+
+    def noise(self, moments: Moments) -> Floats:
+        """Return N times the mean squared error of each itemset size for every pattern, float64 (patterns, sizes)."""
+        columns = []
+        for k, _, shares in self.sizes:
             by_held = np.column_stack([moments[k, held] for held in range(k + 1)])
-            total += weight * (by_held @ np.array(shares) - shares[-1])
-        return total
+            columns.append(by_held @ np.array(shares) - shares[-1])
+        return np.column_stack(columns)
 
     def error(self, operator: AnyOperator) -> float:
         """Return N times the mean squared error of estimates from reports of an operator."""
@@ -151,6 +158,23 @@ def patterns_of(count: int, *, thresholds_only: bool = False) -> Floats:
         return np.array([[float(j >= j0) for j in range(count)] for j0 in range(count - 1, 0, -1)])
     codes = np.arange(1, (1 << count) - 1)
     return (codes[:, None] >> np.arange(count) & 1).astype(np.float64)
+
+
+@lru_cache(maxsize=64)
+def changing_patterns(count: int, changes: int) -> Floats:
+    """Return the patterns over so many numbers that change at most so often between 0 and 1, as :func:`patterns_of`.
+
+    A mean squared error of itemsets of k items is a ratio of sums over j of weights times polynomials in j of degree k,
+    so the best pattern is where some such polynomial is positive: it changes at most k times.
+
+    >>> changing_patterns(3, 1).tolist()
+    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
+    places = [chosen for n in range(1, changes + 1) for chosen in combinations(range(1, count), n)]
+    rising = np.array([np.isin(np.arange(count), chosen).cumsum() % 2 for chosen in places], dtype=np.float64)
+    both = np.concatenate([rising, 1 - rising]).reshape(-1, count)
+    both.setflags(write=False)
+    return both
 
 
 def best_designs(

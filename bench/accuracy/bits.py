@@ -21,9 +21,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.data import Itemset, Transactions, offsets_of
 from bench.accuracy.metrics import Estimates
 from bench.accuracy.oracles import Floats
+from bench.accuracy.set_oracles import sample_down
+from bench.accuracy.transactions import Itemset, Transactions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +85,6 @@ def bit_flipping(
         itemset = tuple(chosen[list(found)].tolist())
         supports[itemset], errors[itemset] = support, error
     return Estimates(supports, errors)
-
-
-def sample_down(transactions: Transactions, size: int, rng: np.random.Generator) -> Transactions:
-    """Return baskets of at most ``size`` items, of longer ones a uniform choice; items stay in no order."""
-    sizes = transactions.sizes
-    basket = np.repeat(np.arange(len(sizes)), sizes)
-    # sorting by basket, then at random; a little below 1, so that rounding never reaches the next basket
-    order = np.argsort(basket + 0.999 * rng.random(len(basket)))
-    kept = np.arange(len(order)) - np.repeat(transactions.offsets[:-1], sizes) < size
-    offsets = offsets_of(np.minimum(sizes, size))
-    return Transactions(offsets, transactions.items[order[kept]], transactions.n_items, transactions.name)
 
 
 def shown_bits(

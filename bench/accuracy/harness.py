@@ -1,8 +1,8 @@
 """Runs methods on data sets, again and again, and keeps what came out, a line of JSON a run.
 
-A run is one method with one setting on one data set with one ε and one seed; it is done once for each number of
-itemsets wanted, because methods may ask their people otherwise. Runs found in the file are not done again, so that an
-interrupted bench goes on where it was.
+A run is one method with one setting on one data set with one ε, one number of itemsets wanted and one seed: methods may
+ask their people otherwise for another number. Runs found in the file are not done again, so that an interrupted bench
+goes on where it was.
 """
 
 import json
@@ -20,14 +20,25 @@ from zlib import crc32
 
 import numpy as np
 
-from bench.accuracy.data import MissingDataError, Transactions, load, true_itemsets
-from bench.accuracy.metrics import Estimates, coverage, false_discovery, misses, ncr, precision, rmse
+from bench.accuracy.data import MissingDataError, load
+from bench.accuracy.metrics import (
+    Estimates,
+    coverage,
+    false_discovery,
+    misses,
+    ncr,
+    precision,
+    rmse,
+    worst_error,
+)
+from bench.accuracy.transactions import Transactions
+from bench.accuracy.truth import exact_supports, true_itemsets
 from bench.tables import table
 
 Row = dict[str, Any]
 Run = Callable[[Transactions, float, int, np.random.Generator, Any], Estimates]
 TOPS = (32, 64, 128)
-_KEY = ("dataset", "epsilon", "method", "seed", "settings", "tops")
+_KEY = ("dataset", "epsilon", "method", "seed", "settings", "top")
 
 
 @dataclass(frozen=True)
@@ -59,13 +70,13 @@ class _Task:
     epsilon: float
     method: Method
     seed: int
-    tops: tuple[int, ...]
+    top: int
 
     @property
     def about(self) -> Row:
         """What names the task in the file of results."""
         settings = repr(self.method.settings_for(self.epsilon))
-        names = (self.dataset, self.epsilon, self.method.name, self.seed, settings, list(self.tops))
+        names = (self.dataset, self.epsilon, self.method.name, self.seed, settings, self.top)
         return dict(zip(_KEY, names, strict=True))
 
 
@@ -83,7 +94,7 @@ def run_cells(
 
     Args:
         methods: with names all different.
-        datasets: names in data.REPORTED or data.TUNING; one whose file is missing is told and skipped.
+        datasets: names as data.load takes them; one whose file is missing is told and skipped.
         epsilons: of the whole of a person's reports.
         seeds: of methods' randomness; data are the same for all of them.
         tops: numbers of itemsets wanted.
@@ -91,16 +102,16 @@ def run_cells(
         workers: processes.
 
     Returns:
-        Rows in the order data set, ε, seed, method: dataset, n, epsilon, method, settings, seed, seconds and, for
-        every k of tops, precision@k, ncr@k, rmse@k, rmse_common@k (on what all these methods estimate of the true
-        top k; None if that is nothing), common@k (how many), coverage@k, fdr@k (of itemsets claimed at the k-th true
-        support) and misses@k (see metrics.misses).
+        Rows in the order data set, ε, number wanted, seed, method: dataset, n, epsilon, method, settings, seed, top,
+        seconds, the figures of :func:`figures`, and rmse_common (on what all these methods estimate of the true top;
+        None if that is nothing) and common (how many).
     """
     chosen = sorted(set(seeds))
     tasks = [
-        _Task(dataset, epsilon, method, seed, tuple(tops))
+        _Task(dataset, epsilon, method, seed, top)
         for dataset in datasets
         for epsilon in epsilons
+        for top in tops
         for seed in chosen
         for method in methods
     ]
@@ -131,7 +142,7 @@ def _run_all(tasks: Sequence[_Task], done: dict[str, Row], store: Path, workers:
             done[_key(row)] = row
             out.write(json.dumps(row) + "\n")
             out.flush()
-            _tell(f"{number}/{len(tasks)} {task.dataset} ε={task.epsilon:.3g} {task.method.name} seed {task.seed}")
+            _tell(f"{number}/{len(tasks)} {task.dataset} ε={task.epsilon:.3g} top {task.top} {task.method.name}")
 
 
 def _tell(text: str) -> None:
@@ -159,49 +170,58 @@ def run_task(task: _Task) -> Row:
         transactions = load(task.dataset)
     except MissingDataError as missing:
         return {"missing": str(missing)}
-    row = task.about | {"n": len(transactions), "seconds": 0.0}
     settings = task.method.settings_for(task.epsilon)
     name = crc32(f"{task.dataset} {task.epsilon:.6g} {task.method.name}".encode())
-    for top in task.tops:
-        rng = np.random.default_rng((task.seed, top, name))
-        start = perf_counter()
-        estimates = task.method.run(transactions, task.epsilon, top, rng, settings)
-        row["seconds"] += perf_counter() - start
-        row |= {
-            f"{figure}@{top}": value for figure, value in figures(estimates, transactions, top, max(task.tops)).items()
-        }
-    return row
+    rng = np.random.default_rng((task.seed, task.top, name))
+    start = perf_counter()
+    estimates = task.method.run(transactions, task.epsilon, task.top, rng, settings)
+    row = task.about | {"n": len(transactions), "seconds": perf_counter() - start}
+    return row | figures(estimates, transactions, task.top)
 
 
-def figures(estimates: Estimates, transactions: Transactions, top: int, most: int) -> Row:
-    """Return what estimates are worth for the true top; the truth of the ``most`` wanted is mined once and kept."""
-    known = true_itemsets(transactions, most)
+def figures(estimates: Estimates, transactions: Transactions, top: int) -> Row:
+    """Return what estimates are worth.
+
+    Returns:
+        precision, ncr, rmse, misses (see metrics), coverage and worst_error over the true top; coverage_all,
+        worst_error_all and published (how many) over all itemsets that have an estimate, each held against its exact
+        support; fdr (of itemsets claimed at the last true support).
+    """
+    known = true_itemsets(transactions, top)
     truth = dict(list(known.items())[:top])
+    every = exact_supports(transactions, estimates.supports)
     return {
         "precision": precision(estimates, truth),
         "ncr": ncr(estimates, truth),
         "rmse": rmse(estimates, truth),
         "coverage": coverage(estimates, truth),
+        "worst_error": worst_error(estimates, truth),
+        "published": len(every),
+        "coverage_all": coverage(estimates, every),
+        "worst_error_all": worst_error(estimates, every),
         "fdr": false_discovery(estimates, known, min(truth.values())),
         "misses": [None if miss is None else float(f"{miss:.6g}") for miss in misses(estimates, truth)],
     }
 
 
 def with_common(rows: Sequence[Row]) -> list[Row]:
-    """Add rmse_common@k and common@k: on the true top k that all methods of a data set, ε and seed estimate."""
-    cells: dict[tuple[Any, ...], list[Row]] = {}
+    """Add rmse_common and common: on what all methods of a data set, ε, number wanted and seed estimate of the top."""
+    added: dict[int, Row] = {}
+    for cell in grouped(rows, ("dataset", "epsilon", "top", "seed")).values():
+        by_rank = zip(*(row["misses"] for row in cell), strict=True)
+        shared = np.array([ranked for ranked in by_rank if None not in ranked], dtype=np.float64)
+        for place, row in enumerate(cell):
+            error = float(np.sqrt(np.mean(shared[:, place] ** 2))) if len(shared) else None
+            added[id(row)] = {"rmse_common": error, "common": len(shared)}
+    return [row | added[id(row)] for row in rows]
+
+
+def grouped(rows: Iterable[Row], names: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:
+    """Return rows by the values of some of their columns, in the order in which these come first."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        cells.setdefault((row["dataset"], row["epsilon"], row["seed"], tuple(row["tops"])), []).append(row)
-    common: dict[int, Row] = {}
-    for cell, (*_, tops) in zip(cells.values(), cells, strict=True):
-        for top in tops:
-            by_rank = zip(*(row[f"misses@{top}"] for row in cell), strict=True)
-            shared = np.array([ranked for ranked in by_rank if None not in ranked], dtype=np.float64)
-            for place, row in enumerate(cell):
-                error = float(np.sqrt(np.mean(shared[:, place] ** 2))) if len(shared) else None
-                added = common.setdefault(id(row), {})
-                added |= {f"rmse_common@{top}": error, f"common@{top}": len(shared)}
-    return [row | common[id(row)] for row in rows]
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
 
 
 # ---- as Markdown
@@ -213,28 +233,25 @@ _FIGURES = {
     "RMSE, common": "rmse_common",
     "common": "common",
     "coverage": "coverage",
+    "of all": "coverage_all",
+    "worst": "worst_error_all",
     "false": "fdr",
 }
 
 
 def summary(rows: Sequence[Row]) -> str:
     """Return a table for every number of itemsets wanted: means over seeds ± standard errors."""
-    tops = sorted({top for row in rows for top in row["tops"]})
-    return "\n".join(f"The {top} most frequent itemsets:\n\n{_table_of(rows, top)}" for top in tops)
+    by_top = grouped(rows, ("top",))
+    return "\n".join(f"The {top} most frequent itemsets:\n\n{_table_of(by_top[top,])}" for (top,) in sorted(by_top))
 
 
-def _table_of(rows: Sequence[Row], top: int) -> str:
-    cells: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        if top in row["tops"]:
-            cells.setdefault((row["dataset"], row["n"], row["epsilon"], row["method"]), []).append(row)
+def _table_of(rows: Sequence[Row]) -> str:
     lines = []
-    for (dataset, n, epsilon, method), cell in cells.items():
+    for (dataset, n, epsilon, method), cell in grouped(rows, ("dataset", "n", "epsilon", "method")).items():
         line: Row = {"dataset": dataset, "n": n, "epsilon": epsilon, "method": method, "runs": len(cell)}
         for name in _FIGURES.values():
-            line[name] = _spread([row.get(f"{name}@{top}") for row in cell])
-        # a run is done once for each number of itemsets
-        lines.append(line | {"seconds": fmean(row["seconds"] / len(row["tops"]) for row in cell)})
+            line[name] = _spread([row.get(name) for row in cell])
+        lines.append(line | {"seconds": fmean(row["seconds"] for row in cell)})
     about = {"data": "dataset", "baskets": "n", "ε": "epsilon", "method": "method", "runs": "runs"}
     return table(about | _FIGURES | {"s": "seconds"}, lines)
 

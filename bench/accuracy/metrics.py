@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.accuracy.data import Itemset
+from bench.accuracy.transactions import Itemset
 
 NORMAL_95 = 1.959964
 
@@ -80,6 +80,21 @@ def coverage(estimates: Estimates, truth: Mapping[Itemset, float]) -> float | No
     wide = {itemset: NORMAL_95 * estimates.errors[itemset] for itemset in known}
     held = [abs(estimates.supports[itemset] - truth[itemset]) <= wide[itemset] for itemset in known]
     return sum(held) / len(held) if held else None
+
+
+def worst_error(estimates: Estimates, truth: Mapping[Itemset, float]) -> float | None:
+    """Return the largest |estimate − truth| in standard errors, over the true itemsets that were estimated.
+
+    None from a method without standard errors, and where none was estimated. An error of 0 counts as 10⁻³⁰⁰.
+    """
+    if estimates.errors is None:
+        return None
+    ratios = (
+        abs(estimates.supports[itemset] - support) / max(estimates.errors[itemset], 1e-300)
+        for itemset, support in truth.items()
+        if itemset in estimates.supports
+    )
+    return max(ratios, default=None)
 
 
 def false_discovery(estimates: Estimates, known: Mapping[Itemset, float], least: float) -> float | None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.data import Transactions
+from bench.accuracy.transactions import Transactions
 
 Floats = NDArray[np.float64]
 

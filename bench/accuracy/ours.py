@@ -20,8 +20,8 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.itemsets.apriori import join_candidates
 from assocpriv.server.itemsets.ask import count_subsets
-from bench.accuracy.data import Transactions
 from bench.accuracy.metrics import Estimates
+from bench.accuracy.transactions import Transactions
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,35 @@
-"""The methods people would use instead: padding and sampling for items (SVIM) and itemsets (SVSM), and plain OLH.
+"""The methods people would use instead: SVIM for items and SVSM for itemsets, and oracles of items alone.
 
-Every method has the signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``; every person reports
-once, with ε-local differential privacy. Methods see the whole baskets of their own people only to draw what these
-report. Randomization by bits is in bits.py.
+SVIM and SVSM ask by padding and sampling, as published, or by an oracle that takes the padded set as a whole. Every
+method has the signature ``method(transactions, epsilon, top, rng, settings) -> Estimates``; every person reports once,
+with ε-local differential privacy. Methods see the whole baskets of their own people only to draw what these report.
+Randomization by bits is in bits.py.
 
 Source: Wang, Li & Jha, Locally Differentially Private Frequent Itemset Mining, S&P 2018, sections V and VI (WLJ18),
-with its erratum on equation (10). Numbered comments say where we differ.
+with its erratum on equation (10); set_oracles.py for the others. Numbered comments say where we differ.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.accuracy.data import LARGEST, Itemset, Transactions, offsets_of
 from bench.accuracy.metrics import Estimates
-from bench.accuracy.oracles import Floats, padded_shares, size_shares
+from bench.accuracy.oracles import Floats, size_shares
+from bench.accuracy.set_oracles import ORACLES
+from bench.accuracy.transactions import Itemset, Transactions, offsets_of
+from bench.accuracy.truth import LARGEST
+
+Correction = Literal["all sizes", "to the first empty size", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class OlhSettings:
-    """``size``: items that a basket is padded to."""
+class OracleSettings:
+    """``oracle``: one of set_oracles.ORACLES. ``size``: items that a basket is padded to."""
 
+    oracle: str = "sampling"
     size: int = 3
 
 
@@ -33,17 +39,20 @@ class SvimSettings:
 
     ``find_share`` and ``size_share`` of the people find candidates and tell sizes, the others report candidates.
     ``candidates``: items looked at, a multiple of the number wanted. ``percentile``: of sizes, that is padded to.
-    ``corrected``: whether what longer baskets lose is put back by the sizes. ``most_size`` and ``least_size_z``: see
+    ``correction``: up to where sizes put back what longer baskets lose. ``most_size`` and ``least_size_z``: see
     oracles.size_shares; on the data for tuning, sizes without a limit make supports wrong by half and more.
+    ``oracle``: one of set_oracles.ORACLES; ``find_size``: items that a basket is padded to in finding candidates.
     """
 
     find_share: float = 0.4
     size_share: float = 0.1
     candidates: float = 2.0
     percentile: float = 0.9
-    corrected: bool = True
+    correction: Correction = "all sizes"
     most_size: int = 32
     least_size_z: float = 2.0
+    oracle: str = "sampling"
+    find_size: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +83,11 @@ class _Known(NamedTuple):
 # ---- methods
 
 
-def olh_items(
-    transactions: Transactions, epsilon: float, _top: int, rng: np.random.Generator, settings: OlhSettings
+def one_round(
+    transactions: Transactions, epsilon: float, _top: int, rng: np.random.Generator, settings: OracleSettings
 ) -> Estimates:
-    """Estimate all items in one round: baskets padded, one item sampled, hashed (or GRR, if it is the better)."""
-    supports, errors = padded_shares(transactions, epsilon, settings.size, rng)
+    """Estimate all items in one round of padded baskets; sampling takes OLH, or GRR where that is the better."""
+    supports, errors = ORACLES[settings.oracle](transactions, epsilon, settings.size, rng)
     return _items_as_estimates(_Known(np.arange(transactions.n_items), supports, errors))
 
 
@@ -141,8 +150,8 @@ def _find_items(
     """Find and estimate items in three groups (WLJ18, section V-C)."""
     shares = _shares(settings.find_share, settings.size_share)
     for_finding, for_sizes, for_items = split(transactions, shares, rng)
-    # one item of each basket over the whole catalogue: supports are far too low, but ranked about rightly
-    rough, _ = padded_shares(for_finding, epsilon, 1, rng)
+    # a few items of each basket over the whole catalogue: supports are far too low, but ranked about rightly
+    rough, _ = ORACLES[settings.oracle](for_finding, epsilon, settings.find_size, rng)
     wanted = max(1, round(settings.candidates * top))
     items = np.sort(np.argsort(-rough, kind="stable")[:wanted])
     groups = (for_sizes.restricted(items), for_items.restricted(items))
@@ -158,11 +167,14 @@ def _estimate_candidates(
 ) -> tuple[Floats, Floats]:
     """Estimate the supports of candidates held by two groups of people, float64 (candidates,), with errors."""
     # 1. The source leaves open what to do about the noise of sizes that hardly occur; its authors' published code
-    #    looks at no size above 30.
+    #    looks at no size above 30, and its correction at none from the first empty size on.
     sizes = size_shares(for_sizes, epsilon, rng, most=settings.most_size, least_z=settings.least_size_z)
     length = padding_length(sizes, settings.percentile)
-    supports, errors = padded_shares(for_items, epsilon, length, rng)
-    factor = lost_by_sampling(sizes, length) if settings.corrected else 1.0
+    supports, errors = ORACLES[settings.oracle](for_items, epsilon, length, rng)
+    if settings.correction == "none":
+        return supports, errors
+    counted = sizes if settings.correction == "all sizes" else until_empty(sizes, length)
+    factor = lost_by_sampling(counted, length)
     return factor * supports, factor * errors
 
 
@@ -178,6 +190,16 @@ def padding_length(sizes: Floats, percentile: float) -> int:
     """
     some = np.cumsum(sizes[1:])
     return int(np.searchsorted(some, percentile * some[-1] * (1 - 1e-12))) + 1 if some[-1] > 0 else 1
+
+
+def until_empty(sizes: Floats, length: int) -> Floats:
+    """Return the shares of sizes up to the first above ``length`` that nobody seems to have.
+
+    >>> until_empty(np.array([0.0, 0.0, 0.5, 0.25, 0.0, 0.25]), 2).tolist()
+    [0.0, 0.0, 0.5, 0.25]
+    """
+    empty = np.flatnonzero(sizes[length + 1 :] <= 0)
+    return sizes[: length + 1 + int(empty[0])] if len(empty) else sizes
 
 
 def lost_by_sampling(sizes: Floats, length: int) -> float:

@@ -4,82 +4,22 @@ Sampling tests decide as fit.py does: a right method is rejected once in a milli
 """
 
 import doctest
-import json
 import math
 from itertools import chain, combinations, product
 
 import numpy as np
 import pytest
-from fit import Z_LIMIT, rejects
-from scipy.stats import binom
+from fit import Z_LIMIT, binomial_sum, rejects
+from small_transactions import held_by, random_transactions, transactions_of
 
-from bench.accuracy import bits, data, harness, metrics, oracles, peers, tuning
-from bench.accuracy.data import Transactions
-from bench.accuracy.harness import Method
-from bench.accuracy.metrics import Estimates
+from bench.accuracy import bits, data, oracles, peers, set_oracles, truth, tuning
+from bench.accuracy.transactions import Transactions
 
 
-def transactions_of(baskets, n_items):
-    """Make transactions of sets."""
-    offsets = np.concatenate(([0], np.cumsum([len(basket) for basket in baskets]))).astype(np.int64)
-    flat = np.array([item for basket in baskets for item in sorted(basket)], dtype=np.int64)
-    return Transactions(offsets, flat, n_items, "small")
-
-
-def random_transactions(rng, n, n_items, share=0.3):
-    """Make baskets that hold every item with a chance of its own, near ``share``."""
-    held = rng.random((n, n_items)) < share * np.linspace(1.6, 0.4, n_items)
-    return transactions_of([np.flatnonzero(row).tolist() for row in held], n_items)
-
-
-def held_by(transactions):
-    """Return the baskets as sets."""
-    return [set(part.tolist()) for part in np.split(transactions.items, transactions.offsets[1:-1])]
-
-
-@pytest.mark.parametrize("module", [oracles, peers, bits])
+@pytest.mark.parametrize("module", [oracles, peers, bits, set_oracles, tuning, data])
 def test_examples_hold(module):
     """The examples in the bench's docstrings are right: pytest looks for doctests elsewhere only."""
     assert doctest.testmod(module).failed == 0
-
-
-# ---- data
-
-
-def test_taking_and_restricting_keep_baskets(rng):
-    """Taken baskets are the named ones; restricted ones hold the kept items, renumbered."""
-    source = random_transactions(rng, 40, 9)
-    sets = held_by(source)
-    chosen = rng.integers(40, size=60)
-    assert held_by(source.take(chosen)) == [sets[at] for at in chosen]
-    kept = np.array([1, 4, 5, 8])
-    numbers = {int(item): number for number, item in enumerate(kept)}
-    few = source.restricted(kept)
-    assert held_by(few) == [{numbers[item] for item in basket if item in numbers} for basket in sets]
-    assert [set(np.flatnonzero(column).tolist()) for column in few.matrix().T] == held_by(few)
-
-
-def test_true_itemsets_are_the_most_frequent(rng):
-    """The true top is what counting every itemset gives, with ties broken by size, then lexicographically."""
-    source = random_transactions(rng, 50, 6, share=0.5)
-    sets = held_by(source)
-    counted = {
-        itemset: sum(basket.issuperset(itemset) for basket in sets) / 50
-        for itemset in chain.from_iterable(combinations(range(6), k) for k in range(1, 5))
-    }
-    ranked = sorted(counted, key=lambda itemset: (-counted[itemset], len(itemset), itemset))
-    for k in (1, 5, 20):  # 20: more than there are items
-        assert list(data.true_top(source, k).items()) == [(itemset, counted[itemset]) for itemset in ranked[:k]]
-        known = data.true_itemsets(source, k)
-        least = counted[ranked[k - 1]]
-        assert {itemset for itemset, support in counted.items() if support >= least} <= known.keys()
-
-
-def test_missing_data_are_told(monkeypatch):
-    """A data set that is not there is an error of its own."""
-    monkeypatch.setattr(data, "shared_file", lambda name: None)
-    with pytest.raises(data.MissingDataError, match=r"retail\.dat"):
-        data.from_file("retail.dat")
 
 
 # ---- frequency oracles
@@ -117,11 +57,6 @@ def test_real_hashing_supports_values_independently(rng):
 
     assert not rejects(counts, law(oracle.q))
     assert rejects(counts, law(1 / 3))
-
-
-def binomial_sum(first, p, second, q):
-    """Return the law of Binomial(first, p) + Binomial(second, q)."""
-    return np.convolve(binom.pmf(np.arange(first + 1), first, p), binom.pmf(np.arange(second + 1), second, q))
 
 
 def test_drawn_counts_of_hashing_have_the_law_of_real_ones(rng):
@@ -264,21 +199,22 @@ def test_held_itemsets_are_those_that_baskets_contain(rng):
     assert held_by(peers.holding(source, itemsets)) == expected
 
 
-def test_itemsets_are_found_and_estimated_without_bias(rng):
+@pytest.mark.parametrize("oracle", set_oracles.ORACLES)
+def test_itemsets_are_found_and_estimated_without_bias(rng, oracle):
     """SVSM finds what is obvious, with supports within their errors; uncorrected ones of cut baskets are too low."""
     kinds = [{0, 1, 2}, {0, 1, 2}, {3, 4}, {3, 4}, {5}, {6, 7, 8, 9, 10, 11}]
     source = transactions_of([kinds[t % 6] for t in range(60_000)], 12)
-    whole = peers.SvimSettings(percentile=1.0, least_size_z=4.0, corrected=False)
+    whole = peers.SvimSettings(percentile=1.0, least_size_z=4.0, correction="none", oracle=oracle)
     settings = peers.SvsmSettings(items=whole, candidates=1.0, largest=3)
     estimates = peers.svsm(source, 4.0, 12, rng, settings)
-    truth = data.true_top(source, 10)
-    found = [itemset for itemset in truth if itemset in estimates.supports]
+    top = truth.true_top(source, 10)
+    found = [itemset for itemset in top if itemset in estimates.supports]
     assert {(0,), (0, 1), (3, 4)} <= set(found)
     for itemset in found:
-        assert abs(estimates.supports[itemset] - truth[itemset]) < Z_LIMIT * estimates.errors[itemset]
-    cut = peers.SvimSettings(percentile=0.3, corrected=False)
+        assert abs(estimates.supports[itemset] - top[itemset]) < Z_LIMIT * estimates.errors[itemset]
+    cut = peers.SvimSettings(percentile=0.3, correction="none", oracle=oracle)
     items = peers.svim(source, 4.0, 12, rng, cut)
-    assert items.supports[(6,)] < truth[(0,)] / 2 - Z_LIMIT * items.errors[(6,)]
+    assert items.supports[(6,)] < top[(0,)] / 2 - Z_LIMIT * items.errors[(6,)]
 
 
 # ---- independent bits
@@ -323,17 +259,6 @@ def test_bits_given_their_counts_are_independent(rng):
     assert rejects(counts, [1 - p, 0, p - q, q])
 
 
-def test_sampled_baskets_are_uniform_subsets(rng):
-    """Of longer baskets every choice of M items is as likely; taking the first ones is rejected; others stay."""
-    source = transactions_of([{0, 1, 2, 3}, {4}, set()] * 4_000, 5)
-    fitted = bits.sample_down(source, 2, rng)
-    assert fitted.sizes.tolist() == [2, 1, 0] * 4_000
-    pairs = [tuple(sorted(basket)) for basket in held_by(fitted)[::3]]
-    counts = [pairs.count(pair) for pair in combinations(range(4), 2)]
-    assert not rejects(counts, [1 / 6] * 6)
-    assert rejects(counts, [1, 0, 0, 0, 0, 0])
-
-
 def test_bit_flipping_is_unbiased(rng):
     """Items, pairs and triples are within their errors of the truth; pairs not freed of insertions are not."""
     source = transactions_of([({0, 1, 2}, {0, 1}, {3}, set())[t % 4] for t in range(80_000)], 5)
@@ -346,68 +271,3 @@ def test_bit_flipping_is_unbiased(rng):
     flip = bits.flip_for(6.0, 3)
     shown = estimates.supports[(0, 3)] * (flip.p - flip.q) ** 2 + flip.q * (0.75 * (flip.p - flip.q) + flip.q)
     assert shown / flip.p**2 > Z_LIMIT * estimates.errors[(0, 3)]  # nobody holds 0 and 3
-
-
-# ---- judging
-
-
-def test_figures_of_a_small_case():
-    """Precision, ranks, errors, coverage and false finds are what they are by hand."""
-    truth = {(0,): 0.5, (1,): 0.4, (0, 1): 0.3}
-    estimates = Estimates({(0,): 0.6, (2,): 0.5, (0, 1): 0.25, (3,): 0.1}, {(0,): 0.04, (2,): 1, (0, 1): 0.03, (3,): 1})
-    assert metrics.precision(estimates, truth) == pytest.approx(2 / 3)
-    assert metrics.ncr(estimates, truth) == pytest.approx((3 + 1) / 6)
-    assert metrics.misses(estimates, truth) == [pytest.approx(0.1), None, pytest.approx(-0.05)]
-    assert metrics.rmse(estimates, truth) == pytest.approx(math.sqrt((0.01 + 0.16 + 0.0025) / 3))
-    assert metrics.rmse_on(estimates, truth, [(0,), (0, 1)]) == pytest.approx(math.sqrt((0.01 + 0.0025) / 2))
-    assert metrics.rmse_on(estimates, truth, []) is None
-    assert metrics.coverage(estimates, truth) == 0.5
-    assert metrics.coverage(Estimates({}, None), truth) is None
-    assert metrics.false_discovery(estimates, truth, 0.3) == 0.5
-    assert metrics.false_discovery(estimates, truth, 0.7) is None
-
-
-def by_truth(transactions, epsilon, top, rng, settings):
-    """Say the true supports, but for the items in the settings."""
-    truth = data.true_top(transactions, top)
-    return Estimates({itemset: support + 0.1 for itemset, support in truth.items() if itemset not in settings})
-
-
-def test_runs_are_kept_and_not_done_again(rng, monkeypatch, tmp_path):
-    """Runs in the file are taken from it, a cut line is left out, and common errors are over what all estimate."""
-    source = random_transactions(rng, 200, 6)
-    monkeypatch.setattr(harness, "load", lambda name: source)
-    best = next(iter(data.true_top(source, 1)))
-    methods = [Method("all", by_truth, ()), Method("some", by_truth, (), {1.0: (best,)})]
-    store = tmp_path / "rows.jsonl"
-    tasks = [harness._Task("small", 1.0, method, seed, (4, 8)) for seed in (0, 1) for method in methods]
-    lines = [json.dumps(harness.run_task(task)) for task in tasks]
-    store.write_text("\n".join(lines) + '\n{"dataset": "sm', encoding="utf-8")
-    rows = harness.run_cells(methods, ["small"], [1.0], [0, 1], (4, 8), store=store)
-    assert [row["method"] for row in rows] == ["all", "some"] * 2
-    assert [row["precision@4"] for row in rows] == [1.0, 0.75] * 2
-    assert {row["common@8"] for row in rows} == {7}
-    assert all(row["rmse_common@8"] == pytest.approx(0.1) for row in rows)
-    text = harness.summary(rows)
-    assert "The 4 most frequent itemsets" in text
-    assert "| small | 200 | 1 | some | 2 | 0.75 ± 0 |" in text
-
-
-def test_settings_are_chosen_by_their_mean_over_data():
-    """The best mean over data sets wins, and comes back from what is kept."""
-    methods = [
-        Method(f"SVSM #{number}", peers.svsm, settings) for number, settings in enumerate(tuning.GRIDS["SVSM"][:2])
-    ]
-    scores = {("SVSM #0", "a"): 0.9, ("SVSM #0", "b"): 0.1, ("SVSM #1", "a"): 0.6, ("SVSM #1", "b"): 0.6}
-    rows = [{"method": name, "dataset": dataset, "ncr@64": score} for (name, dataset), score in scores.items()]
-    chosen = tuning.choose(methods, rows, 1.0)
-    assert chosen["ncr"] == pytest.approx(0.6)
-    again = tuning.settings_from("SVSM", json.loads(json.dumps(chosen["settings"])))
-    assert again == tuning.GRIDS["SVSM"][1]
-
-
-def test_tuning_data_are_not_reported_on():
-    """No data set is in both lists, and every grid holds the kept settings of its peer."""
-    assert not data.TUNING.keys() & data.REPORTED.keys()
-    for method in tuning.tuned():
-        assert all(settings in tuning.GRIDS[method.name] for settings in method.by_epsilon.values())

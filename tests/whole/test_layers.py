@@ -205,6 +205,7 @@ ORDER = [
     "planning.guided.plan_facts",
     "planning.designs",
     "planning.fixed_size_designs",
+    "planning.blocks",
     "planning.named_randomizers",
     "planning.request",
     "planning.planner",

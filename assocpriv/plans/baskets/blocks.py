@@ -49,7 +49,7 @@ class Blocks:
         PlanError: a number out of range.
 
     >>> Blocks(partitions=2, pieces=3).members(4, 10).tolist()
-    [2, 6, 9]
+    [3, 4, 5]
     """
 
     partitions: int

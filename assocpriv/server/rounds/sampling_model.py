@@ -15,6 +15,8 @@ items, so their supports are the distribution function of the size up to M − 1
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 import numpy as np
@@ -28,6 +30,71 @@ Floats = NDArray[np.float64]
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What of a basket a report is about: at most ``m`` sampled items, with blocks of those in the block it names.
+
+    The catalogue has ``items`` entries, cut into ``pieces`` at random (plans/baskets/blocks.py); 1 is no blocks.
+    """
+
+    m: int
+    items: int = 0
+    pieces: int = 1
+
+    @property
+    def block_items(self) -> int:
+        """Number of entries that a report is made for: those of the longest blocks."""
+        return -(-self.items // self.pieces)
+
+    def asked(self, k: int) -> Fraction:
+        """Return q_k, the share of the people who are asked about an itemset of k items: whose block holds it whole.
+
+        Of the g pieces n mod g have ⌈n/g⌉ entries and the others ⌊n/g⌋; one of b holds it with Π_{i<k} (b − i)/(n − i).
+
+        >>> [str(Sampling(2, 7, 3).asked(k)) for k in (1, 2, 3)]
+        ['1/3', '5/63', '1/105']
+        """
+        return sum((share for _, share in self._lengths(k)), Fraction(0)) if self.pieces > 1 else Fraction(1)
+
+    def kept(self, sizes: NDArray[np.int64], k: int) -> Floats:
+        """Return κ(c) for sizes c: the share of its k-itemsets that a report keeps of those that it is about.
+
+        Of a transaction of c items that holds an itemset A, and a block of b entries that holds A, the c − k others lie
+        in the block as b − k of the n − k other entries do, drawn at random: hypergeometrically.
+        """
+        if self.pieces == 1:
+            return kept_shares(sizes, self.m, k)
+        asked, total = float(self.asked(k)), np.zeros(len(sizes))
+        if not asked:
+            return np.ones(len(sizes))
+        others = tuple(np.clip(sizes - k, 0, self.items - k).tolist())
+        for block, share in self._lengths(k):
+            if share:
+                chances = _chances_within(others, self.items - k, block - k)
+                total += float(share) / asked * (chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k))
+        return total
+
+    def _lengths(self, k: int) -> list[tuple[int, Fraction]]:
+        """Return the blocks' two lengths, and for each the chance that a device draws such a one and A lies in it."""
+        short, longer = divmod(self.items, self.pieces)
+        counts = [(short + 1, longer), (short, self.pieces - longer)]
+        return [(b, Fraction(count, self.pieces) * Fraction(comb(b, k), comb(self.items, k))) for b, count in counts]
+
+
+@lru_cache(maxsize=128)
+def _chances_within(others: tuple[int, ...], entries: int, block: int) -> Floats:
+    """Return the chances that 0, 1, … of so many others lie in so long a part of entries, (sizes, most + 1)."""
+    from scipy.special import gammaln
+
+    logs = gammaln(np.arange(entries + 2.0))[1:]  # of 0!, 1!, …
+    c, x = np.array(others)[:, None], np.arange(min(max(others), block) + 1)[None, :]
+    possible = (x <= c) & (block - x <= entries - c)
+    rest, outside = np.maximum(c - x, 0), np.maximum(entries - c - block + x, 0)
+    ways = logs[c] - logs[x] - logs[rest] + logs[entries - c] - logs[block - x] - logs[outside]
+    chances: Floats = np.where(possible, np.exp(ways - logs[entries] + logs[block] + logs[entries - block]), 0.0)
+    return chances
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +129,33 @@ class SizeShares:
     def surviving(self, m: int, k: int) -> Floats:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return kept_shares(self.sizes, m, k)
+
+    def left(self, sampling: Sampling, k: int, support: float = 0.0) -> float:
+        """Return which share of an itemset's support is left of what is asked about, k items being held by this model.
+
+        Where ``support`` is small, transactions hold it in proportion to their k-subsets; a larger one spreads.
+        """
+        held = self.shares * self._holding(k, support)
+        total = float(held.sum())
+        return max(float(held @ sampling.kept(self.sizes, k)) / total, 1e-3) if total > 0 else 1.0
+
+    def _holding(self, k: int, support: float) -> Floats:
+        """Return P(A ⊆ t | c) for every size, in proportion: that of the θ whose support comes nearest, and C(c, k)."""
+        ways = np.array([float(comb(c, k)) for c in self.sizes.tolist()])
+        if support <= 0:
+            return ways
+        holding = -np.expm1(np.log1p(-_THETA[::4])[:, None] * ways)
+        nearest: Floats = holding[int(np.abs(holding @ self.shares - support).argmin())]
+        return nearest
+
+    def grouped(self) -> "SizeShares":
+        """Return a distribution of some dozens of sizes at most: beyond 32 those are one that lie a sixteenth apart."""
+        beyond = np.floor(16 * np.log(np.maximum(self.sizes, 32) / 32))
+        _, group = np.unique(np.minimum(self.sizes, 32) + beyond, return_inverse=True)
+        shares = np.bincount(group, self.shares)
+        means = np.bincount(group, self.shares * self.sizes) / np.maximum(shares, 1e-300)
+        some = shares > 1e-9
+        return SizeShares(np.rint(means[some]).astype(np.int64), shares[some] / shares[some].sum())
 
 
 @dataclass(frozen=True, slots=True)

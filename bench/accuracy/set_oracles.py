@@ -1,0 +1,225 @@
+"""Set-valued oracles: a person reports all items of a padded set at once, not one that was sampled.
+
+The wheel mechanism hashes each of a set's m items onto a ring of circumference 1, with a seed of the person's own. An
+item covers the arc of length p = 1/(2m − 1 + m·e^ε) from its hash on. The report is the seed and a point of the ring,
+whose density is e^ε/Ω where an arc of the set covers it, Ω = 1 + m·p·(e^ε − 1), and constant elsewhere. An item's arc
+holds the point with p·e^ε/Ω if the set has the item, with p otherwise.
+
+PrivSet reports k of the catalogue's items and dummies, any k with the same chance, but e^ε times as likely if they meet
+the person's set.
+
+Of a person's own items the hits are drawn person by person. All other values are hit with q each, so that only their
+counts are drawn: independent between values by the wheel, whose other hashes are independent of the point. PrivSet's
+have a covariance of about −1/domain of their variance, which is left out; the law of each value's count is exact.
+
+Source: Wang, Yang, Wang, Hu, Nie & Xu, Set-valued Data Publication with Local Privacy, VLDB 2020 (wheel); Wang, Huang,
+Nie, Wang, Xu & Yang, PrivSet: Set-Valued Data Analyses with Locale Differential Privacy, INFOCOM 2018.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.accuracy.oracles import Floats, padded_shares
+from bench.accuracy.transactions import Transactions, offsets_of
+
+_ROWS = 1 << 16  # people drawn at a time
+MOST_SHOWN = 1 << 12  # of a PrivSet report
+
+
+class SetOracle(Protocol):
+    """A randomizer of sets of ``length`` values: own values are shown with p, others with q."""
+
+    @property
+    def length(self) -> int:
+        """Values of a set."""
+        ...
+
+    @property
+    def p(self) -> float:
+        """Chance that an own value is shown."""
+        ...
+
+    @property
+    def q(self) -> float:
+        """Chance that another value is shown."""
+        ...
+
+    def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw which of the own values reports show, bool (people, length)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """The wheel mechanism for sets of ``length`` values."""
+
+    epsilon: float
+    length: int
+
+    @property
+    def q(self) -> float:
+        """Length of an arc: the chance that it holds the point of somebody else's report."""
+        return 1 / (2 * self.length - 1 + self.length * math.exp(self.epsilon))
+
+    @property
+    def p(self) -> float:
+        """Chance that an own value's arc holds the point."""
+        return self.q * self.density
+
+    @property
+    def density(self) -> float:
+        """Density of the point on the set's own arcs, e^ε/Ω."""
+        return math.exp(self.epsilon) / (1 + self.length * self.q * math.expm1(self.epsilon))
+
+    def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw the hashes of own values and a point for each person; return whose arcs hold it."""
+        hashes = rng.random((people, self.length))
+        ordered = np.sort(hashes, axis=1)
+        gaps = np.diff(ordered, axis=1, append=ordered[:, :1] + 1)
+        covered = np.minimum(gaps, self.q)
+        total = covered.sum(axis=1)
+        on_arcs = np.flatnonzero(rng.random(people) < total * self.density)
+        # a uniform point of the covered part: how far along, from arc to arc
+        along = rng.random(len(on_arcs)) * total[on_arcs]
+        before = np.cumsum(covered[on_arcs], axis=1) - covered[on_arcs]
+        arc = (before <= along[:, None]).sum(axis=1) - 1
+        rows = np.arange(len(on_arcs))
+        points = ordered[on_arcs, arc] + along - before[rows, arc]
+        hits = np.zeros((people, self.length), dtype=np.bool_)
+        hits[on_arcs] = (points[:, None] - hashes[on_arcs]) % 1 < self.q
+        return hits
+
+
+@dataclass(frozen=True, slots=True)
+class PrivSet:
+    """PrivSet for sets of ``length`` out of ``domain`` values, dummies among them, that shows ``shown`` of them."""
+
+    epsilon: float
+    length: int
+    domain: int
+    shown: int
+
+    @property
+    def missed(self) -> float:
+        """Share of the subsets of k = ``shown`` of d values that miss the m own ones, C(d − m, k)/C(d, k)."""
+        d, k = self.domain, self.shown
+        # as a product: no float holds binomials of large catalogues
+        return math.prod(max(d - k - i, 0) / (d - i) for i in range(self.length))
+
+    @property
+    def _total(self) -> float:
+        return math.exp(self.epsilon) * (1 - self.missed) + self.missed
+
+    @property
+    def p(self) -> float:
+        """Chance that an own value is shown."""
+        return math.exp(self.epsilon) * self.shown / self.domain / self._total
+
+    @property
+    def q(self) -> float:
+        """Chance that another value is shown."""
+        met = self.shown / self.domain
+        alone = self.missed * self.shown / (self.domain - self.length)  # shown, and no own value with it
+        return (math.exp(self.epsilon) * (met - alone) + alone) / self._total
+
+    def own_counts(self) -> Floats:
+        """Return the chances of showing 0, 1, … own values, float64 (length + 1,)."""
+        most = range(self.length + 1)
+        logs = np.array([_log_choose(self.length, j) + self._log_rest(j) for j in most])
+        chances = np.exp(logs - _log_choose(self.domain, self.shown))
+        chances[1:] *= math.exp(self.epsilon)
+        return np.asarray(chances / chances.sum(), dtype=np.float64)
+
+    def _log_rest(self, own: int) -> float:
+        return _log_choose(self.domain - self.length, self.shown - own)
+
+    def own_hits(self, people: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Draw how many own values each person shows, and which, all choices being as likely."""
+        counts = rng.choice(self.length + 1, size=people, p=self.own_counts())
+        ranks = np.argsort(np.argsort(rng.random((people, self.length)), axis=1), axis=1)
+        return ranks < counts[:, None]
+
+
+def _log_choose(n: int, k: int) -> float:
+    if not 0 <= k <= n:
+        return -math.inf
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def variance(oracle: SetOracle) -> float:
+    """Return n times the variance of the estimated share of a value that nobody has.
+
+    >>> round(variance(Wheel(1.0, 5)), 1), round(variance(Wheel(math.log(19), 5)), 2)
+    (23.0, 1.22)
+    """
+    return oracle.q * (1 - oracle.q) / (oracle.p - oracle.q) ** 2
+
+
+def privset(epsilon: float, values: int, length: int) -> PrivSet:
+    """Return PrivSet of sets of ``length`` values out of ``values`` and as many dummies, of the least variance."""
+    domain = values + length
+    likely = math.ceil(2 * domain / (length * (math.exp(epsilon) + 1))) + 2
+    sizes = range(1, min(domain - length, likely, MOST_SHOWN) + 1)
+    return min((PrivSet(epsilon, length, domain, shown) for shown in sizes), key=variance)
+
+
+def sample_down(transactions: Transactions, size: int, rng: np.random.Generator) -> Transactions:
+    """Return baskets of at most ``size`` items, of longer ones a uniform choice."""
+    sizes = transactions.sizes
+    kept = np.ones(len(transactions.items), dtype=np.bool_)
+    places = np.flatnonzero(np.repeat(sizes > size, sizes))  # of items of baskets that are too long
+    basket = np.repeat(np.arange(len(sizes)), sizes)[places]
+    # sorting by basket, then at random; a little below 1, so that rounding never reaches the next basket
+    order = np.argsort(basket + 0.999 * rng.random(len(basket)))
+    starts = np.concatenate(([0], np.cumsum(sizes[sizes > size])))[:-1]
+    rank = np.arange(len(order)) - np.repeat(starts, sizes[sizes > size])
+    kept[places[order]] = rank < size
+    offsets = offsets_of(np.minimum(sizes, size))
+    return Transactions(offsets, transactions.items[kept], transactions.n_items, transactions.name)
+
+
+def set_support(oracle: SetOracle, fitted: Transactions, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw how many reports show each item, int64 (n_items,), of baskets of at most the oracle's length."""
+    n = len(fitted)
+    own = np.zeros(fitted.n_items, dtype=np.int64)
+    for start in range(0, n, _ROWS):
+        sizes = fitted.sizes[start : start + _ROWS]
+        hits = oracle.own_hits(len(sizes), rng)[np.arange(oracle.length) < sizes[:, None]]
+        items = fitted.items[fitted.offsets[start] : fitted.offsets[start + len(sizes)]]
+        own += np.bincount(items[hits], minlength=fitted.n_items)
+    return own + rng.binomial(n - fitted.item_counts(), oracle.q)
+
+
+def set_shares(oracle: SetOracle, transactions: Transactions, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Estimate the supports of all items; those of longer baskets are too low by what sampling them down takes.
+
+    Returns:
+        Supports and standard errors (people drawn from a population), float64 (n_items,) both.
+    """
+    n = len(transactions)
+    shown = set_support(oracle, sample_down(transactions, oracle.length, rng), rng) / n
+    scale = oracle.p - oracle.q
+    return (shown - oracle.q) / scale, np.sqrt(shown * (1 - shown) / n) / scale
+
+
+def wheel_shares(
+    transactions: Transactions, epsilon: float, length: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Estimate the supports of all items by the wheel mechanism, baskets padded or sampled down to ``length``."""
+    return set_shares(Wheel(epsilon, length), transactions, rng)
+
+
+def privset_shares(
+    transactions: Transactions, epsilon: float, length: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Estimate the supports of all items by PrivSet, baskets padded or sampled down to ``length``."""
+    return set_shares(privset(epsilon, transactions.n_items, length), transactions, rng)
+
+
+Shares = Callable[[Transactions, float, int, np.random.Generator], tuple[Floats, Floats]]
+ORACLES: dict[str, Shares] = {"sampling": padded_shares, "wheel": wheel_shares, "PrivSet": privset_shares}

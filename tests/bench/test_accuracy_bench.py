@@ -1,0 +1,208 @@
+"""The accuracy bench judges as it says: data and their halves, truths, figures, runs that are kept, tuning, verdict."""
+
+import hashlib
+import json
+import math
+from dataclasses import asdict
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from small_transactions import held_by, random_transactions
+
+from bench.accuracy import data, families, harness, metrics, peers, truth, tuning, verdict
+from bench.accuracy.harness import Method
+from bench.accuracy.methods import OURS
+from bench.accuracy.metrics import Estimates
+
+# ---- data
+
+
+def test_taking_and_restricting_keep_baskets(rng):
+    """Taken baskets are the named ones; restricted ones hold the kept items, renumbered."""
+    source = random_transactions(rng, 40, 9)
+    sets = held_by(source)
+    chosen = rng.integers(40, size=60)
+    assert held_by(source.take(chosen)) == [sets[at] for at in chosen]
+    kept = np.array([1, 4, 5, 8])
+    numbers = {int(item): number for number, item in enumerate(kept)}
+    few = source.restricted(kept)
+    assert held_by(few) == [{numbers[item] for item in basket if item in numbers} for basket in sets]
+    assert [set(np.flatnonzero(column).tolist()) for column in few.matrix().T] == held_by(few)
+
+
+def test_true_itemsets_are_the_most_frequent(rng):
+    """The true top is what counting every itemset gives, with ties broken by size, then lexicographically."""
+    source = random_transactions(rng, 50, 6, share=0.5)
+    sets = held_by(source)
+    counted = {
+        itemset: sum(basket.issuperset(itemset) for basket in sets) / 50
+        for itemset in chain.from_iterable(combinations(range(6), k) for k in range(1, 5))
+    }
+    ranked = sorted(counted, key=lambda itemset: (-counted[itemset], len(itemset), itemset))
+    for k in (1, 5, 20):  # 20: more than there are items
+        assert list(truth.true_top(source, k).items()) == [(itemset, counted[itemset]) for itemset in ranked[:k]]
+        known = truth.true_itemsets(source, k)
+        least = counted[ranked[k - 1]]
+        assert {itemset for itemset, support in counted.items() if support >= least} <= known.keys()
+    assert truth.exact_supports(source, counted) == counted
+
+
+def test_missing_data_are_told(monkeypatch):
+    """A data set that is not there is an error of its own."""
+    monkeypatch.setattr(data, "shared_file", lambda name: None)
+    with pytest.raises(data.MissingDataError, match=r"retail\.dat"):
+        data.from_file("retail.dat")
+
+
+# ---- judging
+
+
+def test_figures_of_a_small_case():
+    """Precision, ranks, errors, coverage and false finds are what they are by hand."""
+    known = {(0,): 0.5, (1,): 0.4, (0, 1): 0.3}
+    estimates = Estimates({(0,): 0.6, (2,): 0.5, (0, 1): 0.25, (3,): 0.1}, {(0,): 0.04, (2,): 1, (0, 1): 0.03, (3,): 1})
+    assert metrics.precision(estimates, known) == pytest.approx(2 / 3)
+    assert metrics.ncr(estimates, known) == pytest.approx((3 + 1) / 6)
+    assert metrics.misses(estimates, known) == [pytest.approx(0.1), None, pytest.approx(-0.05)]
+    assert metrics.rmse(estimates, known) == pytest.approx(math.sqrt((0.01 + 0.16 + 0.0025) / 3))
+    assert metrics.rmse_on(estimates, known, [(0,), (0, 1)]) == pytest.approx(math.sqrt((0.01 + 0.0025) / 2))
+    assert metrics.rmse_on(estimates, known, []) is None
+    assert metrics.coverage(estimates, known) == 0.5
+    assert metrics.coverage(Estimates({}, None), known) is None
+    assert metrics.worst_error(estimates, known) == pytest.approx(2.5)
+    assert metrics.false_discovery(estimates, known, 0.3) == 0.5
+    assert metrics.false_discovery(estimates, known, 0.7) is None
+
+
+def by_truth(transactions, epsilon, top, rng, settings):
+    """Say the true supports, but for the items in the settings."""
+    known = truth.true_top(transactions, top)
+    supports = {itemset: support + 0.1 for itemset, support in known.items() if itemset not in settings}
+    return Estimates(supports, dict.fromkeys(supports, 0.04))
+
+
+def test_runs_are_kept_and_not_done_again(rng, monkeypatch, tmp_path):
+    """Runs in the file are taken from it, a cut line is left out, and common errors are over what all estimate."""
+    source = random_transactions(rng, 200, 6)
+    monkeypatch.setattr(harness, "load", lambda name: source)
+    best = next(iter(truth.true_top(source, 1)))
+    methods = [Method("all", by_truth, ()), Method("some", by_truth, (), {1.0: (best,)})]
+    store = tmp_path / "rows.jsonl"
+    tasks = [harness._Task("small", 1.0, method, seed, top) for top in (4, 8) for seed in (0, 1) for method in methods]
+    lines = [json.dumps(harness.run_task(task)) for task in tasks]
+    store.write_text("\n".join(lines) + '\n{"dataset": "sm', encoding="utf-8")
+    rows = harness.run_cells(methods, ["small"], [1.0], [0, 1], (4, 8), store=store)
+    assert [row["method"] for row in rows] == ["all", "some"] * 4
+    assert [row["precision"] for row in rows if row["top"] == 4] == [1.0, 0.75] * 2
+    assert {row["common"] for row in rows if row["top"] == 8} == {7}
+    assert all(row["rmse_common"] == pytest.approx(0.1) for row in rows)
+    assert {row["coverage_all"] for row in rows} == {0.0}
+    assert all(row["worst_error_all"] == pytest.approx(2.5) for row in rows)
+    assert {row["published"] for row in rows if row["top"] == 4} == {3, 4}
+    text = harness.summary(rows)
+    assert "The 4 most frequent itemsets" in text
+    assert "| small | 200 | 1 | some | 2 | 0.75 ± 0 |" in text
+
+
+def row(method, top, *, precision, rmse=0.1, coverage=0.95, worst=3.0):
+    """Return a run's row as the verdict reads it."""
+    figures = {"precision": precision, "ncr": 0.5, "rmse": rmse, "coverage_all": coverage, "worst_error_all": worst}
+    return {"dataset": "d", "epsilon": 1.0, "top": top, "seed": 0, "method": method, "misses": [rmse]} | figures
+
+
+def test_the_verdict_counts_cells_by_hand():
+    """Cells behind by more than a standard error, the largest gap, RMSE ratio, coverage and worst error by hand."""
+    rows = [
+        row(OURS, 32, precision=0.8), row(OURS, 32, precision=0.6),  # 0.7 ± 0.1
+        row("OLH", 32, precision=0.79), row("OLH", 32, precision=0.79),
+        row(OURS, 64, precision=0.7, rmse=0.02, coverage=0.85, worst=12.0),
+        row(OURS, 64, precision=0.7, rmse=0.04, coverage=0.93),
+        row("OLH", 64, precision=0.1, rmse=0.001), row("SVSM, wheel", 64, precision=0.75, rmse=0.06),
+    ]  # fmt: skip
+    found = verdict.verdict(rows)
+    assert (found["cells"], len(found["behind"]), found["share"]) == (4, 1, 0.75)
+    assert found["behind"][0].startswith("precision d ε=1 top 64: 0.700 ± 0.000, SVSM, wheel 0.750")
+    assert found["most_behind"] == pytest.approx(0.09)
+    assert found["median_rmse_ratio"] == pytest.approx(2.0)
+    assert found["coverage"] == {"d ε=1 top 32": pytest.approx(0.95), "d ε=1 top 64": pytest.approx(0.89)}
+    assert found["low_coverage"] == ["d ε=1 top 64: 0.890"]
+    assert found["worst_error"] == 12.0
+    assert found["supports_worse"] == []  # both its rows have smaller misses
+    text = verdict.markdown(found)
+    assert "in 3 of 4 cells" in text
+    assert "12.0 standard errors" in text
+
+
+# ---- tuning and sets
+
+
+def test_settings_are_chosen_stage_by_stage():
+    """The best mean over data sets wins, changes reach inner settings, and kept settings come back the same."""
+    start = tuning.RUNS["SVSM, wheel"][1]
+    grid = {
+        str(share): Method("m", peers.svsm, tuning.changed(start, {"items.find_share": share})) for share in (0.1, 0.3)
+    }
+    assert [method.settings.items.find_share for method in grid.values()] == [0.1, 0.3]
+    scores = {("0.1", "a"): 0.9, ("0.1", "b"): 0.1, ("0.3", "a"): 0.6, ("0.3", "b"): 0.6}
+    rows = [
+        {"settings": repr(grid[key].settings), "dataset": dataset, "ncr": score, "rmse": score}
+        for (key, dataset), score in scores.items()
+    ]
+    assert tuning.scores_of(grid, rows, supports_only=False) == {"0.3": pytest.approx(0.6), "0.1": pytest.approx(0.5)}
+    assert list(tuning.scores_of(grid, rows, supports_only=True)) == ["0.1", "0.3"]
+    again = tuning.settings_from("SVSM, wheel", json.loads(json.dumps(asdict(grid["0.1"].settings))))
+    assert again == grid["0.1"].settings
+
+
+def test_kept_settings_were_among_those_tried():
+    """Every kept setting of a peer is one of its stages' where they vary it, and that to start from elsewhere."""
+    for method in tuning.tuned():
+        _, start, stages = tuning.RUNS[method.name]
+        for settings in method.by_epsilon.values():
+            kept, first = flat(asdict(settings)), flat(asdict(start))
+            for name, value in kept.items():
+                tried = [each for stage in stages for each in stage.get(name, ())]
+                assert value in (tried or [first[name]]), (method.name, name)
+
+
+def flat(settings):
+    """Return the fields of settings by dotted names."""
+    inner = {f"items.{name}": value for name, value in settings.pop("items", {}).items()}
+    return settings | inner
+
+
+def test_halves_follow_the_rule_stated_before():
+    """Files alternate by the SHA-256 of their names, every set is in one half, families are in both."""
+    ordered = sorted(data.FILES, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
+    assert set(ordered[::2]) == data.FILES.keys() & set(data.TUNING)
+    assert sorted((*data.TUNING, *data.HELD_OUT)) == sorted((*data.FILES, *data.GENERATED))
+    families_of = [
+        {name.rpartition("-")[0] for name in half if name in data.GENERATED} for half in data.HALVES.values()
+    ]
+    assert families_of[0] == families_of[1]
+    assert data.names("held-out", 250_000)[0] == "retail-25e4"
+    assert not set(data.names("held-out")) & set(data.names("tuning"))
+
+
+def test_families_are_what_they_are_called():
+    """Density is as asked, pairs live in long baskets, supports are flat; the same seed gives the same baskets."""
+    dense = families.dense(20_000, items=80, density=0.2, seed=1)
+    assert dense.sizes.mean() == pytest.approx(16, rel=0.15)
+    again = families.dense(20_000, items=80, density=0.2, seed=1)
+    assert (dense.items == again.items).all()
+    even = families.flat(20_000, items=50, mean_size=6.0, pairs=5, seed=1).item_counts()
+    assert even.min() > 0.8 * np.median(even)
+    visits = families.long_pairs(20_000, items=500, long_share=0.2, mean_size=15.0, seed=1)
+    pairs = [itemset for itemset in truth.true_top(visits, 100) if len(itemset) > 1]
+    holders = [
+        np.array(list(truth.exact_supports(part, pairs).values())) * len(part) for part in (visits, short(visits))
+    ]
+    assert np.mean(holders[1] < 0.05 * holders[0]) > 0.75
+    assert visits.sizes.max() <= 500
+    assert all(len(set(basket)) == len(basket) for basket in held_by(visits.take(np.arange(50))))
+
+
+def short(visits):
+    """Return the baskets of at most three items."""
+    return visits.take(np.flatnonzero(visits.sizes <= 3))
