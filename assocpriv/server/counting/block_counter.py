@@ -20,7 +20,7 @@ from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES, BlockTable
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.server.counting.bitmaps import ItemTables, form_of, items_of, places_in, planes_of
-from assocpriv.server.counting.parts import Packed, Progress, part_size
+from assocpriv.server.counting.parts import LEAST_PART, Packed, Progress, part_size
 from assocpriv.server.counting.sums import KnownSums
 
 Ints = NDArray[np.int64]
@@ -134,9 +134,9 @@ class BlockCounter:
             yield from self._kept
             return
         width = self._reports.plan.report_bytes
-        size = max(1, self._memory_bytes // 4 // width)  # sorting takes two copies
+        size = max(LEAST_PART, self._memory_bytes // 4 // width)  # sorting takes two copies
         kept: list[_Sorted] = []
-        for packed in self._reports.batches(min(size, max(1, self.n_reports))):
+        for packed in self._reports.batches(size):
             blocks = np.ascontiguousarray(packed[:, :NUMBER_BYTES]).view("<u2")[:, 0]
             starts = np.append(0, np.cumsum(np.bincount(blocks, minlength=self._blocks.count)))
             part = _Sorted(packed[np.argsort(blocks, kind="stable"), NUMBER_BYTES:], starts)

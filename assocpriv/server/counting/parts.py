@@ -18,7 +18,7 @@ from assocpriv.plans.baskets.plan import Plan
 
 SELECTING, OUT_OF = 3, 10
 Progress = Callable[[str, int, int], None]
-_LEAST_PART = 1 << 12
+LEAST_PART = 1 << 12
 _MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
 
 
@@ -94,4 +94,4 @@ def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
     """
     fitting = memory_bytes // (8 * cores()) * 8 // max(n_rows, 1)  # a part waits while one is counted
     wanted = min(_MOST_PART, fitting, n_total // (2 * cores()))
-    return max(1, wanted // _LEAST_PART) * _LEAST_PART
+    return max(1, wanted // LEAST_PART) * LEAST_PART
