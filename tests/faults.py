@@ -1,5 +1,7 @@
 """Plans of every form to audit, clients with one fault each, and generators of poor random words."""
 
+from dataclasses import replace
+
 import naive
 import numpy as np
 
@@ -10,10 +12,20 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.plans.baskets.catalogue import Catalogue
+from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 
 PROMISE = Breach("5%", "50%")
 SHARES = [1, 1, 1, 19]
+
+
+def cut(plan, n_items, blocks):
+    """Return a plan whose blocks are what another plan is about."""
+    return replace(plan, catalogue=Catalogue.numbered(n_items), view=View(blocks=blocks))
+
+
 PLANS = {
     "none": naive.small_plan("none", 40, 3, 2, shares=SHARES),
     "none, rare": naive.small_plan("none", 40, 3, 2, insert=(77, 8)),
@@ -24,6 +36,11 @@ PLANS = {
     "in clear, plain": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear", code="none"),
     "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
     "one item": naive.small_plan("none", 1, 1, 1),
+}
+BLOCKS = {
+    "blocks": cut(naive.small_plan("none", 10, 3, 2, shares=SHARES), 39, Blocks(6, 4, 3)),
+    "blocks, bch": cut(naive.small_plan("bch", 40, 3, 2, shares=SHARES), 80, Blocks(3, 2)),
+    "blocks, fixed-size": cut(naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]), 60, Blocks(2, 3)),
 }
 
 
@@ -293,6 +310,113 @@ class InBulk(Faulty):
         for row, basket in enumerate(batch):
             if self.device.item in basket:
                 packed[row] = np.frombuffer(self.device.randomize(sorted(basket), entropy=self.entropy), np.uint8)
+        return Answers.of_packed(packed)
+
+
+class BlockDrawn:
+    """A device of a plan with blocks; a subclass errs in how it draws its block, or in what it holds of it.
+
+    Of a plan without blocks it is faultless: also those of one block are asked for.
+    """
+
+    def __init__(self, plan):
+        self.plan, self.blocks, self.inside = plan, plan.view.blocks, Randomizer(plan.block_plan)
+
+    def randomize(self, transaction, *, entropy):
+        """Return the report of one transaction."""
+        if self.blocks is None:
+            return self.inside.randomize(transaction, entropy=entropy)
+        items = sorted(transaction)
+        block = self.block(items, entropy)
+        report = self.inside.randomize(self.held(block, items), entropy=entropy)
+        return block.to_bytes(2, "little") + report
+
+    def block(self, items, entropy):
+        """Draw a block."""
+        return entropy.below(self.blocks.count)
+
+    def held(self, block, items):
+        """Return the places of a block that a transaction holds."""
+        return self.blocks.places(block, items, self.plan.n_items)
+
+
+class FullestBlock(BlockDrawn):
+    """Takes the piece that holds most of the transaction, of a partition that it draws."""
+
+    def block(self, items, entropy):
+        """Draw a block, and go to the fullest of its partition."""
+        first = super().block(items, entropy) // self.blocks.pieces * self.blocks.pieces
+        return max(range(first, first + self.blocks.pieces), key=lambda block: len(self.held(block, items)))
+
+
+class NoEmptyBlock(BlockDrawn):
+    """Draws a new block until something is in it."""
+
+    def block(self, items, entropy):
+        """Draw blocks."""
+        while not self.held(block := super().block(items, entropy), items) and items:
+            pass
+        return block
+
+
+class FirstPartition(BlockDrawn):
+    """Draws among the blocks of the first partition alone, and so tells the law what it may."""
+
+    def block(self, items, entropy):
+        """Draw a piece."""
+        return super().block(items, entropy) % self.blocks.pieces
+
+
+class BesidesItsBlock(BlockDrawn):
+    """Reports items of other blocks as if they were in the block, at the places of their numbers."""
+
+    def held(self, block, items):
+        """Return the places of the items in the block, and of the first items of all."""
+        beside = {item for item in items if item < self.inside.plan.n_items - 1}
+        return sorted({*super().held(block, items), *beside})
+
+
+class BlockSeeded(BlockDrawn):
+    """Draws its blocks from a generator of a seed of 8 bits, all else from good words."""
+
+    seeds = np.random.default_rng(1)
+
+    def __init__(self, plan):
+        super().__init__(plan)
+        self.rng = np.random.default_rng(int(self.seeds.integers(256)))
+
+    def block(self, items, entropy):
+        """Draw a block."""
+        return int(self.rng.integers(self.blocks.count))
+
+
+class StartedAnew:
+    """A box of one of the devices above that starts anew for each call, as a program does."""
+
+    starts_anew = True
+
+    def __init__(self, device, plan):
+        self.device, self.plan, self.entropy = device, plan, SeededEntropy(0)
+
+    def reports(self, batches):
+        """Yield the reports of each batch."""
+        box = Single(self.device, self.plan)
+        box.entropy = self.entropy
+        yield from box.reports(batches)
+
+
+class BulkByPiece(Faulty):
+    """In bulk: of baskets of one item every other report names the block of its partition that holds it."""
+
+    def spoiled(self, packed, batch):
+        """Name the block."""
+        blocks, n = self.plan.view.blocks, self.plan.n_items
+        pieces = blocks.table(n).pieces
+        for row in range(0, len(packed), 2):
+            for item in batch[row] if len(batch[row]) == 1 else ():
+                partition = int(packed[row, :2].view("<u2")[0]) // blocks.pieces
+                block = partition * blocks.pieces + int(pieces[partition, item])
+                packed[row, :2] = np.frombuffer(block.to_bytes(2, "little"), dtype=np.uint8)
         return Answers.of_packed(packed)
 
 

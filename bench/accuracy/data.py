@@ -135,12 +135,17 @@ def names(half: str, people: int = MILLION, *, own_sizes: bool = True) -> tuple[
     ('groceries-3e5', 'kosarak_head36k-3e5', 'T5N1D1800-3e5')
     """
     own = [base for base in HALVES[half] if base in FILES and base not in _LARGE] if own_sizes else []
-    return (*(f"{base}-{_label(people)}" for base in HALVES[half]), *own)
+    return (*(sized(base, people) for base in HALVES[half]), *own)
 
 
-def _label(people: int) -> str:
+def sized(base: str, people: int) -> str:
+    """Return the name of a set of so many baskets.
+
+    >>> sized("retail", 250_000)
+    'retail-25e4'
+    """
     digits = str(people).rstrip("0")
-    return f"{digits}e{len(str(people)) - len(digits)}"
+    return f"{base}-{digits}e{len(str(people)) - len(digits)}"
 
 
 @lru_cache(maxsize=2)

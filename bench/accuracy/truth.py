@@ -59,14 +59,22 @@ def true_top(transactions: Transactions, k: int, largest: int = LARGEST) -> dict
 
 
 def exact_supports(transactions: Transactions, itemsets: Iterable[Itemset]) -> dict[Itemset, float]:
-    """Return the supports of any itemsets in whole baskets."""
+    """Return the supports of any itemsets in whole baskets; each is counted once."""
+    known, asked = _known(transactions), list(itemsets)
     by_size: dict[int, list[Itemset]] = {}
-    for itemset in itemsets:
-        by_size.setdefault(len(itemset), []).append(itemset)
-    found: dict[Itemset, float] = {}
+    for itemset in asked:
+        if itemset not in known:
+            by_size.setdefault(len(itemset), []).append(itemset)
     for sets in by_size.values():
         rows = np.array(sets, dtype=np.int64)
         items = np.unique(rows)
         counts = _counted(transactions.restricted(items), np.searchsorted(items, rows))
-        found.update(zip(sets, (counts / len(transactions)).tolist(), strict=True))
-    return found
+        known.update(zip(sets, (counts / len(transactions)).tolist(), strict=True))
+    return {itemset: known[itemset] for itemset in asked}
+
+
+@lru_cache(maxsize=2)
+def _known(transactions: Transactions) -> dict[Itemset, float]:
+    """Return what was counted of these baskets so far: methods publish much the same itemsets."""
+    shares = (transactions.item_counts() / len(transactions)).tolist()
+    return {(item,): share for item, share in enumerate(shares)}

@@ -24,14 +24,21 @@ KEPT = Path(__file__).parent / "tuned.json"
 EPSILONS = (0.5, 1.0, 2.0, 2.9444389791664403, 4.0)  # ln 19 is the promise 5% → 50%
 TOP = 64
 PEOPLE = 200_000
+# public files, and a generated set of each of three families
+SETS = (
+    "groceries",
+    "kosarak_head36k",
+    "T5N1D1800",
+    "online-retail",
+    "BMS-WebView-1",
+    "mixed-3",
+    "dense-10",
+    "long-pairs-15",
+)
 Stage = Mapping[str, Sequence[Any]]  # field, or items.field, to the values tried; all combinations
 
 _SIZES: Stage = {"size": (1, 2, 3, 5, 8)}
-_CORRECTION: Stage = {
-    "items.correction": ("all sizes", "to the first empty size"),
-    "items.least_size_z": (0.0, 2.0),
-    "items.most_size": (32, 128),
-}
+_CORRECTION: Stage = {"items.correction": ("all sizes", "to the first empty size"), "items.most_size": (32, 128)}
 _SVSM: tuple[Stage, ...] = (
     {"item_share": (0.4, 0.6), "candidates": (1.0, 1.5, 2.0)},
     {"items.find_share": (0.25, 0.4, 0.55)},
@@ -92,19 +99,25 @@ def tune(
         {peer: [{epsilon, settings, tried: [{changes, score}, of each stage the best first]}]}.
     """
     chosen = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    sets = names("tuning", people, own_sizes=False)
+    sets = [name for name in names("tuning", people, own_sizes=False) if name.rpartition("-")[0] in SETS]
     for name in peers:
         run, start, stages = RUNS[name]
         best = dict.fromkeys(epsilons, start)
         tried: dict[float, list[Any]] = {epsilon: [] for epsilon in epsilons}
         for stage in stages:
+            grid = combinations_of(stage)
+            methods = [
+                Method(name, run, start, {epsilon: changed(best[epsilon], change) for epsilon in epsilons})
+                for change in grid
+            ]
+            rows = run_cells(methods, sets, epsilons, seeds, (TOP,), store=store, workers=workers)
             for epsilon in epsilons:
-                grid = {str(change): change for change in combinations_of(stage)}
-                methods = {key: Method(name, run, changed(best[epsilon], change)) for key, change in grid.items()}
-                rows = run_cells(list(methods.values()), sets, [epsilon], seeds, (TOP,), store=store, workers=workers)
-                scores = scores_of(methods, rows, supports_only=stage is _CORRECTION)
-                tried[epsilon].extend({"changes": grid[key], "score": score} for key, score in scores.items())
-                best[epsilon] = methods[next(iter(scores))].settings
+                settings = [method.settings_for(epsilon) for method in methods]
+                here = [row for row in rows if row["epsilon"] == epsilon]
+                scores = scores_of(settings, here, supports_only=stage is _CORRECTION)
+                order = sorted(range(len(grid)), key=lambda place, scores=scores: -scores[place])
+                tried[epsilon].extend({"changes": grid[place], "score": scores[place]} for place in order)
+                best[epsilon] = settings[order[0]]
         chosen[name] = [
             {"epsilon": epsilon, "settings": asdict(best[epsilon]), "tried": tried[epsilon]} for epsilon in epsilons
         ]
@@ -121,18 +134,14 @@ def combinations_of(stage: Stage) -> list[dict[str, Any]]:
     return [dict(zip(stage, values, strict=True)) for values in product(*stage.values())]
 
 
-def scores_of(methods: Mapping[str, Method], rows: Sequence[Row], *, supports_only: bool) -> dict[str, float]:
-    """Return the mean score over data sets of each method's settings, the best first.
-
-    The score is NCR; where only supports are at stake, −log RMSE.
-    """
-    by_settings = grouped(rows, ("settings",))
-    found = {}
-    for key, method in methods.items():
-        runs = grouped(by_settings[repr(method.settings),], ("dataset",)).values()
-        score = [fmean(-math.log(row["rmse"]) if supports_only else row["ncr"] for row in each) for each in runs]
-        found[key] = round(fmean(score), 5)
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+def scores_of(settings: Sequence[Any], rows: Sequence[Row], *, supports_only: bool) -> list[float]:
+    """Return the mean score over data sets of each of some settings: NCR, or −log RMSE where only supports count."""
+    by_settings, scores = grouped(rows, ("settings",)), []
+    for each in settings:
+        sets = grouped(by_settings[repr(each),], ("dataset",)).values()
+        means = [fmean(-math.log(row["rmse"]) if supports_only else row["ncr"] for row in runs) for runs in sets]
+        scores.append(round(fmean(means), 5))
+    return scores
 
 
 def tuned(peers: Sequence[str] = tuple(RUNS), kept: Path = KEPT) -> list[Method]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench.accuracy.harness import Row, grouped, with_common
 from bench.accuracy.methods import OURS
+from bench.tables import table
 
 _CELL = ("dataset", "epsilon", "top")
 _WANTED = 64  # itemsets that RMSE is compared over, where they were asked for
@@ -34,7 +35,7 @@ def verdict(rows: Sequence[Row]) -> dict[str, Any]:
         coverage: by cell, of 95% intervals of everything ours publishes; least_coverage; low_coverage: cells below 90%;
         worst_error: the largest |error| of everything published, in standard errors.
         supports_worse: cells in which a setting of SVSM has better supports on what both estimate, by more than one
-        standard error, of supports_compared.
+        standard error, of supports_compared. overview: a row a data set of precision, ours / the best peer's, by ε.
     """
     cells = grouped(rows, _CELL)
     gaps = [gap for cell, group in cells.items() for gap in _gaps(cell, group)]
@@ -59,7 +60,20 @@ def verdict(rows: Sequence[Row]) -> dict[str, Any]:
         "worst_error": max(row["worst_error_all"] for group in mine.values() for row in group),
         "supports_compared": len(cells) * len(rivals),
         "supports_worse": [line for name, both in compared.items() for line in _worse_supports(name, both)],
+        "overview": _overview([row for row in rows if row["top"] == wanted]),
     }
+
+
+def _overview(rows: Sequence[Row]) -> list[Row]:
+    lines = []
+    for (dataset, n), of_set in grouped(rows, ("dataset", "n")).items():
+        line: Row = {"data": dataset, "baskets": n}
+        for (epsilon,), group in grouped(of_set, ("epsilon",)).items():
+            scores = _scores(group, "precision")
+            mine = scores.pop(OURS)[0]
+            line[f"ε = {epsilon:.3g}"] = f"{mine:.2f} / {max(score[0] for score in scores.values()):.2f}"
+        lines.append(line)
+    return lines
 
 
 def _name(cell: tuple[Any, ...]) -> str:
@@ -122,6 +136,9 @@ def markdown(found: dict[str, Any]) -> str:
         "Cells (data, ε, number wanted, setting of SVSM) in which SVSM has better supports on what both estimate, by "
         f"more than one standard error: {len(worse)} of {found['supports_compared']}.",
         *_listed(worse),
+        "Precision, ours / the best peer's:",
+        "",
+        table({name: name for name in found["overview"][0]}, found["overview"]),
     ]
     return "\n".join(lines)
 

@@ -61,6 +61,7 @@ from assocpriv.plans.baskets.plan import IN_CLEAR
 
 audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS
+WITH_BLOCKS = PLANS | faults.BLOCKS
 # of each kind, small enough to enumerate
 SMALL = {
     "none": naive.small_plan("none", 3, 2, 2, insert=(1, 2), weight_bits=6),
@@ -312,10 +313,10 @@ def test_trials_are_shared_out(trials):
 # ---- our own clients
 
 
-@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("kind", WITH_BLOCKS)
 def test_our_bulk_client_is_consistent(kind):
     """No depth finds anything in the bulk client, for any kind of plan, and ε is bounded from below by something."""
-    plan = PLANS[kind]
+    plan = WITH_BLOCKS[kind]
     box = BulkClient(plan, SeededEntropy(7))
     findings = audit_conformance(plan, box) + audit_client(plan, box, trials=30_000)
     assert verdict(findings) == CONSISTENT
@@ -325,10 +326,10 @@ def test_our_bulk_client_is_consistent(kind):
     assert 0.3 * figures["epsilon"] < figures["epsilon_low"] <= figures["epsilon"]
 
 
-@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size", "in clear"])
+@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size", "in clear", "blocks, bch"])
 def test_our_one_report_client_is_consistent(kind):
     """No depth finds anything in the one-report client."""
-    plan = PLANS[kind]
+    plan = WITH_BLOCKS[kind]
     box = SingleClient(plan, SeededEntropy(11))
     assert broken(audit_conformance(plan, box) + audit_client(plan, box, trials=1500)) == set()
 
@@ -406,6 +407,16 @@ FAULTS = {
     "xorshift32": ("bch", lambda plan: BulkClient(plan, faults.Xorshift32()), 20_000, {"linear complexity"}),
     "xorshift32, plain": ("none", lambda plan: BulkClient(plan, faults.Xorshift32()), 20_000, {"linear complexity"}),
     "congruential": ("bch", lambda plan: BulkClient(plan, faults.PowerOfTwoLcg()), 20_000, {"linear complexity"}),
+    "the fullest block": (
+        "blocks", partial(faults.Single, faults.FullestBlock), 8000, {"block drawn", "amplification"}
+    ),
+    "no empty block": ("blocks, bch", partial(faults.Single, faults.NoEmptyBlock), 6000, {"block drawn"}),
+    "one partition": ("blocks, fixed-size", partial(faults.Single, faults.FirstPartition), 5000, {"block drawn"}),
+    "items beside the block": ("blocks", partial(faults.Single, faults.BesidesItsBlock), 8000, {"number kept"}),
+    "blocks by item, in bulk": ("blocks, bch", faults.BulkByPiece, 8000, {"block drawn"}),
+    "seeded blocks": (
+        "blocks", partial(faults.StartedAnew, faults.BlockSeeded), 4000, {"separate starts, blocks"}
+    ),
     "Mersenne Twister": (
         "bch", lambda plan: BulkClient(plan, faults.MersenneTwister()), 330_000, {"linear complexity"}
     ),
@@ -416,7 +427,7 @@ FAULTS = {
 def test_a_planted_fault_is_broken(name):
     """The audit calls the client broken, by the finding that is about its fault."""
     plan, client, trials, wanted = FAULTS[name]
-    plan = PLANS[plan] if isinstance(plan, str) else plan
+    plan = WITH_BLOCKS[plan] if isinstance(plan, str) else plan
     found = audit_conformance(plan, client(plan)) + audit_client(plan, client(plan), trials=trials)
     assert wanted <= broken(found)
 
@@ -444,9 +455,13 @@ def test_what_only_some_findings_can_see(name):
 
 def test_the_faultless_twins_of_faults_are_consistent():
     """What faults are planted in has none of its own: the reports are found broken for the fault alone."""
-    for kind, client in (("reed-solomon", faults.Faulty), ("none", faults._OneByOne)):
-        plan = PLANS[kind]
-        assert broken(audit_conformance(plan, client(plan)) + audit_client(plan, client(plan), trials=20_000)) == set()
+    for kind, client, trials in (
+        ("reed-solomon", faults.Faulty, 20_000),
+        ("none", faults._OneByOne, 20_000),
+        ("blocks", partial(faults.StartedAnew, faults.BlockDrawn), 4000),
+    ):
+        plan = WITH_BLOCKS[kind]
+        assert broken(audit_conformance(plan, client(plan)) + audit_client(plan, client(plan), trials=trials)) == set()
 
 
 def test_a_leak_spread_over_all_bits_is_found_by_the_score():

@@ -10,6 +10,7 @@ from itertools import combinations
 from math import comb
 from pathlib import Path
 
+import faults
 import naive
 import numpy as np
 import pytest
@@ -19,17 +20,19 @@ from hypothesis import strategies as st
 from assocpriv.auditing.enumerate import exact, small_walks, words_and_bulk
 from assocpriv.auditing.enumerate.exact import audit_exact as audit
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, verdict
-from assocpriv.auditing.recompute import codes, json_fields, plan_text, promise, report_forms
+from assocpriv.auditing.recompute import codes, cuts, json_fields, plan_text, promise, report_forms
 from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, masks
 from assocpriv.auditing.recompute.plan_text import read_numbers
 from assocpriv.auditing.recompute.promise import check_integers, largest_ratio, stated_ratio
 from assocpriv.auditing.recompute.report_forms import Sets
+from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
 from assocpriv.core import entropy
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.core.ranking import set_of_rank
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.generator import Generator, is_primitive
@@ -75,6 +78,11 @@ def fixed(n_items: int, m: int, report_size: int, shares) -> Plan:
     return replace(plan, promise=tight(plan.amplification))
 
 
+def cut(plan: Plan, n_items: int, blocks: Blocks) -> Plan:
+    """Return a plan whose blocks are what another plan is about."""
+    return replace(plan, catalogue=Catalogue.numbered(n_items), view=View(blocks=blocks))
+
+
 PLANS = {
     "none": lambda: make("none", 30, M2, k=2),
     "none, M=1, rho 1/4": lambda: make("none", 30, M1),
@@ -91,6 +99,10 @@ PLANS = {
     "in clear, bch": lambda: make("bch", 20, Operator(1, 1, 1, 4, (5, 11)), M2, k=1, sizes=IN_CLEAR),
     "two reports": lambda: replace(make("none", 20, M2), promise=tight(M2.amplification**2), reports_per_person=2),
     "view": lambda: make("none", 20, M2, view=View(others="drop")),
+    "blocks": lambda: cut(make("none", 10, M2, k=2), 39, Blocks(3, 4, 5)),
+    "blocks, bch": lambda: cut(make("bch", 30, M2, k=2), 60, Blocks(2, 2, 2**32 - 1)),
+    "blocks, reed-solomon": lambda: cut(make("reed-solomon", 30, M1), 90, Blocks(1, 3)),
+    "blocks, fixed size": lambda: cut(fixed(20, 2, 4, (1, 2, 5)), 99, Blocks(4, 5)),
 }
 
 
@@ -264,13 +276,13 @@ def test_sets_are_those_of_their_ranks(n_items, size):
 def test_integers_are_read_by_nobody_else():
     """The recomputation imports nothing of the package but its errors and the form of a finding."""
     modules = set()
-    for module in (codes, json_fields, report_forms, plan_text, promise):
+    for module in (codes, cuts, json_fields, report_forms, plan_text, promise):
         tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
         modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         modules |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
     own = {module for module in modules if module.startswith("assocpriv")}
     recomputing = {
-        f"assocpriv.auditing.recompute.{name}" for name in ("codes", "json_fields", "report_forms", "plan_text")
+        f"assocpriv.auditing.recompute.{name}" for name in ("codes", "cuts", "json_fields", "report_forms", "plan_text")
     }
     assert own == {"assocpriv.core.errors", "assocpriv.auditing.findings", *recomputing}
     assert all(module.split(".")[0] in sys.stdlib_module_names for module in modules - own)
@@ -291,6 +303,17 @@ def changed(name="bch", **fields):
         for part in (content, content["operators"][0], content["generator"], content["promise"]):
             if field in part:
                 part[field] = replacement
+    return json.dumps(content)
+
+
+def cut_text(**fields):
+    """Return the text of a plan with blocks, with fields of its blocks, or of its top level, replaced or left out."""
+    content = content_of("blocks")
+    for field, replacement in fields.items():
+        part = content if field in content else content["view"]["blocks"]
+        part[field] = replacement
+        if replacement is None:
+            del part[field]
     return json.dumps(content)
 
 
@@ -315,6 +338,11 @@ BROKEN_TEXTS = {
     "too few blocks": (changed(blocks=1), "independence"),
     "larger itemsets than planned": (changed("bch with a row of ones", itemset_size=3), "independence"),
     "too many items": (changed("reed-solomon, r=1", catalogue={"count": 200}), "independence"),
+    "blocks of two fields": (cut_text(pieces=None), "plan text"),
+    "too many blocks": (cut_text(partitions=20_000), "plan text"),
+    "pieces too small for itemsets": (cut_text(pieces=20), "plan text"),
+    "a seed of 33 bits": (cut_text(seed=1 << 32), "plan text"),
+    "blocks of sizes in clear": (cut_text(sizes="in clear"), "plan text"),
     "too few powers": (changed("bch, r=2", catalogue={"count": 40}), "independence"),
 }
 
@@ -709,6 +737,7 @@ class Moved(Randomizer):
 
 
 DRAWS, KEPT, OTHERS, BULK = "client, every draw", "client, kept items", "client, other draws", "bulk client"
+BLOCKS = "client, blocks"
 FAULTS = [
     (LastItemTrue, "none", {DRAWS, KEPT, OTHERS, BULK}),
     (LastItemTrue, "none, M=1, rho 1/4", {DRAWS, KEPT, OTHERS, BULK}),
@@ -735,6 +764,11 @@ FAULTS = [
     (LastSetOff, "fixed size, one kept", {DRAWS, BULK}),
     (Moved, "none, M=1, rho 1/4", {DRAWS, KEPT, OTHERS, BULK}),
     (Unmarked, "bch", {DRAWS, KEPT, OTHERS, BULK}),
+    (faults.FullestBlock, "blocks", {DRAWS, KEPT, OTHERS, BLOCKS}),
+    (faults.NoEmptyBlock, "blocks, fixed size", {BLOCKS, BULK}),
+    (faults.FirstPartition, "blocks", {DRAWS, KEPT, OTHERS, BLOCKS, BULK}),
+    (faults.BesidesItsBlock, "blocks, bch", {BLOCKS, BULK}),
+    (faults.BlockSeeded, "blocks", {DRAWS, KEPT, OTHERS, BLOCKS, BULK}),
 ]
 
 
@@ -742,7 +776,7 @@ FAULTS = [
 def test_planted_faults_are_caught(client, name, caught):
     """Each fault breaks the checks that are meant for it; the plan's integers stay consistent."""
     findings = audit(PLANS[name](), client=client)
-    assert caught <= broken(findings) <= {DRAWS, KEPT, OTHERS, BULK}
+    assert caught <= broken(findings) <= {DRAWS, KEPT, OTHERS, BULK, BLOCKS}
     assert verdict(findings) == BROKEN
 
 
@@ -871,15 +905,16 @@ def test_words_are_the_least_accepted_ones(n):
 
 def test_a_bulk_client_that_differs_is_caught(monkeypatch):
     """One report of the bulk client with one bit flipped is found."""
-    right = words_and_bulk.BulkRandomizer.randomize
+    right = BulkRandomizer.randomize
 
     def wrong(self, *given):
         chunk = right(self, *given)
         chunk.packed[-1, 0] ^= 1
         return chunk
 
-    monkeypatch.setattr(words_and_bulk.BulkRandomizer, "randomize", wrong)
-    assert broken(audit(PLANS["none"](), work=3)) == {BULK}
+    monkeypatch.setattr(BulkRandomizer, "randomize", wrong)
+    for kind in ("none", "blocks"):
+        assert broken(audit(PLANS[kind](), work=3)) == {BULK}
 
 
 def test_findings_name_no_item():

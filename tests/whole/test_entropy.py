@@ -213,6 +213,7 @@ IMPORTS = {
     "baskets.py": {"SystemEntropy"},
     "assurance.py": {"SystemEntropy"},
     "auditing/black_box/clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
+    "auditing/enumerate/blocks.py": {"Entropy"},
     "auditing/enumerate/draws_by_form.py": {"Entropy"},
     "auditing/enumerate/small_walks.py": {"Entropy"},
     "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},

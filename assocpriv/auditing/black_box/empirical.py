@@ -5,16 +5,19 @@ the tests together with a chance of 1 − confidence at most: half of it belongs
 shared equally by the laws. docs/privacy.md says what no such audit can see.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from assocpriv.auditing.black_box.block_audit import AskedOfBlocks, ask_of_blocks, laws_of_blocks
+from assocpriv.auditing.black_box.block_tallies import BlockTallies
 from assocpriv.auditing.black_box.clients import BlackBox, BulkClient
 from assocpriv.auditing.black_box.dealt_baskets import ItemTallies, OtherTallies, deals
 from assocpriv.auditing.black_box.families import Asked, Law, laws, start_length
-from assocpriv.auditing.black_box.lower_bounds import choose_events, learn_scorers, lower_bounds
+from assocpriv.auditing.black_box.lower_bounds import Paired, choose_events, learn_scorers, lower_bounds
 from assocpriv.auditing.black_box.neighbours import form_of, worst_neighbours
 from assocpriv.auditing.black_box.shown import judge_format
 from assocpriv.auditing.black_box.tallies import Stream, Tallies, compare_starts
@@ -51,12 +54,14 @@ def audit_client(
     half = float((1 - level) / 2)
     try:
         chance = np.random.default_rng(seed)
-        asked = _ask(plan, box or BulkClient(plan), trials, chance, progress or (lambda *_: None))
+        ask = _ask if plan.view.blocks is None else ask_of_blocks
+        asked: Asked | AskedOfBlocks = ask(plan, box or BulkClient(plan), trials, chance, progress or (lambda *_: None))
     except (FileError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 -- whatever a client under audit raises is a finding
         return [failure(DEPTH, "answers", error)]
-    tested, malformed = list(laws(asked)), sum(part.malformed for part in asked.parts)
+    tested = list(laws(asked) if isinstance(asked, Asked) else laws_of_blocks(asked))
+    malformed = sum(part.malformed for part in asked.parts)
     return [
         _amplification(plan, asked.training, asked.tested, half),
         judge_format(DEPTH, malformed, sum(part.total for part in asked.parts)),
@@ -110,7 +115,9 @@ def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, pr
     return Asked([first, second], tested, stream, items, others, starts)
 
 
-def _amplification(plan: Plan, training: list[Tallies], tested: Tallies, false_alarm: float) -> Finding:
+def _amplification(
+    plan: Plan, training: Sequence[Paired], tested: Tallies | BlockTallies, false_alarm: float
+) -> Finding:
     events = choose_events(training)
     bounds = lower_bounds(events, tested, false_alarm)
     best = max(bounds, key=lambda bound: bound.epsilon)

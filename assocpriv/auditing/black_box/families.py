@@ -56,7 +56,14 @@ class Law:
 
 def laws(asked: Asked) -> Iterator[Law]:
     """Yield the laws' families of tests, of each transaction and of all together that share an operator."""
-    tested, stream = asked.tested, asked.stream
+    yield from _laws_of_tallies(asked.tested)
+    yield from every_item(asked.items)
+    sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
+    yield law_of("all sizes", sizes_kept, list(asked.others.events()))
+    yield from laws_of_stream(asked.stream, asked.starts, form_of(asked.tested.chosen.transactions[0].group))
+
+
+def _laws_of_tallies(tested: Tallies) -> Iterator[Law]:
     transactions = tested.chosen.transactions
     places = range(len(transactions))
     whole = [place for place in places if not transactions[place].is_sampled]
@@ -64,23 +71,28 @@ def laws(asked: Asked) -> Iterator[Law]:
     sizes = [transactions[place].group.transaction_size for place in whole]
     alike = [[place for place, m in zip(whole, sizes, strict=True) if m == size] for size in sorted(set(sizes))]
     parts = [[place] for place in whole] + alike
-    form = form_of(transactions[0].group)
     yield law_of("number kept", "how many items are kept", [_number_kept(tested, part) for part in parts])
     yield law_of("items kept", "which items are kept", [_items_kept(tested, part) for part in parts])
     shown = [_items_shown(tested, place) for place in whole + sampled] + [_others_shown(tested, part) for part in alike]
     yield law_of("items shown", "how often each item is shown", shown)
-    pairs = [_pairs_shown(tested, place) for place in whole]
+    yield from laws_of_coins(tested, whole)
+
+
+def laws_of_coins(tested: Tallies, places: list[int]) -> Iterator[Law]:
+    """Yield the laws of what reports show of some transactions, of which none is sampled, and of free sums."""
+    pairs = [_pairs_shown(tested, place) for place in places]
     yield law_of("pairs shown", "how often pairs of items are shown together", pairs)
     coins = "sums of seed bits that the kept items leave free are fair coins"
-    yield law_of("seed", coins, [_seed(tested, place) for place in whole])
-    yield from every_item(asked.items)
-    sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
-    yield law_of("all sizes", sizes_kept, list(asked.others.events()))
+    yield law_of("seed", coins, [_seed(tested, place) for place in places])
+
+
+def laws_of_stream(stream: Stream, starts: Starts | None, form: Group) -> Iterator[Law]:
+    """Yield the laws of reports of one transaction that follow each other, or that separate starts give."""
     unknowing = "a report tells nothing of the next one, as far as each follows the plan"
     yield law_of("successive reports", unknowing, _successive(stream, form))
-    if asked.starts is not None:
-        yield _starts(asked.starts, form)
-        yield _short_starts(asked.starts, form)
+    if starts is not None:
+        yield _starts(starts, form)
+        yield _short_starts(starts, form)
     yield _repeats(stream, form)
     yield _coins(stream)
 

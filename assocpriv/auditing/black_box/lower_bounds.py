@@ -10,21 +10,29 @@ report shows, one item, bit or byte, the length, whether it repeats the one befo
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.auditing.black_box.tallies import SCORE_CELLS, Counts, Scorer, Tallies
+from assocpriv.auditing.black_box.neighbours import Neighbours
+from assocpriv.auditing.black_box.tallies import SCORE_CELLS, Counts, Scorer, Table, Tallies
 
 _ERRORS = 4.0  # standard errors by which a promising set may still disappoint
 _LEAST_Z = 3.0  # of a bit that has a say in the score
 _ROUNDING = 1e-9  # far more than the error of an inverse beta function
 
-# of two transactions: how many reports have each value of each feature, (features, values)
-Table = tuple[Counts, Counts]
+
+class Paired(Protocol):
+    """Counts of reports of pairs of transactions."""
+
+    chosen: Neighbours
+
+    def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
+        """Yield the tables of a pair's features, each with its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,33 +64,9 @@ class LowerBound:
         return Fraction(self.likelier) > amplification * Fraction(self.rarer)
 
 
-def tables(tallies: Tallies, pair: int) -> Iterator[tuple[str, Table]]:
-    """Yield the tables of a pair's features, each with its name."""
-    one, other = tallies.chosen.pairs[pair]
-    first, second = tallies.overlaps[pair]
-    yield "overlaps", (first.reshape(1, -1), second.reshape(1, -1))
-    yield "items", (_yes_or_no(tallies.items, tallies, one), _yes_or_no(tallies.items, tallies, other))
-    yield "bits", (_bits(tallies.octets[one]), _bits(tallies.octets[other]))
-    yield "bytes", (tallies.octets[one], tallies.octets[other])
-    yield "length", (tallies.lengths[one : one + 1], tallies.lengths[other : other + 1])
-    yield "repeats", (tallies.repeats[one : one + 1], tallies.repeats[other : other + 1])
-    if tallies.scores:
-        yield "score", (tallies.scores[pair][:1], tallies.scores[pair][1:])
-
-
-def _yes_or_no(counts: Counts, tallies: Tallies, place: int) -> Counts:
-    return np.stack([tallies.totals[place] - counts[place], counts[place]], axis=1)
-
-
-def _bits(octets: Counts) -> Counts:
-    ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
-    set_ = (octets @ ones).ravel()
-    return np.stack([octets.sum(axis=1).repeat(8) - set_, set_], axis=1)
-
-
 def learn_scorers(tallies: Tallies) -> list[Scorer]:
     """Learn a score for each pair: the log of the ratio of chances, if bits were independent of each other."""
-    return [_scorer(dict(tables(tallies, pair))["bits"]) for pair in range(len(tallies.chosen.pairs))]
+    return [_scorer(dict(tallies.tables(pair))["bits"]) for pair in range(len(tallies.chosen.pairs))]
 
 
 def _scorer(table: Table) -> Scorer:
@@ -97,13 +81,13 @@ def _scorer(table: Table) -> Scorer:
     return Scorer(weights.astype(np.float32), edges.astype(np.float32))
 
 
-def choose_events(training: list[Tallies]) -> list[Event]:
+def choose_events(training: Sequence[Paired]) -> list[Event]:
     """Choose for each pair, either way round, and each kind of feature the set that promises most."""
     events = []
     for pair in range(len(training[0].chosen.pairs)):
         summed: dict[str, Table] = {}
         for tallies in training:
-            for feature, table in tables(tallies, pair):
+            for feature, table in tallies.tables(pair):
                 before = summed.get(feature)
                 summed[feature] = (before[0] + table[0], before[1] + table[1]) if before else table
         for feature, (first, second) in summed.items():
@@ -125,13 +109,13 @@ def _best_event(pair: int, is_reversed: bool, feature: str, first: Counts, secon
     return Event(pair, is_reversed, feature, int(number), values)
 
 
-def lower_bounds(events: list[Event], tested: Tallies, false_alarm: float) -> list[LowerBound]:
+def lower_bounds(events: list[Event], tested: Paired, false_alarm: float) -> list[LowerBound]:
     """Bound ε by each event, on reports that had no part in choosing it.
 
     All bounds hold together, with a chance of at least 1 − ``false_alarm``.
     """
     each, bounds = false_alarm / (2 * len(events)), []
-    by_pair = [dict(tables(tested, pair)) for pair in range(len(tested.chosen.pairs))]
+    by_pair = [dict(tested.tables(pair)) for pair in range(len(tested.chosen.pairs))]
     for event in events:
         first, second = by_pair[event.pair][event.feature]
         if event.is_reversed:

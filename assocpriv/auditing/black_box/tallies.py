@@ -33,6 +33,8 @@ _MOST_STARTS, _START_SECONDS = 1024, 4.0  # short ones
 COIN_LENGTH = 40_960  # more than twice the state of the Mersenne Twister, 19,937 bits
 
 Counts = NDArray[np.int64]
+# of two transactions: how many reports have each value of each feature, (features, values)
+Table = tuple[Counts, Counts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,29 @@ class Tallies:
             odd = bits_of(sum_lines(sample.packed, self._free[place]), len(sample.packed)).astype(np.float32)
             levels = inside.sum(axis=0) == np.arange(m + 1)[:, None]
             self.sums[place] += (levels.astype(np.float32) @ odd.T).astype(np.int64)
+
+    def tables(self, pair: int) -> Iterator[tuple[str, Table]]:
+        """Yield the tables of a pair's features, each with its name."""
+        one, other = self.chosen.pairs[pair]
+        first, second = self.overlaps[pair]
+        yield "overlaps", (first.reshape(1, -1), second.reshape(1, -1))
+        yield "items", (self._shown_or_not(one), self._shown_or_not(other))
+        yield "bits", (bit_counts(self.octets[one]), bit_counts(self.octets[other]))
+        yield "bytes", (self.octets[one], self.octets[other])
+        yield "length", (self.lengths[one : one + 1], self.lengths[other : other + 1])
+        yield "repeats", (self.repeats[one : one + 1], self.repeats[other : other + 1])
+        if self.scores:
+            yield "score", (self.scores[pair][:1], self.scores[pair][1:])
+
+    def _shown_or_not(self, place: int) -> Counts:
+        return np.stack([self.totals[place] - self.items[place], self.items[place]], axis=1)
+
+
+def bit_counts(octets: Counts) -> Counts:
+    """Return how many reports have each bit clear, and set, int64 (bits, 2), given the counts of its bytes' values."""
+    ones = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
+    set_ = (octets @ ones).ravel()
+    return np.stack([octets.sum(axis=1).repeat(8) - set_, set_], axis=1)
 
 
 class Stream:

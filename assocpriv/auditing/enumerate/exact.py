@@ -4,6 +4,7 @@
 2. small_walks.py runs the client once for every way its draws can fall, on a small catalogue with the plan's operators.
 3. On the plan itself, draws_by_form.py looks at what the client draws and shows, words_and_bulk.py at how words make
    draws, at the generator's columns and at the bulk client.
+4. With blocks all that is done block by block: blocks.py.
 
 A finding says ``not decided`` where a check would take more runs than allowed; nothing is concluded from it.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from assocpriv.auditing.enumerate.blocks import check_blocks, client_in_blocks, drawn_cases
 from assocpriv.auditing.enumerate.draws_by_form import (
     RANDOM_POINTS,
     Client,
@@ -125,16 +127,21 @@ def _finding(name: str, check: _Check) -> Finding:
 
 
 def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> dict[str, _Check]:
-    device = cache(lambda: client(plan))  # one for all checks: where a field is large it makes tables in time
+    whole, inside = cache(lambda: client(plan)), numbers.inside
+    # of one block, if there are blocks, and else of the plan itself
+    part, own = plan.block_plan, client if numbers.cuts is None else client_in_blocks(client, plan)
+    device = cache(lambda: own(part))  # one for all checks: where a field is large it makes tables in time
     checks: dict[str, _Check] = {
-        "client, every draw": lambda: _every_draw(plan, numbers, client, work),
-        "client, kept items": lambda: _kept_items(device(), numbers, work),
-        "client, other draws": lambda: _other_draws(device(), numbers, work),
-        "draws from words": lambda: _words(numbers),
+        "client, every draw": lambda: _every_draw(part, inside, own, work),
+        "client, kept items": lambda: _kept_items(device(), inside, work),
+        "client, other draws": lambda: _other_draws(device(), inside, work),
+        "draws from words": lambda: _words(inside),
     }
+    if numbers.cuts:
+        checks["client, blocks"] = lambda: _blocks(whole(), client(part), plan, numbers, work)
     if numbers.coded:
-        checks["generator's columns"] = lambda: _columns(plan, numbers)
-    return checks | {"bulk client": lambda: _bulk(device(), plan, numbers, work)}
+        checks["generator's columns"] = lambda: _columns(part, inside)
+    return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
 
 
 # ---- on the plan itself
@@ -193,13 +200,29 @@ def _columns(plan: Plan, numbers: Numbers) -> _Outcome:
     return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
 
 
-def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
-    compared = check_bulk(device, plan, numbers, work * 3 // 5 // max(group.run_work for group in numbers.groups))
-    held = "all" if compared["items"] == numbers.n_items else f"{compared['items']:,} of"
+def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+    cuts = numbers.cuts
+    assert cuts is not None
+    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.groups[0].run_work)
     said = (
-        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held} "
-        f"{numbers.n_items:,} items, and at {compared['picks']:,} of {compared['ends']:,} ends of kept subsets' "
-        "numbers equal those of one at a time, byte for byte."
+        f"The first draw is that of one of {cuts.count:,} blocks, whatever is held, and the report names it; in all of "
+        f"{looked:,} blocks, of {partitions:,} of {cuts.partitions:,} partitions, these are the items of the "
+        "definition, and the report is that of what a transaction holds of them."
+    )
+    return CONSISTENT, said, {"blocks": looked, "partitions": partitions, "of_partitions": cuts.partitions}
+
+
+def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
+    cuts, inside = numbers.cuts, numbers.inside
+    drawn = partial(drawn_cases, cuts=cuts) if cuts else None
+    most = work * 3 // 5 // max(group.run_work for group in numbers.groups)
+    compared = check_bulk(device, plan, inside, most, drawn=drawn)
+    held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
+    held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
+    said = (
+        f"The bulk client's reports of {compared['transactions']:,} random transactions, which hold {held}, and at "
+        f"{compared['picks']:,} of {compared['ends']:,} ends of kept subsets' numbers equal those of one at a time, "
+        "byte for byte."
     )
     return CONSISTENT, said, {**compared}
 

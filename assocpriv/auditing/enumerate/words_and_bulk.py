@@ -14,8 +14,9 @@ shows. The deal and all other words are others in every audit. Whatever differs 
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.codes import masks
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.report_forms import Bits, Group
-from assocpriv.client.baskets.bulk import BulkRandomizer, GroupedRandomizer
+from assocpriv.client.baskets.bulk import randomizer_of
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.codes import item_columns
@@ -156,15 +157,26 @@ def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> 
 # ---- the bulk client
 
 
-_Case = tuple[list[int], list[int]]  # a transaction's items, and the words that it gets first
+class Case(NamedTuple):
+    """A transaction, the words that its block is drawn from, if one is, and the words that it gets then."""
+
+    items: list[int]
+    words: list[int]
+    of_block: list[int] = []  # noqa: RUF012 -- a default that nobody changes
 
 
-def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None) -> dict[str, int]:
+Drawn = Callable[[list[Case], np.random.Generator], list[Case]]
+
+
+def check_bulk(
+    device: Device, plan: Plan, numbers: Numbers, most: int, seed: int | None = None, drawn: "Drawn | None" = None
+) -> dict[str, int]:
     """Compare the bulk client's reports with those of one transaction at a time, for equal words.
 
     The device answers for one transaction, and may run ``most`` times, at least; where the catalogue needs more, a part
-    of it is dealt. The seed is of the deal and the words; fresh by default. How much was compared is returned:
-    transactions, how many items they hold together, and numbers picked, of how many ends.
+    of it is dealt. The seed is of the deal and the words; fresh by default. With blocks the numbers are those of a
+    report of one block, and ``drawn`` turns cases about it into cases in which a block is drawn first. How much was
+    compared is returned: transactions, how many items they hold together, and numbers picked, of how many ends.
     """
     seed = secrets.randbits(64) if seed is None else seed
     chance = np.random.default_rng(seed)
@@ -172,12 +184,14 @@ def check_bulk(device: Device, plan: Plan, numbers: Numbers, most: int, seed: in
     groups = [group for group in numbers.groups if not numbers.in_clear or group.size <= numbers.n_items]
     ends = [_ends(group) for group in groups]
     picks = [case for group, own in zip(groups, ends, strict=True) for case in _picks(numbers, group, own, chance)]
-    cases: list[_Case] = [(items, []) for items in dealt]
+    cases = [Case(items, []) for items in dealt]
     cases += picks
     if numbers.in_clear:
         # the bulk client goes through the groups in their order, so the transactions come in this order
-        cases.sort(key=lambda case: min(max(len(case[0]), 1), numbers.transaction_size))
-    _compare(device, plan, numbers, cases, SeededEntropy(seed))
+        cases.sort(key=lambda case: min(max(len(case.items), 1), numbers.transaction_size))
+    if drawn is not None:
+        cases = drawn(cases, chance)
+    _compare(device, plan, cases, SeededEntropy(seed))
     items = len(set(chain.from_iterable(dealt)))
     return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": sum(map(len, ends))}
 
@@ -201,7 +215,7 @@ def _ends(group: Group) -> list[int]:
     return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
 
 
-def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Generator) -> Iterator[_Case]:
+def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
     """Yield full transactions with the words of these numbers, or of some of them where they are many.
 
     A transaction that is not sampled draws its pick first.
@@ -209,7 +223,7 @@ def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Ge
     total = sum(group.picked_weights)
     for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
         items = chance.choice(numbers.n_items, min(group.size, numbers.n_items), replace=False)
-        yield sorted(items.tolist()), words_of(ends[place], total)
+        yield Case(sorted(items.tolist()), words_of(ends[place], total))
 
 
 class _Recorded(WordEntropy):
@@ -227,15 +241,18 @@ class _Recorded(WordEntropy):
         return self.given[-1]
 
 
-def _compare(device: Device, plan: Plan, numbers: Numbers, cases: list[_Case], source: WordEntropy) -> None:
-    entropy, wanted = _Recorded(source), []
-    for items, first in cases:
-        entropy.first = np.array(first, dtype=np.uint64)
-        wanted.append(device.randomize(items, entropy=entropy))
-    offsets = np.append(0, np.cumsum([len(items) for items, _ in cases]))
-    flat = np.array(list(chain.from_iterable(items for items, _ in cases)), dtype=np.int64)
+def _compare(device: Device, plan: Plan, cases: list[Case], source: WordEntropy) -> None:
+    entropy, wanted, of_blocks, others = _Recorded(source), [], [], []
+    for case in cases:
+        entropy.first, entropy.given = np.array([*case.of_block, *case.words], dtype=np.uint64), []
+        wanted.append(device.randomize(case.items, entropy=entropy))
+        words = np.concatenate([np.empty(0, dtype=np.uint64), *entropy.given])
+        of_blocks.append(words[: len(case.of_block)])
+        others.append(words[len(case.of_block) :])
+    offsets = np.append(0, np.cumsum([len(case.items) for case in cases]))
+    flat = np.array(list(chain.from_iterable(case.items for case in cases)), dtype=np.int64)
     with client_at_work():
-        bulk = GroupedRandomizer(plan) if numbers.in_clear else BulkRandomizer(plan)
-        chunk = bulk.randomize(Baskets(plan.catalogue, offsets, flat), np.concatenate(entropy.given), Replayed([]))
+        given = np.concatenate([*of_blocks, *others])  # the blocks of all of a chunk's transactions are drawn first
+        chunk = randomizer_of(plan).randomize(Baskets(plan.catalogue, offsets, flat), given, Replayed([]))
     if [row.tobytes() for row in chunk.packed] != wanted:
         raise Fault("The bulk client's reports differ from those of one transaction at a time.")

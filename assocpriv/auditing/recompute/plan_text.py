@@ -2,11 +2,12 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 
 from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.auditing.recompute.cuts import MOST_BLOCKS, MOST_CUT, NUMBER_BYTES, Cuts
 from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
 from assocpriv.auditing.recompute.report_forms import Bits, Group, SelectASize, Sets
 from assocpriv.core.errors import PlanError
@@ -23,14 +24,15 @@ _LARGEST_DENOMINATOR = 10**24
 class Numbers:
     """A plan's integers."""
 
-    n_items: int  # without dummies
+    n_items: int  # of the catalogue, without dummies
     transaction_size: int
     itemset_size: int
     in_clear: bool  # whether reports tell their transaction's size
-    groups: tuple[Group, ...]  # one for each operator
+    groups: tuple[Group, ...]  # one for each operator; their items are those of a block where there are blocks
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
+    cuts: Cuts | None = None  # of the catalogue, into blocks of which a report is about one
 
     @property
     def coded(self) -> list[Seed]:
@@ -39,8 +41,14 @@ class Numbers:
 
     @property
     def report_bytes(self) -> int:
-        """Length of every report in bytes, that of a size in clear among them."""
-        return -(-self.groups[-1].report_bits // 8) + self.in_clear
+        """Length of every report in bytes, that of a size in clear or of a block's number among them."""
+        in_clear = NUMBER_BYTES if self.cuts else int(self.in_clear)
+        return -(-self.groups[-1].report_bits // 8) + in_clear
+
+    @property
+    def inside(self) -> "Numbers":
+        """What is reported of one block, without its number; the plan's own integers where there are no blocks."""
+        return self if self.cuts is None else replace(self, n_items=self.cuts.longest, cuts=None)
 
     @property
     def limit(self) -> Fraction:
@@ -62,6 +70,11 @@ def read_numbers(text: str) -> Numbers:
     m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
     in_clear = _text(content, "sizes", ("hidden", "in clear")) == "in clear"
     n = _count(field(content, "catalogue"))
+    itemset_size = whole(content, "itemset_size", 1, m)
+    cuts = _cuts(field(content, "view"), n, itemset_size)
+    if cuts and in_clear:
+        raise PlanError("blocks need hidden sizes")
+    asked = cuts.longest if cuts else n
     operators = field(content, "operators")
     sizes = list(range(1, m + 1)) if in_clear else [m]
     if not isinstance(operators, list) or len(operators) != len(sizes):
@@ -76,13 +89,26 @@ def read_numbers(text: str) -> Numbers:
     return Numbers(
         n_items=n,
         transaction_size=m,
-        itemset_size=whole(content, "itemset_size", 1, m),
+        itemset_size=itemset_size,
         in_clear=in_clear,
-        groups=tuple(_group(each, kind, size, n, generator) for each, size in zip(operators, sizes, strict=True)),
+        groups=tuple(_group(each, kind, size, asked, generator) for each, size in zip(operators, sizes, strict=True)),
         prior=prior,
         posterior=posterior,
         reports_per_person=whole(content, "reports_per_person", 1, 1000),
+        cuts=cuts,
     )
+
+
+def _cuts(view: object, n_items: int, itemset_size: int) -> Cuts | None:
+    """Read how the catalogue is cut into blocks, if it is."""
+    if not isinstance(view, dict) or "blocks" not in view:
+        return None
+    blocks = view["blocks"]
+    if field(view, "kind") == "sizes" or not isinstance(blocks, dict) or len(blocks) != 3:
+        raise PlanError("blocks must be an object of three fields, and not in a view of sizes")
+    pieces = whole(blocks, "pieces", 2, n_items // itemset_size)
+    most = min(MOST_BLOCKS // pieces, MOST_CUT // n_items)
+    return Cuts(n_items, whole(blocks, "partitions", 1, most), pieces, whole(blocks, "seed", 0, (1 << 32) - 1))
 
 
 def _text(content: object, name: str, known: tuple[str, ...]) -> str:

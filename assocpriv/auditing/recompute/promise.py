@@ -38,7 +38,7 @@ def overlaps(numbers: Numbers, group: Group) -> set[int]:
 
     Of s items, padded with the first m − s dummies: two of s1 ≤ s2 items share m − s2 dummies.
     """
-    m, n = group.size, numbers.n_items
+    m, n = group.size, numbers.inside.n_items
     sizes = range(m, m + 1) if numbers.in_clear else range(m + 1)
     sizes = range(2) if numbers.in_clear and m == 1 else sizes  # an empty transaction counts as one of one item
     return {
@@ -136,6 +136,9 @@ def _check_amplification(numbers: Numbers) -> Finding:
         "lowest_posterior": nextafter(falls / falls_of, 0),
     }
     where = " Each size stands by itself; the size is told." if numbers.in_clear else ""
+    if numbers.cuts:
+        where = f" It is that of what is reported of one of {numbers.cuts.count:,} blocks, drawn whatever is held."
+        figures["blocks"] = numbers.cuts.count
     shown = f"γ = {_decimal(worst, limit)}"
     if times_asked > 1:
         shown = f"γ^{times_asked} = {_decimal(composed, limit)}, of {times_asked} reports of one person together,"

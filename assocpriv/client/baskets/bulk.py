@@ -319,6 +319,11 @@ _RANDOMIZERS: dict[str, Callable[[Plan], BulkRandomizer | GroupedRandomizer | Bl
 }
 
 
+def randomizer_of(plan: Plan) -> BulkRandomizer | GroupedRandomizer | BlockRandomizer:
+    """Return the tables that a plan's transactions are randomized by."""
+    return _RANDOMIZERS.get(plan.form.name, BulkRandomizer)(plan)
+
+
 def randomize_chunks(
     baskets: Baskets | Iterable[Baskets],
     plan: Plan,
@@ -339,7 +344,7 @@ def randomize_chunks(
     Raises:
         BasketError: the baskets do not use the plan's catalogue, or hold ids outside it.
     """
-    randomizer = _RANDOMIZERS.get(plan.form.name, BulkRandomizer)(plan)
+    randomizer = randomizer_of(plan)
     chunk = chunk or min(CHUNK, max(1, _CHUNK_WORDS * WORD_BITS // plan.report_bits))
 
     done = total = 0

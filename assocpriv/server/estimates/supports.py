@@ -113,7 +113,7 @@ class SupportEstimates:
     def least(self, support: NDArray[Any], *, population: bool) -> NDArray[np.float64]:
         """Return the least variance that is taken for true, what drawing people adds at these supports included."""
         added = sampling_variance(support, self.asked, None if population else self.n_reports)
-        return self.least_variance + added
+        return np.where(self.asked > 0, self.least_variance + added, np.inf)
 
 
 def sampling_variance(
