@@ -134,11 +134,8 @@ def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
 
 
 def _read_facts(content: Any) -> MiningFacts:
-    if (
-        not isinstance(content, dict)
-        or content.get("format") != FORMAT
-        or content.get("version") not in (VERSION, BLOCK_VERSION)
-    ):
+    known = isinstance(content, dict) and content.get("format") == FORMAT
+    if not known or content.get("version") != (BLOCK_VERSION if "blocks" in content else VERSION):
         raise EstimateError(
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
