@@ -4,8 +4,8 @@ People are split at random; each group's baskets are randomized by the shipping 
 code, and nothing of them but reports goes into the next round's plan.
 """
 
+import math
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,10 @@ from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.files.basket_reports import GroupReports
+from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.rounds import (
     BOUNDS,
-    EntryRule,
     People,
     PeopleSplit,
     items_share,
@@ -28,25 +27,22 @@ from assocpriv.planning.rounds import (
     plan_shortlist,
     plan_sizes,
 )
-from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.rounds.holdings import SyntheticHoldings
-from assocpriv.server.rounds.knowledge import (
-    Estimate,
-    Itemset,
-    Knowledge,
-    Prior,
-    as_knowledge,
-    combined,
-    grown,
-    ranked,
-    shrunk_pairs,
+from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge
+from assocpriv.server.rounds.published import published
+from assocpriv.server.rounds.sampling_model import (
+    LEFT_BIAS,
+    Sampling,
+    SizeShares,
+    fit_sizes,
+    shares_from_dummies,
+    undo_sampling,
 )
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
+from assocpriv.server.rounds.shrinking import Measure, Prior, believed
 
 Floats = NDArray[np.float64]
 LARGEST_ITEMSET = 4  # items of an itemset that counts
@@ -56,7 +52,7 @@ LARGEST_ITEMSET = 4  # items of an itemset that counts
 class RoundResult:
     """One round: its plan, the people asked, and what all rounds up to it know, by items of the baskets' catalogue.
 
-    ``singles`` are the items' estimates before anything was shrunk, ``prior`` how their supports are distributed.
+    ``evidence`` is what was measured, ``prior`` how supports of items are distributed.
     """
 
     name: str
@@ -64,33 +60,55 @@ class RoundResult:
     people: int
     sizes: SizeShares = field(repr=False)
     knowledge: Knowledge = field(repr=False)
-    singles: Knowledge = field(repr=False)
+    evidence: Evidence = field(repr=False)
     prior: Prior = field(repr=False)
+
+
+class Crowd:
+    """People at hand, who are asked once each, in random order."""
+
+    def __init__(self, baskets: Baskets, seed: int | None) -> None:
+        self.catalogue, self.count = baskets.catalogue, len(baskets)
+        self._baskets, self._asked = baskets, 0
+        self._order = np.random.default_rng(seed).permutation(len(baskets))
+        self._entropy: WordEntropy = SystemEntropy() if seed is None else SeededEntropy(seed)
+
+    @property
+    def left(self) -> int:
+        """How many have not been asked yet."""
+        return self.count - self._asked
+
+    def ask(self, plan: Plan, count: int) -> "Asked":
+        """Have so many others report under a plan."""
+        if count < 2:
+            raise EstimateError(f"{self.count:,} baskets are too few to be split into rounds")
+        rows = np.sort(self._order[self._asked : self._asked + count])
+        self._asked += count
+        transactions, _ = apply_view(_take(self._baskets, rows), plan)
+        chunks = [chunk.packed for chunk in randomize_chunks(transactions, plan, entropy=self._entropy)]
+        return Asked(Reports(plan, np.concatenate(chunks)))
 
 
 def run_rounds(
     baskets: Baskets, promise: Breach, wanted: int, split: PeopleSplit | None = None, *, seed: int | None = None
 ) -> list[RoundResult]:
     """Ask all people once, round after round, for so many itemsets wanted; three rounds by default."""
-    split = split or PeopleSplit()
-    run = _Run(baskets.catalogue, promise, wanted, SystemEntropy() if seed is None else SeededEntropy(seed))
-    order = np.random.default_rng(seed).permutation(len(baskets))
-    first = round(split.sizes * len(baskets))
-    if first < 2:
-        raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
-    sizes = run.ask_sizes(_take(baskets, np.sort(order[:first])))
+    return run_schedule(Crowd(baskets, seed), promise, wanted, split or PeopleSplit())
+
+
+def run_schedule(crowd: Crowd, promise: Breach, wanted: int, split: PeopleSplit) -> list[RoundResult]:
+    """Ask the people of a crowd, as :func:`run_rounds`."""
+    run = _Run(crowd, promise, wanted, split)
+    sizes = run.ask_sizes(round(split.sizes * crowd.count))
     share = split.items
     if share is None:
-        share = items_share(len(baskets.catalogue), People(promise, len(baskets), sizes), wanted)
-    ends = np.rint(np.cumsum(split.shares(share))[:-1] * len(baskets)).astype(np.int64)
-    groups = [_take(baskets, np.sort(part)) for part in np.split(order, ends)]
-    if len(groups[1]) < 2:
-        raise EstimateError(f"{len(baskets):,} baskets are too few to be split into rounds")
-    rounds = [run.ask_items(groups[1], sizes, pairs=split.rounds == 1)]
+        share = items_share(len(crowd.catalogue), run.people(crowd.count, sizes), wanted)
+    shares = split.shares(share)
+    rounds = [run.ask_items(round(shares[1] * crowd.count), sizes, pairs=split.rounds == 1)]
     if split.rounds > 1:
-        rounds.append(run.ask_shortlist(groups[2], rounds[0]))
+        rounds.append(run.ask_shortlist(round(shares[2] * crowd.count), rounds[0]))
     if split.rounds > 2:
-        rounds.append(run.ask_itemsets(groups[3], rounds[1]))
+        rounds.append(run.ask_itemsets(crowd.left, rounds[1]))
     return rounds
 
 
@@ -104,127 +122,129 @@ def _take(baskets: Baskets, rows: NDArray[np.int64]) -> Baskets:
 
 @dataclass(frozen=True)
 class _Run:
-    """What all rounds of a run share: no baskets; each round is handed those of its own people."""
+    """What all rounds of a run share: no baskets; each round is handed reports of its own people."""
 
-    catalogue: Catalogue
+    crowd: Crowd
     promise: Breach
     wanted: int
-    entropy: WordEntropy
+    split: PeopleSplit
 
-    def ask_sizes(self, people: Baskets) -> SizeShares:
-        support, errors = self._ask(people, plan_sizes(self.promise)).singles()
+    def people(self, count: int, sizes: SizeShares) -> People:
+        return People(self.promise, count, sizes, self.split.blocks)
+
+    def ask_sizes(self, count: int) -> SizeShares:
+        support, errors = self.crowd.ask(plan_sizes(self.promise), count).singles()
         return fit_sizes(support[: len(BOUNDS)], errors[: len(BOUNDS)], np.array(BOUNDS))
 
-    def ask_items(self, people: Baskets, sizes: SizeShares, *, pairs: bool) -> RoundResult:
-        plan = plan_items(self.catalogue, People(self.promise, len(people), sizes), pairs=pairs)
-        asked = self._ask(people, plan)
-        singles, own_sizes = estimate_singles(asked, sizes)
-        prior = Prior.of(*_arrays(singles))
-        known = estimate_itemsets(asked, own_sizes, singles, prior, self.wanted)
-        return RoundResult("items", plan, len(people), own_sizes, known, singles, prior)
+    def ask_items(self, count: int, sizes: SizeShares, *, pairs: bool) -> RoundResult:
+        people = self.people(count, sizes)
+        plan = plan_items(self.crowd.catalogue, people, pairs=pairs)
+        asked = self.crowd.ask(plan, count)
+        sizes, singles = estimate_singles(asked, sizes)
+        evidence = Evidence({}, {}).joined([(i,) for i in range(plan.n_items)], singles, [-math.inf] * plan.n_items)
+        prior = Prior.of(np.array([each.support for each in singles]), np.array([each.error for each in singles]))
+        measure = asked.measure(sizes) if pairs else None
+        known, evidence = believed(evidence, prior, self.wanted, LARGEST_ITEMSET, measure)
+        return self._result("items", plan, count, sizes, known, evidence, prior)
 
-    def ask_shortlist(self, people: Baskets, before: RoundResult) -> RoundResult:
-        items = EntryRule().shortlisted(before.singles, self.wanted)
-        names = [self.catalogue[item] for item in items]
-        supports = np.array([before.knowledge[item,].expected for item in items])
-        asking = People(self.promise, len(people), before.sizes)
-        plan, expected_sizes = plan_shortlist(names, supports, asking, self.wanted)
-        asked = self._ask(people, plan)
-        own, sizes = estimate_singles(asked, expected_sizes)
-        singles: Knowledge = {(i,): combined([before.singles[item,], own[i,]]) for i, item in enumerate(items)}
-        known = estimate_itemsets(asked, sizes, singles, before.prior, self.wanted)
+    def ask_shortlist(self, count: int, before: RoundResult) -> RoundResult:
+        items = self.split.rule.shortlisted(before.knowledge, self.wanted)
+        names = [self.crowd.catalogue[item] for item in items]
+        expected = np.array([before.knowledge[item,].expected for item in items])
+        plan, sizes = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
+        asked = self.crowd.ask(plan, count)
+        sizes, singles = estimate_singles(asked, sizes)
+        entries: list[Itemset] = [(item,) for item in items]
+        evidence = before.evidence.joined(entries, singles, cuts(before.evidence, entries))
+        place = {item: row for row, item in enumerate(items)}
+        measure = asked.measure(sizes, place)
+        known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
+        return self._result("shortlist", plan, count, sizes, known, evidence, before.prior)
 
-        def named(part: Knowledge) -> Knowledge:
-            return {tuple(sorted(items[place] for place in itemset)): value for itemset, value in part.items()}
-
-        both = before.knowledge | named(known), before.singles | named(singles)
-        return RoundResult("shortlist", plan, len(people), sizes, *both, before.prior)
-
-    def ask_itemsets(self, people: Baskets, before: RoundResult) -> RoundResult:
-        entries = ranked(before.knowledge, round(EntryRule().candidates * self.wanted))
-        names = [[self.catalogue[item] for item in itemset] for itemset in entries]
-        supports = np.array([before.knowledge[entry].expected for entry in entries])
+    def ask_itemsets(self, count: int, before: RoundResult) -> RoundResult:
+        entries = self.split.rule.candidates(before.knowledge, self.wanted)
+        names = [[self.crowd.catalogue[item] for item in itemset] for itemset in entries]
+        expected = np.array([before.knowledge[entry].expected for entry in entries])
         holdings = SyntheticHoldings.of(entries, before.knowledge, before.sizes)
-        plan = plan_itemsets(names, supports, People(self.promise, len(people), holdings.sizes))
-        support, errors = self._ask(people, plan).singles()
+        plan = plan_itemsets(names, expected, self.people(count, holdings.sizes))
+        support, errors = self.crowd.ask(plan, count).singles()
         m, n = plan.transaction_size, len(entries)
-        surviving = holdings.surviving(m, support[n : n + m][::-1])
-        raw = support[:n] / surviving
-        variances = (errors[:n] / surviving) ** 2 + (LEFT_BIAS * (1 - surviving) * raw) ** 2
-        own = as_knowledge(entries, raw, variances)
-        known = before.knowledge | {a: combined([before.knowledge[a], value]) for a, value in own.items()}
-        return RoundResult("itemsets", plan, len(people), holdings.sizes, known, before.singles, before.prior)
+        surviving = holdings.surviving(sampling_of(plan), support[n : n + m][::-1])
+        estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving)
+        evidence = before.evidence.joined(entries, estimates, cuts(before.evidence, entries))
+        known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
+        return self._result("itemsets", plan, count, before.sizes, known, evidence, before.prior)
 
-    def _ask(self, people: Baskets, plan: Plan) -> "Asked":
-        transactions, _ = apply_view(people, plan)
-        chunks = [chunk.packed for chunk in randomize_chunks(transactions, plan, entropy=self.entropy)]
-        return Asked(GroupReports(plan, np.concatenate(chunks)))
+    def _result(
+        self, name: str, plan: Plan, count: int, sizes: SizeShares, known: Knowledge, evidence: Evidence, prior: Prior
+    ) -> RoundResult:
+        return RoundResult(name, plan, count, sizes, published(known, evidence), evidence, prior)
+
+
+def cuts(evidence: Evidence, chosen: list[Itemset]) -> list[float]:
+    """Return above which earlier estimate each itemset was chosen; infinite where it was not for that alone.
+
+    Items' estimates are about equally noisy, so the lowest of those chosen is the cut.
+    """
+    cut = min((evidence.fresh[a].support for a in chosen if len(a) == 1), default=math.inf)
+    return [cut if len(a) == 1 else math.inf for a in chosen]
+
+
+def sampling_of(plan: Plan) -> Sampling:
+    """Return what of a basket the plan's reports are about."""
+    blocks = plan.view.blocks
+    return Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
 
 
 class Asked:
     """Reports of one round, ready for questions."""
 
-    def __init__(self, reports: GroupReports) -> None:
-        self.plan = reports.plan
-        self._collections = [(LocalCounter(reports), SupportModel.of(reports.plan.operator))]
+    def __init__(self, reports: Reports) -> None:
+        self.plan = reports.plan.as_a(Plan)
+        self._collections = LocalBackend.of(reports).open()
 
     def supports(self, itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """Return supports within M sampled items and their standard errors, for itemsets int64 (itemsets, k)."""
+        """Return supports within what is reported, and their standard errors, for itemsets int64 (itemsets, k)."""
         estimates = count_subsets(self._collections, itemsets).estimates()
-        return estimates.support.astype(np.float64), estimates.std_error(population=False)
+        return estimates.support.astype(np.float64), estimates.std_error(population=True)
 
     def singles(self) -> tuple[Floats, Floats]:
         """Return those of all items, and after them of the dummies."""
         return self.supports(np.arange(self.plan.padded_items, dtype=np.int64)[:, None])
 
+    def measure(self, sizes: SizeShares, place: dict[int, int] | None = None) -> Measure:
+        """Return what tells supports in whole baskets and variances of itemsets, whose items have these positions."""
 
-def estimate_singles(asked: Asked, tail: SizeShares) -> tuple[Knowledge, SizeShares]:
-    """Return estimates of single items, by position in the catalogue, and of the sizes; beyond M these are ``tail``."""
-    m, n = asked.plan.transaction_size, asked.plan.n_items
-    support, errors = asked.singles()
-    sizes = shares_from_dummies(support[n : n + m][::-1], tail)
-    raw, variances = _before_sampling(support[:n], errors[:n], sizes, m, 1)
-    return as_knowledge([(item,) for item in range(n)], raw, variances), sizes
+        def of(itemsets: list[Itemset]) -> dict[Itemset, Average]:
+            k = len(itemsets[0])
+            asked = [a for a in itemsets if place is None or all(i in place for i in a)]
+            if k > self.plan.itemset_size or not asked:
+                return {}
+            rows = np.array([[i if place is None else place[i] for i in a] for a in asked], dtype=np.int64)
+            return dict(
+                zip(asked, _before_sampling(*self.supports(rows), sizes, sampling_of(self.plan), k), strict=True)
+            )
+
+        return of
 
 
-def estimate_itemsets(asked: Asked, sizes: SizeShares, singles: Knowledge, prior: Prior, wanted: int) -> Knowledge:
-    """Return what is known of items, pairs and larger itemsets, by position in the round's catalogue.
-
-    ``singles`` are estimates of the items, of this and earlier rounds, ``prior`` their distribution.
-    """
+def estimate_singles(asked: Asked, sizes: SizeShares) -> tuple[SizeShares, list[Average]]:
+    """Return the distribution of sizes, beyond M the one given, and estimates of single items."""
     plan = asked.plan
-
-    def before_sampling(itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        return _before_sampling(*asked.supports(itemsets), sizes, plan.transaction_size, itemsets.shape[1])
-
-    raw, noise = _arrays(singles)
-    items, variances = prior.posterior(raw, noise)
-    # where noise is larger than what is looked for, showing it as measured would show noise
-    looked_for = float(np.mean(np.sort(items)[::-1][:wanted] ** 2))
-    shown = items + looked_for / (looked_for + noise) * (raw - items)
-    values = np.column_stack([shown, noise, items, variances]).tolist()
-    known: Knowledge = {item: Estimate(*value) for item, value in zip(singles, values, strict=True)}
-    if plan.itemset_size < 2:
-        return known
-    pool = sorted(item for (item,) in ranked(known, 3 * wanted))
-    pairs = np.array(list(combinations(pool, 2)), dtype=np.int64).reshape(-1, 2)
-    shrunk = shrunk_pairs(items, pairs, *before_sampling(pairs))
-    known |= as_knowledge([(i, j) for i, j in pairs.tolist()], *shrunk)
-    least = known[ranked(known, wanted)[-1]].expected / 2
-
-    def measure(itemsets: list[Itemset]) -> tuple[Floats, Floats] | None:
-        return before_sampling(np.array(itemsets)) if len(itemsets[0]) <= plan.itemset_size else None
-
-    return grown(known, max(least, 1e-6), LARGEST_ITEMSET, measure)
+    m, n = plan.transaction_size, plan.n_items
+    support, errors = asked.singles()
+    if plan.view.blocks is None:
+        sizes = shares_from_dummies(support[n : n + m][::-1], sizes)
+    return sizes, _before_sampling(support[:n], errors[:n], sizes, sampling_of(plan), 1)
 
 
-def _arrays(known: Knowledge) -> tuple[Floats, Floats]:
-    """Return supports and variances as arrays, in the order of the itemsets."""
-    values = known.values()
-    return np.array([value.support for value in values]), np.array([value.variance for value in values])
+def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> list[Average]:
+    """Return estimates of supports before the sampling."""
+    raw, factors = undo_sampling(supports, sizes, sampling, k)
+    return _estimates(supports, raw, errors * factors)
 
 
-def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
-    """Return supports before the sampling to m items, with variances that count what undoing it may leave of bias."""
-    raw, factors = undo_sampling(supports, sizes, m, k)
-    return raw, (errors * factors) ** 2 + (LEFT_BIAS * (raw - supports)) ** 2
+def _estimates(supports: Floats, raw: Floats, errors: Floats) -> list[Average]:
+    """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
+    columns = raw.tolist(), (errors**2).tolist(), (LEFT_BIAS * np.abs(raw - supports)).tolist()
+    return [Average(*each) for each in zip(*columns, strict=True)]

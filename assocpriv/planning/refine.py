@@ -41,6 +41,7 @@ Floats = NDArray[np.float64]
 HISTOGRAM, POISSON = "histogram", "poisson"
 DEFAULT_TOP = 64
 _LEAST_ENTRIES = 2
+_CANDIDATES = 1.5  # times the itemsets wanted
 _MOST_TOP = 100_000
 
 
@@ -196,7 +197,7 @@ def _shortlist(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None,
 
 def _itemsets(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None, count: int) -> tuple[Plan, SizeShares]:
     """Make the best itemsets the entries."""
-    most = round(EntryRule().candidates * max(top, _LEAST_ENTRIES))
+    most = round(_CANDIDATES * max(top, _LEAST_ENTRIES))
     entries = sorted(_best_closed(known, most), key=lambda a: (len(a), a))
     _check_enough(len(entries), f"a round of itemsets needs {_LEAST_ENTRIES} of them")
     supports = np.array([known[entry].support for entry in entries])

@@ -16,37 +16,75 @@ Every decision uses reports alone.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.designs import Family, Focus, insertion_families, pattern_errors
-from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
+from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
+from assocpriv.planning.designs import Focus
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
-from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.rounds.knowledge import LIFT, Knowledge, ranked
+from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
+from assocpriv.server.rounds.shrinking import LIFT
 
 Floats = NDArray[np.float64]
-BOUNDS = (0, 1, 2, 3, 4, 6, 8, 11, 16, 24, 40)
+BOUNDS = (*range(9), *range(10, 25, 2), 27, 30, 34, 40, 48, 60, 80, 110, 150, 200, 300)
+_LEAST_SHORTLIST = 2
 _PLAIN = View()
-_INSERT_BITS = 7
-_MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs and triples are asked for
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
-_TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10)
 _LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
-_SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8)
+_SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRule:
+    """Which items and itemsets later rounds ask about.
+
+    Attributes:
+        reach: a shortlist has the items whose expected support and so many spreads (standard deviations of what is
+            still unknown) reach what the last itemset wanted is guessed to have.
+        most: at most so many times as many items as itemsets are wanted.
+        chance: a catalogue of itemsets has those that are among the wanted ones with this probability or more,
+        least, most_entries: but at least and at most so many times as many as are wanted.
+        explore: rank these by that probability, not by what is expected of them.
+    """
+
+    reach: float = 1.5
+    most: float = 4.0
+    chance: float = 0.02
+    least: float = 1.1
+    most_entries: float = 3.0
+    explore: bool = True
+
+    def shortlisted(self, known: Knowledge, wanted: int) -> list[int]:
+        """Return the items that may belong to the wanted itemsets, increasing."""
+        singles: Knowledge = {itemset: value for itemset, value in known.items() if len(itemset) == 1}
+        least = guessed_least(np.array([value.expected for value in singles.values()]), wanted)
+        upper = {a: value.expected + self.reach * value.spread**0.5 for a, value in singles.items()}
+        order = sorted(singles, key=lambda a: (-upper[a], a))
+        count = min(sum(upper[a] >= least for a in order), round(self.most * wanted))
+        return sorted(item for (item,) in order[: max(count, _LEAST_SHORTLIST)])
+
+    def candidates(self, known: Knowledge, wanted: int) -> list[Itemset]:
+        """Return the itemsets to ask about, the likeliest to be among those wanted first."""
+        cut = known[ranked(known, wanted)[-1]].expected
+        chances = {a: value.chance(cut) for a, value in known.items()}
+        count = max(sum(chance >= self.chance for chance in chances.values()), round(self.least * wanted))
+        count = min(count, round(self.most_entries * wanted))
+        if not self.explore:
+            return ranked(known, count)
+        return sorted(known, key=lambda a: (-chances[a], -known[a].expected, len(a), a))[:count]
+
+
+_RULE = EntryRule()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +92,16 @@ class PeopleSplit:
     """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
     ``sizes`` and ``items`` are shares of all people, of the latter by default :func:`items_share`; ``itemsets`` is one
-    of those who are left then.
+    of those who are left then. ``rule`` says which entries later rounds have; with ``blocks`` each round's reports are
+    about public random blocks of its entries where that is expected to err less.
     """
 
     rounds: int = 3
     sizes: float = 0.02
     items: float | None = None
     itemsets: float = 0.42
+    rule: EntryRule = _RULE
+    blocks: bool = False
 
     def shares(self, items: float) -> tuple[float, ...]:
         """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""
@@ -70,67 +111,50 @@ class PeopleSplit:
         return self.sizes, asked, rest - itemsets, itemsets
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRule:
-    """How many entries later catalogues have, as multiples of the itemsets wanted.
+def guessed_least(items: Floats, wanted: int, largest: int = 4) -> float:
+    """Return about which support the last of the wanted itemsets has, were items of these supports independent.
 
-    A shortlist has at least ``shortlist`` and at most ``most`` times as many, as far as items lie ``within`` so many
-    standard errors of the wanted ones; a catalogue of itemsets has ``candidates`` times as many.
+    >>> guessed_least(np.array([0.5, 0.25, 0.25]), 4)
+    0.125
     """
-
-    shortlist: float = 1.25
-    most: float = 4.0
-    within: float = 1.5
-    candidates: float = 1.5
-
-    def shortlisted(self, known: Knowledge, wanted: int) -> list[int]:
-        """Return the items that may belong to the wanted itemsets, increasing."""
-        singles: Knowledge = {itemset: value for itemset, value in known.items() if len(itemset) == 1}
-        order = ranked(singles, len(singles))
-        last = singles[order[min(wanted, len(order)) - 1]]
-        least = last.support - self.within * last.variance**0.5
-        near = sum(singles[itemset].support >= least for itemset in order)
-        count = min(max(near, round(self.shortlist * wanted)), round(self.most * wanted))
-        return sorted(item for (item,) in order[:count])
+    items = np.sort(np.clip(items, 0.0, 1.0))[::-1][: max(wanted, 1)]
+    numbers = np.arange(len(items))
+    supports, last, every = items, numbers, [items]
+    for _ in range(1, largest):
+        left, right = np.nonzero(last[:, None] < numbers)
+        products = supports[left] * items[right]
+        best = np.argsort(-products, kind="stable")[: 4 * wanted]
+        supports, last = products[best], right[best]
+        every.append(supports)
+    return float(np.sort(np.concatenate(every))[::-1][: max(wanted, 1)][-1])
 
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Whom a round asks: the breach that no report may cause, how many report, and the sizes of their transactions."""
+    """Whom a round asks: the breach that no report may cause, how many report, and the sizes of their transactions.
+
+    With ``blocks`` they may be asked about one public random block of the catalogue each.
+    """
 
     promise: Breach
     count: int
     sizes: SizeShares
+    blocks: bool = False
 
     def plan(self, catalogue: Catalogue, focus: Focus, view: View, choices: Sequence[int]) -> Plan:
-        """Return the plan whose M, of the choices, has the least expected squared error."""
-        m = self.best_size(len(catalogue), focus, choices)
-        padded = len(catalogue) + m
-        design = focused_design(m, padded, self.promise.amplification_limit, focus)
-        generator, operator = design.generator("auto", padded, m + focus.largest), self.operator(m, padded, focus)
-        return Plan(catalogue, m, focus.largest, (operator,), generator, self.promise, view=view)
+        """Return the plan whose M, of the choices, and blocks have the least expected squared error."""
+        choice = self.choice(len(catalogue), focus, choices)
+        m, padded = choice.sampling.m, choice.sampling.block_items + choice.sampling.m
+        operator = choice.design.operator(self.promise.amplification_limit)
+        generator = choice.design.generator("auto", padded, m + focus.largest)
+        cut = replace(view, blocks=blocks_of(choice.sampling, focus.largest))
+        return Plan(catalogue, m, focus.largest, (operator,), generator, self.promise, view=cut)
 
-    def operator(self, m: int, padded: int, focus: Focus) -> AnyOperator:
-        """Return the operator with the least error in a focus."""
-        return focused_operator(m, padded, self.promise.amplification_limit, focus)
-
-    def best_size(self, n_items: int, focus: Focus, choices: Sequence[int]) -> int:
-        """Return the M with the least expected squared error: undoing the sampling adds noise and leaves some bias."""
-
-        def error(m: int) -> float:
-            left = {k: self.surviving(m, k) for k, _, _ in focus.sizes}
-            noisier = Focus(tuple((k, weight / left[k] ** 2, shares) for k, weight, shares in focus.sizes))
-            bias = sum(weight * (LEFT_BIAS * (1 - left[k]) * shares[-1]) ** 2 for k, weight, shares in focus.sizes)
-            return noisier.error(self.operator(m, n_items + m, focus)) / self.count + bias
-
-        return min(choices, key=error)
-
-    def surviving(self, m: int, k: int) -> float:
-        """Return the share of all k-itemsets' support that sampling to m leaves, on average."""
-        sizes = self.sizes
-        ways = np.array([float(math.comb(c, k)) for c in sizes.sizes.tolist()])
-        total = float(sizes.shares @ ways)
-        return max(float(sizes.shares @ (ways * sizes.surviving(m, k))) / total, 1e-3) if total > 0 else 1.0
+    def choice(self, n_items: int, focus: Focus, choices: Sequence[int]) -> Choice:
+        """Return M, the number of pieces and the design with the least expected squared error after shrinking."""
+        limit, sizes = self.promise.amplification_limit, self.sizes.grouped()
+        survey = Survey(n_items, max(self.count, 1), limit, sizes, focus, LEFT_BIAS, shrunk=True)
+        return best_choice(survey, choices, None if self.blocks else [1])
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:
@@ -140,9 +164,8 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
     mean size of a basket. With noise of a third of that, 45% are asked; 12% more each time it doubles.
     """
     focus = single_focus(_TYPICAL)
-    m = replace(people, count=max(people.count // 2, 1)).best_size(n_items, focus, _TRANSACTION_SIZES)
-    error = max(focus.error(people.operator(m, n_items + m, focus)), 0.0)
-    noise = math.sqrt(error / max(people.count / 2, 1.0)) / people.surviving(m, 1)
+    half = replace(people, count=max(people.count // 2, 1))
+    noise = math.sqrt(max(half.choice(n_items, focus, TRANSACTION_SIZES).error, 0.0))
     harmonic = math.log(n_items) + 0.577
     looked_for = max(people.sizes.mean, 0.01) / (min(wanted, n_items) * harmonic)
     share = 0.45 + 0.12 * math.log2(max(noise / looked_for / 0.3, 1e-9))  # no noise at all under very weak promises
@@ -155,39 +178,6 @@ def items_share(n_items: int, people: People, wanted: int) -> float:
 def single_focus(support: float) -> Focus:
     """Return the focus on single items of one support."""
     return Focus(((1, 1.0, (1 - support, support)),))
-
-
-@lru_cache(maxsize=512)
-def focused_design(m: int, items: int, limit: Fraction, focus: Focus) -> AnyDesign:
-    """Return the design with the least error in a focus, of either kind, for m of ``items`` items, dummies included."""
-    families: list[Family[AnyDesign]] = [*insertion_families(m, _INSERT_BITS)]
-    if m + focus.largest <= items <= _MOST_FIXED_ITEMS:
-        families += fixed_size_families(m, items, _report_sizes(items, focus.largest))
-    least, best = math.inf, None
-    for family in families:
-        patterns, errors = pattern_errors(family, limit, focus)
-        place = int(errors.argmin())
-        if errors[place] < least:
-            least = float(errors[place])
-            best = family.design(patterns[place], least)
-    if best is None:
-        raise PlanError("no operator within this promise lets supports be estimated")
-    return best
-
-
-@lru_cache(maxsize=512)
-def focused_operator(m: int, items: int, limit: Fraction, focus: Focus) -> AnyOperator:
-    """Return the operator of the design with the least error in a focus (:func:`focused_design`)."""
-    return focused_design(m, items, limit, focus).operator(limit)
-
-
-def _report_sizes(items: int, smallest: int) -> list[int]:
-    """Return the report sizes tried: all small ones, then every second, …: the error changes slowly with large ℓ."""
-    sizes, size = [], smallest
-    while size <= items // 2:
-        sizes.append(size)
-        size += max(1, size // 8)
-    return sizes
 
 
 # ---- plans
@@ -209,7 +199,7 @@ def plan_items(catalogue: Catalogue, people: People, *, pairs: bool = False) -> 
     """Return the plan for a whole catalogue; with ``pairs``, these and triples count, for no other round comes."""
     focus = Focus((*single_focus(_TYPICAL).sizes, *_WITH_PAIRS)) if pairs else single_focus(_TYPICAL)
     most = max(len(catalogue), focus.largest)
-    return people.plan(catalogue, focus, View(), [m for m in _TRANSACTION_SIZES if focus.largest <= m <= most])
+    return people.plan(catalogue, focus, View(), [m for m in TRANSACTION_SIZES if focus.largest <= m <= most])
 
 
 def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wanted: int) -> tuple[Plan, SizeShares]:
@@ -217,7 +207,7 @@ def plan_shortlist(names: Sequence[str], supports: Floats, people: People, wante
 
     The people's sizes are those of whole baskets.
     """
-    left = people.sizes.thinned(float(np.clip(supports, 0, 1).sum()))
+    left = people.sizes.grouped().within(supports)
     focus = expected_focus(supports, wanted)
     choices = [m for m in _SHORTLIST_SIZES if m >= focus.largest]
     return replace(people, sizes=left).plan(Catalogue(names), focus, View(others="drop"), choices), left
@@ -229,7 +219,7 @@ def plan_itemsets(itemsets: Sequence[Sequence[str]], supports: Floats, people: P
     focus = single_focus(float(np.clip(supports, 0.001, 0.5).mean()))
     view = View(kind="itemsets", others="drop", itemsets=entries)
     catalogue = Catalogue([join_names(list(names)) for names in entries])
-    return people.plan(catalogue, focus, view, _TRANSACTION_SIZES)
+    return people.plan(catalogue, focus, view, TRANSACTION_SIZES)
 
 
 def expected_focus(supports: Floats, wanted: int) -> Focus:
@@ -244,18 +234,15 @@ def expected_focus(supports: Floats, wanted: int) -> Focus:
     for k, guess in guesses.items():
         among = guess[guess >= least]
         weight = max(len(among) / wanted, _LEAST_WEIGHTS[k])
-        support = float(np.clip(among.mean() if len(among) else least / 2, 1e-3, 0.5))
+        support = float(np.clip(among.mean() if len(among) else least, 1e-3, 0.5))
         sizes.append((k, round(weight, 2), _typical_shares(k, support)))
     return Focus(tuple(sizes))
 
 
 def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
-    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
-    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
-    scale = (1 - support) / sum(below)
     # rounded, so that nearly equal ones are planned alike; the first takes the rest
-    rest, last = [round(share * scale, 3) for share in below[1:]], round(support, 3)
+    rest, last = [round(share, 3) for share in typical_shares(k, support)[1:-1]], round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
 
 

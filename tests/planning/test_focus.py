@@ -6,14 +6,23 @@ import numpy as np
 import pytest
 
 from assocpriv.core.errors import PlanError
+from assocpriv.planning.blocks import Survey, designed
 from assocpriv.planning.designs import Focus, InsertionDesign, InsertionFamily, patterns_of
 from assocpriv.planning.fixed_size_designs import FixedSizeDesign, FixedSizeFamily
-from assocpriv.planning.rounds import focused_operator, single_focus
-from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
+from assocpriv.planning.rounds import single_focus
+from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator, Operator
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
+from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 
 LIMIT = Fraction(19)
 MIXED = Focus(((1, 0.5, (0.9, 0.1)), (2, 0.5, (0.75, 0.2, 0.05))))
+
+
+def focused_operator(m: int, items: int, limit: Fraction, focus: Focus) -> AnyOperator:
+    """Return the operator with the least error in a focus, of all for m of ``items`` items, dummies included."""
+    sizes = SizeShares(np.array([m]), np.ones(1))  # sampling loses nothing
+    survey = Survey(items - m, 1_000_000, limit, sizes, focus)
+    return designed(survey, Sampling(m, items - m), fine=True).design.operator(limit)
 
 
 def test_error_is_the_variance_of_the_estimate() -> None:

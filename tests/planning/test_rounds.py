@@ -13,6 +13,7 @@ from assocpriv.planning.rounds import (
     People,
     PeopleSplit,
     expected_focus,
+    guessed_least,
     items_share,
     plan_items,
     plan_itemsets,
@@ -21,7 +22,7 @@ from assocpriv.planning.rounds import (
 )
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.rounds.knowledge import Knowledge, measured, ranked
+from assocpriv.server.rounds.knowledge import Estimate, Knowledge, measured, ranked
 from assocpriv.server.rounds.sampling_model import SizeShares
 
 PROMISE = Breach("5%", "50%")
@@ -79,16 +80,34 @@ def test_focus_foresees_which_sizes_are_wanted() -> None:
         assert min(shares) >= 0
 
 
-def test_shortlist_takes_more_where_noise_is_larger() -> None:
-    """The wanted items and those within some standard errors of them, between two bounds."""
+def test_shortlist_asks_what_can_matter() -> None:
+    """Items that may reach the last wanted itemset: of sharp estimates few, of noisy ones more, up to a bound."""
 
     def known(sigma: float) -> Knowledge:
-        return {(i,): measured(0.5 / (i + 1), sigma**2) for i in range(100)}
+        return {(i,): measured(0.9 / (i + 1), sigma**2) for i in range(100)}
 
-    rule = EntryRule(shortlist=1.2, most=4.0, within=1.0)
-    assert len(rule.shortlisted(known(0.03), 10)) > 20
+    rule = EntryRule(most=4.0)
+    sharp = rule.shortlisted(known(1e-6), 10)
+    assert sharp == list(range(len(sharp)))
+    assert len(sharp) <= 10
+    assert len(sharp) < len(rule.shortlisted(known(0.03), 10)) < 40
     assert len(rule.shortlisted(known(1.0), 10)) == 40
-    assert rule.shortlisted(known(1e-6), 10) == list(range(12))
+
+
+def test_dense_baskets_need_few_items() -> None:
+    """Of items that nearly everybody has nine make 255 itemsets of up to four: no other item can be among the top."""
+    assert guessed_least(np.full(9, 0.9), 64) > 0.6
+    known: Knowledge = {(i,): measured(0.9 if i < 9 else 0.3, 1e-8) for i in range(60)}
+    assert EntryRule().shortlisted(known, 64) == list(range(9))
+
+
+def test_candidates_are_those_that_may_be_wanted() -> None:
+    """A pair that is probably rare but may be a pattern is asked about; without exploring it is not."""
+    known: Knowledge = {(i,): measured(0.1 - 0.004 * i, 1e-8) for i in range(20)}
+    known[0, 1] = Estimate(0.01, 1e-3, 0.01, 1e-3, ((0.9, 0.0, 1e-8), (0.1, 0.09, 1e-5)))
+    assert (0, 1) in EntryRule().candidates(known, 10)
+    assert (0, 1) not in EntryRule(explore=False).candidates(known, 10)
+    assert len(EntryRule(chance=0.0, most_entries=1.5).candidates(known, 10)) == 15
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3])

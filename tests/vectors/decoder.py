@@ -74,13 +74,51 @@ def check_plan(plan: Any) -> None:
     promise = _object(plan["promise"], "prior posterior")
     prior, posterior = _fraction(promise["prior"]), _fraction(promise["posterior"])
     _demand(0 < prior < posterior < 1, "prior and posterior")
+    _check_view(plan["view"], plan, n)
+    asked = _longest_block(plan, n)
     for group in [group_of(plan, s) for s in range(1, m + 1)] if in_clear else [plan]:
-        _check_group(group, n, posterior * (1 - prior) / (prior * (1 - posterior)))
+        _check_group(group, asked, posterior * (1 - prior) / (prior * (1 - posterior)))
     if plan["generator"]["kind"] != "none":
         w = plan["generator"]["field_bits"]
-        narrower = [_is_long_enough(plan["generator"]["kind"], w - 1, n, each) for each in plan["operators"]]
+        narrower = [_is_long_enough(plan["generator"]["kind"], w - 1, asked, each) for each in plan["operators"]]
         _demand(w == 2 or not all(narrower), "the field is larger than it must be")
-    _check_view(plan["view"], plan, n)
+
+
+def _longest_block(plan: dict[str, Any], n: int) -> int:
+    """Return how many items a report is about at most; refuse blocks that break a rule."""
+    if "blocks" not in plan["view"]:
+        return n
+    blocks = _object(plan["view"]["blocks"], "partitions pieces seed")
+    pieces = _whole(blocks["pieces"], 2, 1 << 16, "pieces")
+    partitions = _whole(blocks["partitions"], 1, 1 << 16, "partitions")
+    _whole(blocks["seed"], 0, (1 << 32) - 1, "seed")
+    _demand(plan["sizes"] == "hidden" and plan["view"]["kind"] != "sizes", "blocks of sizes")
+    _demand(partitions * pieces <= 1 << 16 and partitions * n <= 1 << 24, "too many blocks")
+    _demand(n // pieces >= plan["itemset_size"], "blocks smaller than itemsets")
+    return -(-n // pieces)
+
+
+def block_plan(plan: dict[str, Any]) -> dict[str, Any]:
+    """Return the plan of what is reported of one block, whose items are the places in it."""
+    idle = {"kind": "items", "others": "error", "parents": {}, "left_out": []}
+    return {**plan, "catalogue": {"count": _longest_block(plan, item_count(plan))}, "view": idle}
+
+
+def finalize(word: int) -> int:
+    """Return fmix32 of MurmurHash3."""
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        word ^= word >> shift
+        word = word * factor % (1 << 32)
+    return word
+
+
+def block_items(plan: dict[str, Any], block: int) -> list[int]:
+    """Return the items of a block, least first: those of n sorted by key whose rank r has ⌊r·g / n⌋ = j."""
+    blocks, n = plan["view"]["blocks"], item_count(plan)
+    partition, piece = divmod(block, blocks["pieces"])
+    base = finalize((finalize(blocks["seed"]) + partition) % (1 << 32))
+    by_key = sorted((finalize(finalize(item) ^ base), item) for item in range(n))
+    return sorted(item for rank, (_, item) in enumerate(by_key) if rank * blocks["pieces"] // n == piece)
 
 
 def group_of(plan: dict[str, Any], s: int) -> dict[str, Any]:
@@ -224,7 +262,7 @@ def _check_view(view: Any, plan: dict[str, Any], n: int) -> None:
     kind = view.get("kind") if type(view) is dict else None
     _demand(kind in ("items", "itemsets", "sizes"), "view kind")
     further = " itemsets" if kind == "itemsets" else " bounds counted" if kind == "sizes" else ""
-    _object(view, f"kind others parents left_out{further}")
+    _object(view, f"kind others parents left_out{further}{' blocks' if 'blocks' in view else ''}")
     _demand(view["others"] in ("error", "drop"), "others")
     parents, left_out = view["parents"], set(_check_names(view["left_out"]))
     _demand(type(parents) is dict, "parents")
@@ -336,6 +374,8 @@ def item_count(plan: dict[str, Any]) -> int:
 
 def report_bits(plan: dict[str, Any]) -> int:
     """Return the length of a report in bits."""
+    if "blocks" in plan["view"]:
+        return 16 + report_bits(block_plan(plan))
     generator, padded = plan["generator"], item_count(plan) + int(plan["transaction_size"])
     if plan["sizes"] == "in clear":
         return 8 + report_bits(group_of(plan, plan["transaction_size"]))
@@ -444,6 +484,10 @@ def read_report(plan: dict[str, Any], report: bytes) -> tuple[dict[str, Any], in
     """Return the plan of a report's group and the report's bits as a number, or refuse it."""
     bits = report_bits(plan)
     _demand(len(report) == (bits + 7) // 8, "wrong length")
+    if "blocks" in plan["view"]:
+        blocks = plan["view"]["blocks"]
+        _demand(report[0] + 256 * report[1] < blocks["partitions"] * blocks["pieces"], "no such block")
+        return read_report(block_plan(plan), report[2:])
     if plan["sizes"] == "in clear":
         _demand(1 <= report[0] <= plan["transaction_size"], "a size outside 1..M")
         plan, report = group_of(plan, report[0]), report[1:]
@@ -458,6 +502,13 @@ def read_report(plan: dict[str, Any], report: bytes) -> tuple[dict[str, Any], in
 
 def shown_items(plan: dict[str, Any], report: bytes) -> list[int]:
     """Return the items a report shows, padding items included."""
+    if "blocks" in plan["view"]:
+        inside, n = block_plan(plan), item_count(plan)
+        read_report(plan, report)
+        members, longest = block_items(plan, report[0] + 256 * report[1]), item_count(inside)
+        places = shown_items(inside, report[2:])
+        dummies = [n + place - longest for place in places if place >= longest]
+        return [members[place] for place in places if place < len(members)] + dummies
     plan, number = read_report(plan, report)
     padded = item_count(plan) + plan["transaction_size"]
     if plan["kind"] == "fixed-size":
@@ -549,6 +600,11 @@ class Words:
 def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) -> tuple[bytes, dict[str, Any]]:
     """Randomize one transaction; also return the values on the way."""
     m, n, items = plan["transaction_size"], item_count(plan), sorted(transaction)
+    if "blocks" in plan["view"]:
+        block = words.below(plan["view"]["blocks"]["partitions"] * plan["view"]["blocks"]["pieces"])
+        places = [place for place, item in enumerate(block_items(plan, block)) if item in items]
+        report, steps = make_report(block_plan(plan), places, words)
+        return bytes([block % 256, block // 256]) + report, {"block": block, "places": places} | steps
     if plan["sizes"] == "in clear":
         size = min(max(len(items), 1), m)
         report, steps = make_report(group_of(plan, size), items, words)

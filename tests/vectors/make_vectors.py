@@ -120,7 +120,7 @@ NAMES = ["milk", "bread", "crème brûlée", "🍞", 'say "hi" \\ /', "ten\u00a0
 
 def good_plans() -> dict[str, dict[str, Any]]:
     """Return the plans of the vectors by name."""
-    return first_plans() | fixed_plans() | clear_plans() | view_plans() | several_plans()
+    return first_plans() | fixed_plans() | clear_plans() | view_plans() | several_plans() | block_plans()
 
 
 def first_plans() -> dict[str, dict[str, Any]]:
@@ -252,6 +252,28 @@ def several_plans() -> dict[str, dict[str, Any]]:
     }
 
 
+def block_plans() -> dict[str, dict[str, Any]]:
+    """Return plans with blocks, of each form of reports, of full and of shorter pieces, and with a view."""
+
+    def cut(
+        plan: dict[str, Any], catalogue: int | list[str], partitions: int, pieces: int, seed: int
+    ) -> dict[str, Any]:
+        blocks = {"partitions": partitions, "pieces": pieces, "seed": seed}
+        named = {"count": catalogue} if isinstance(catalogue, int) else {"names": catalogue}
+        return plan | {"catalogue": named, "view": plan["view"] | {"blocks": blocks}}
+
+    first, fixed = first_plans(), fixed_plans()
+    held = idle(kind="itemsets", itemsets=[["a"], ["a", "b"], ["b"], ["b", "c"], ["c"]])
+    chosen = plan_content(3, 1, "01", (1, 1), 10, NONE) | {"view": held}
+    return {
+        "blocks-none": cut(plan_content(4, 2, "0011", (3, 3), 64, NONE), 14, 5, 4, (1 << 32) - 1),
+        "blocks-bch": cut(first["bch-r1-b64"], 29, 3, 3, 0),
+        "blocks-reed-solomon": cut(first["reed-solomon-r3-b64"], 120, 64, 4, 1),
+        "blocks-fixed": cut(fixed["fixed-3-of-8"], 17, 7, 3, 2024),
+        "blocks-itemsets": cut(chosen, ["A", "AB", "B", "BC", "C"], 2, 2, 6),
+    }
+
+
 def edited(plan: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return a copy of a plan with fields changed; ``operator_…`` and ``generator_…`` reach inside."""
     copy: dict[str, Any] = json.loads(json.dumps(plan))
@@ -344,7 +366,10 @@ def bad_plans() -> list[dict[str, Any]]:
     refused += [{"breaks": rule, "text": text} for rule, text in texts]
     return refused + [
         {"breaks": rule, "plan": plan}
-        for rule, plan in bad_promises() + bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()
+        for rule, plan in (
+            *(bad_promises() + bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()),
+            *bad_blocks(),
+        )
     ]
 
 
@@ -526,6 +551,37 @@ def bad_views() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
+def bad_blocks() -> list[tuple[str, dict[str, Any]]]:
+    """Return plans whose blocks break a rule."""
+    plans = good_plans()
+    plan, sizes, clear = plans["blocks-none"], plans["view-sizes-any"], plans["clear-none"]
+    good = plan["view"]["blocks"]
+
+    def wrong(**fields: Any) -> dict[str, Any]:
+        return plan | {"view": plan["view"] | {"blocks": good | fields}}
+
+    return [
+        ("blocks is null", plan | {"view": plan["view"] | {"blocks": None}}),
+        ("blocks is a list", plan | {"view": plan["view"] | {"blocks": [5, 4, 0]}}),
+        ("blocks without a seed", plan | {"view": plan["view"] | {"blocks": {"partitions": 5, "pieces": 4}}}),
+        ("blocks with a field too many", wrong(overlap=0)),
+        ("one piece", wrong(pieces=1)),
+        ("pieces is 4.0", wrong(pieces=4.0)),
+        ("so many pieces that some hold fewer items than an itemset", wrong(pieces=8)),
+        ("pieces of other lengths than the operator is made for", plans["blocks-fixed"] | {"catalogue": {"count": 19}}),
+        ("no partition", wrong(partitions=0)),
+        ("partitions is true", wrong(partitions=True)),
+        ("more than 65536 blocks", wrong(partitions=16385)),
+        ("partitions of more than 2^24 entries in all", wrong(partitions=17) | {"catalogue": {"count": 1 << 20}}),
+        ("the seed of blocks is negative", wrong(seed=-1)),
+        ("the seed of blocks has 33 bits", wrong(seed=1 << 32)),
+        ("the seed of blocks is text", wrong(seed="0")),
+        ("blocks with sizes in clear", clear | {"view": idle(blocks=good | {"pieces": 2})}),
+        ("blocks in a view of sizes", sizes | {"view": sizes["view"] | {"blocks": good | {"pieces": 2}}}),
+        ("blocks beside the view", plan | {"view": idle(), "blocks": good}),
+    ]
+
+
 def transactions(plan: Plan) -> dict[str, list[int]]:
     """Return the transactions of the vectors by case; unsorted ones too, the client sorts."""
     n, m = plan.n_items, plan.transaction_size
@@ -536,7 +592,9 @@ def transactions(plan: Plan) -> dict[str, list[int]]:
     else:
         full = list(range(n - 1, max(n - 1 - m, -1), -1))
         cases = {"empty": [], "short": [n - 1][: m - 1], "full": full}
-    if n > m:
+    if plan.view.blocks is not None:
+        cases |= {"odd items": list(range(1, n, 2)), "all": list(range(n))}
+    elif n > m:
         cases["long"] = [(7 * i + 3) % n for i in range(min(n, m + 4))] if n % 7 else list(range(min(n, m + 4)))
     return cases
 
@@ -551,10 +609,14 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
     """Randomize one transaction with given words and note every step."""
     entropy = GivenWords(words)
     report = Randomizer(plan).randomize(transaction, entropy=entropy)
-    group = plan.groups[report[0] - 1] if plan.sizes == "in clear" else plan
-    drawn, m = entropy.drawn, group.transaction_size
-    fitted = sorted(transaction) + list(range(plan.n_items, plan.n_items + m - len(transaction)))
-    if len(transaction) > m:
+    group = plan.groups[report[0] - 1] if plan.sizes == "in clear" else plan.block_plan
+    drawn, m, held, of_block = entropy.drawn, group.transaction_size, sorted(transaction), dict[str, Any]()
+    if plan.view.blocks is not None:
+        block, *drawn = drawn
+        held = plan.view.blocks.places(block, held, plan.n_items)
+        of_block = {"block": block, "places": held}
+    fitted = held + list(range(group.n_items, group.n_items + m - len(held)))
+    if len(held) > m:
         for place in range(m):
             other = place + drawn[place]
             fitted[place], fitted[other] = fitted[other], fitted[place]
@@ -565,11 +627,12 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
         "transaction": transaction,
         "words": [f"{word:016x}" for word in words[: entropy.used + SPARE_WORDS]],
         "words_used": entropy.used,
+        **of_block,
         "fitted": fitted[:m],
     }
     if plan.sizes == "in clear":
         made["size"] = report[0]
-    made |= set_steps(plan, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(group, drawn)
+    made |= set_steps(group, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(group, drawn)
     return made | {"report": report.hex(), "shows": sorted(plan.form.items(report))}
 
 
@@ -605,7 +668,8 @@ def rejected_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
     """Return runs in which a draw of each kind meets words that are rejected."""
     if name in ("fixed-most-items", "fixed-512-bits"):
         return []  # their runs are long, and show no more than others
-    transaction = [plan.n_items - 1] if plan.kind == "fixed-size" else list(range(plan.n_items))
+    is_short = plan.kind == "fixed-size" and plan.view.blocks is None
+    transaction = [plan.n_items - 1] if is_short else list(range(plan.n_items))
     found = []
     for place, case in enumerate(["first draw", "second draw", "third draw"]):
         words = tape(name, f"rejected {case}")
@@ -749,8 +813,20 @@ def bad_baskets() -> list[dict[str, Any]]:
 
 
 def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
-    """Return reports of a fixed size, or with sizes in clear, that no client made: the least and the greatest."""
-    if plan.kind == "fixed-size":
+    """Return reports that no client made, the least and the greatest, of a fixed size, sizes in clear, or blocks."""
+    if plan.view.blocks is not None:
+        blocks, inside = plan.view.blocks.count, plan.block_plan
+        last = (
+            comb(inside.padded_items, inside.fixed.report_size)
+            if plan.kind == "fixed-size"
+            else 1 << inside.report_bits
+        )
+        reports = [
+            block.to_bytes(2, "little") + inside.form.encode(number)
+            for block in (0, blocks // 2, blocks - 1)
+            for number in (0, last - 1)
+        ]
+    elif plan.kind == "fixed-size":
         last = comb(plan.padded_items, plan.fixed.report_size) - 1
         reports = [plan.form.encode(rank) for rank in sorted({0, 1, last // 3, last})]
     else:
@@ -765,7 +841,10 @@ def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
 def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:
     """Return reports of a fixed size, or with sizes in clear, that break a rule."""
     found: list[tuple[str, bytes]] = []
-    if plan.kind == "fixed-size":
+    if plan.view.blocks is not None:
+        last, empty = plan.view.blocks.count, bytes(plan.report_bytes - 2)
+        found = [(f"there is no block {block}", block.to_bytes(2, "little") + empty) for block in (last, 65535)]
+    elif plan.kind == "fixed-size":
         count = comb(plan.padded_items, plan.fixed.report_size)
         ranks = {count, (1 << plan.report_bits) - 1}
         beyond = sorted(rank for rank in ranks if count <= rank < 1 << plan.report_bits)
@@ -805,7 +884,7 @@ def make_reports() -> dict[str, Any]:
             found = [run_case(name, plan, case, view_transaction(names, plan), tape(name, case)) | {"names": names}]
         if name == "reed-solomon-r3-b64":  # the first draw is below 6 and meets a word that is rejected
             found.append(run_case(name, plan, "rejected", [0, 1, 2, 3, 4, 29], tape(name, "rejected")))
-        if name.startswith(("fixed-", "clear-")):
+        if name.startswith(("fixed-", "clear-", "blocks-")):
             found += rejected_cases(name, plan)
             decoded += decoded_cases(name, plan)
         cases += found

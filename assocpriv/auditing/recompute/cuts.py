@@ -41,7 +41,7 @@ class Cuts:
         """Return the entries of a block, in increasing order.
 
         >>> Cuts(10, 2, 3, 0).members(4)
-        [2, 6, 9]
+        [3, 4, 5]
         """
         return _partition(self, block // self.pieces)[block % self.pieces]
 

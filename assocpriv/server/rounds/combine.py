@@ -34,7 +34,14 @@ from assocpriv.server.estimates.supports import sampling_variance
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CORRECTED, mining_facts, with_facts
 from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Histogram, SizeShares, support_bounds, undo_sampling
+from assocpriv.server.rounds.sampling_model import (
+    LEFT_BIAS,
+    Histogram,
+    Sampling,
+    SizeShares,
+    support_bounds,
+    undo_sampling,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +123,7 @@ def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
-        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, m, k)
+        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, Sampling(m), k)
     return supports, factors
 
 

@@ -1,56 +1,64 @@
-"""What several rounds of reports say together about itemsets: estimates, guesses where there are none, one ranking.
+"""What several rounds of reports say of itemsets: estimates by round, which of them may be published, one ranking.
 
 An estimate is a support with the variance of its error, the bias that undoing the sampling may leave included. Two
 estimates of the same support from different people are averaged, each weighted by the inverse of its variance.
 
-Pairs are many and noisy, so a pair's estimate is shrunk toward what its items alone let expect: a product with a
-lift of LIFT on average, spread as widely as it is large; or, for a few pairs in a hundred that are patterns, any
-support that their items allow. Which of the two it is, the estimate tells by its likelihood (Bayes). An itemset of
-k ≥ 3 items is guessed from its subsets: the geometric mean of the most that they allow and the least of
-
-    s(A∖i)·s(A∖j) / s(A∖ij),    i, j ∈ A,
-
-the support were i and j independent given the rest; what was measured is averaged with the guess in the same way.
-Nothing is expected above its subsets. All this lowers the error of a ranking, and it is no longer unbiased.
+What is asked about in a later round was chosen because earlier estimates of it came out high: of thousands of noisy
+items the largest are mostly noise. The average of all rounds ranks, after shrinking, which allows for that
+(shrinking.py). Published is what is unbiased given the choice (:func:`after_choice`).
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Itemset = tuple[int, ...]
 Floats = NDArray[np.float64]
-# how much likelier a pair is than its items' product, for shrinking pairs and for planning to ask about them; 1.5 for
-# planning finds .793 of the top 64 and 1.3 finds .796 (data and noise as of LEFT_BIAS in sampling_model.py)
-LIFT = 1.3
-_PATTERNS = 0.02  # share of pairs that are more than chance
-_SPREAD = 0.8  # of a pair's support around its guess, relative
-_LARGER_PATTERNS = 0.2  # of larger itemsets whose subsets are all frequent
-_CLOSER = 0.5  # of a larger itemset's
-_LEAST = 1e-10  # a variance is never taken for zero
-MOST_GUESSED = 4_000
-_POINTS, _STEPS, _CLEAR = 161, 200, 8.0
+LEAST_VARIANCE = 1e-10  # a variance is never taken for zero
+_FAR = 8.0  # standard deviations: beyond, the tail of a normal law is taken by its asymptote
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What is known of a support: as it was measured, and as it is to be expected.
+    """What is known of a support: what is published of it, and what is to be expected.
 
-    ``support`` is what is shown; ``variance`` that of its error, with what undoing the sampling may have left;
-    ``expected`` the support after shrinking, which ranks; ``spread`` the variance of the true support around that.
+    ``support`` is published, with ``variance`` that of its error, what undoing the sampling may have left included.
+    ``expected`` is the mean after shrinking, which ranks; ``spread`` the variance of the true support around that.
+    ``modes`` is how the true support is distributed: (probability, mean, variance) of normal parts.
     """
 
     support: float
     variance: float
     expected: float
     spread: float
+    modes: tuple[tuple[float, float, float], ...] = ()
+
+    def chance(self, least: float) -> float:
+        """Return the probability that the true support is ``least`` or more."""
+        modes = self.modes or ((1.0, self.expected, self.spread),)
+        return sum(
+            p * math.erfc((least - mean) / math.sqrt(2 * max(var, LEAST_VARIANCE))) / 2 for p, mean, var in modes
+        )
 
 
 Knowledge = dict[Itemset, Estimate]
+
+
+class Average(NamedTuple):
+    """An average of estimates of one support: the variance of its noise, and the bias that may be in it."""
+
+    support: float
+    variance: float
+    bias: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """The mean squared error that is to be expected."""
+        return self.variance + self.bias**2
 
 
 def measured(support: float, variance: float) -> Estimate:
@@ -68,22 +76,21 @@ def as_knowledge(itemsets: Sequence[Itemset], supports: Floats, variances: Float
     return {itemset: measured(support, variance) for itemset, support, variance in values}
 
 
-def combined(estimates: Sequence[Estimate]) -> Estimate:
-    """Return the average of estimates of one support, weighted by their inverse variances.
+def average(estimates: Sequence[Average]) -> Average:
+    """Return the average of estimates of one support, weighted by the inverse of their expected errors.
 
-    >>> combined([measured(0.25, 1.0), measured(0.75, 1.0)])
-    Estimate(support=0.5, variance=0.5, expected=0.5, spread=0.5)
+    Noise averages out, the bias does not: one model has corrected all of them.
+
+    >>> average([Average(0.25, 1.0), Average(0.75, 1.0)])
+    Average(support=0.5, variance=0.5, bias=0.0)
     """
-    return Estimate(
-        *_average([(estimate.support, estimate.variance) for estimate in estimates]),
-        *_average([(estimate.expected, estimate.spread) for estimate in estimates]),
+    weights = [1 / max(each.error, LEAST_VARIANCE) for each in estimates]
+    shares = [weight / sum(weights) for weight in weights]
+    return Average(
+        sum(share * each.support for share, each in zip(shares, estimates, strict=True)),
+        sum(share**2 * each.variance for share, each in zip(shares, estimates, strict=True)),
+        sum(share * each.bias for share, each in zip(shares, estimates, strict=True)),
     )
-
-
-def _average(values: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    weights = [1 / max(variance, _LEAST) for _, variance in values]
-    mean = sum(weight * value for weight, (value, _) in zip(weights, values, strict=True)) / sum(weights)
-    return mean, 1 / sum(weights)
 
 
 def ranked(knowledge: Knowledge, count: int) -> list[Itemset]:
@@ -91,136 +98,55 @@ def ranked(knowledge: Knowledge, count: int) -> list[Itemset]:
     return sorted(knowledge, key=lambda itemset: (-knowledge[itemset].expected, len(itemset), itemset))[:count]
 
 
-def shrunk_pairs(
-    singles: Floats, pairs: NDArray[np.int64], supports: Floats, variances: Floats
-) -> tuple[Floats, Floats]:
-    """Return pairs' supports and variances after shrinking them toward what their items let expect, float64 (pairs,).
-
-    ``singles`` are the items' supports, ``pairs`` positions in these, int64 (pairs, 2); the rest is as measured.
-    """
-    clipped = np.clip(singles, 1e-6, 1.0)
-    left, right = clipped[pairs[:, 0]], clipped[pairs[:, 1]]
-    most = np.minimum(left, right)
-    guess = np.minimum(LIFT * left * right, most)
-    return _shrunk(supports, variances, guess, _SPREAD * guess, most, _PATTERNS)
-
-
-def _shrunk(
-    supports: Floats, variances: Floats, guess: Floats, spread: Floats, most: Floats, patterns: float
-) -> tuple[Floats, Floats]:
-    """Return mean and variance of supports given estimates and what was guessed, each float64 (itemsets,).
-
-    Before the estimate a support is normal around the guess, or, with probability ``patterns``, anything from 0 to the
-    ``most`` that its subsets allow. A variance may be infinite: then nothing was measured.
-    """
-    from scipy.special import erf
-
-    noise, total = np.sqrt(variances), variances + spread**2 + _LEAST
-    precision = 1 / variances + 1 / (spread**2 + _LEAST)
-    near = (np.where(np.isinf(variances), 0.0, supports) / variances + guess / (spread**2 + _LEAST)) / precision
-    if np.isinf(variances).all():
-        return np.minimum(near, most), 1 / precision
-    near_likelihood = _density((supports - guess) / np.sqrt(total)) / np.sqrt(total)
-    # a pattern: normal around what was measured, cut to what is possible
-    low, high = -supports / noise, (most - supports) / noise
-    inside = np.maximum((erf(high / np.sqrt(2)) - erf(low / np.sqrt(2))) / 2, 1e-300)
-    slope = (_density(low) - _density(high)) / inside
-    far = np.clip(supports + noise * slope, 0.0, most)
-    shape = 1 + (low * _density(low) - high * _density(high)) / inside - slope**2
-    far_square = far**2 + np.clip(variances * shape, _LEAST, most**2 + _LEAST)
-    odds = patterns * inside / np.maximum(most, 1e-6)
-    odds = odds / (odds + (1 - patterns) * near_likelihood + 1e-300)
-    mean = odds * far + (1 - odds) * near
-    square = odds * far_square + (1 - odds) * (1 / precision + near**2)
-    return np.minimum(mean, most), np.maximum(square - mean**2, _LEAST)
-
-
-def _density(values: Floats) -> Floats:
-    return np.divide(np.exp(-(values**2) / 2), np.sqrt(2 * np.pi))
-
-
 @dataclass(frozen=True, slots=True)
-class Prior:
-    """How supports of items are distributed: ``weights`` over ``grid``, both float64 (points,).
+class Evidence:
+    """What was measured, by itemset: ``all``, the average of all rounds, and ``fresh``, of what may be published.
 
-    How many items are frequent reports tell more sharply than which; it says how much of a large estimate is noise.
+    The fresh estimate is of people who were asked after the itemset had been chosen; earlier ones count as far as the
+    choice tells nothing of them (:func:`after_choice`).
     """
 
-    grid: Floats
-    weights: Floats
+    all: dict[Itemset, Average]
+    fresh: dict[Itemset, Average]
 
-    @classmethod
-    def of(cls, supports: Floats, variances: Floats) -> "Prior":
-        """Return the distribution under which estimates of *all* items are likeliest (Kiefer and Wolfowitz 1956)."""
-        # beyond some standard errors an estimate speaks for itself; all such supports count as one
-        grid = np.linspace(0.0, _CLEAR * float(np.sqrt(variances.max(initial=_LEAST))), _POINTS)
-        # estimates half a step of the grid apart are taken together: tens of thousands become some hundreds
-        places = np.rint(np.minimum(supports, grid[-1]) / (grid[1] / 2))
-        distinct, group = np.unique(places, return_inverse=True)
-        counts = np.bincount(group)
-        noise = np.bincount(group, variances) / counts
-        likelihoods = _likelihoods(grid, distinct * (grid[1] / 2), noise)
-        weights = np.exp(-_CLEAR * grid / grid[-1])  # most items are rare
-        weights /= weights.sum()
-        for _ in range(_STEPS):
-            weights = weights * (likelihoods.T @ (counts / (likelihoods @ weights))) / len(supports)
-        return cls(grid, weights / weights.sum())
-
-    def posterior(self, supports: Floats, variances: Floats) -> tuple[Floats, Floats]:
-        """Return the mean and the variance of supports given estimates of theirs."""
-        likelihoods = _likelihoods(self.grid, supports, variances) * self.weights
-        likelihoods /= likelihoods.sum(axis=1, keepdims=True)
-        mean = likelihoods @ self.grid
-        spread = np.maximum(likelihoods @ self.grid**2 - mean**2, 0.0) + _LEAST
-        clear = supports + 2 * np.sqrt(variances) > self.grid[-1]
-        return np.where(clear, supports, mean), np.where(clear, variances, spread)
+    def joined(self, itemsets: Sequence[Itemset], estimates: Sequence[Average], cuts: Sequence[float]) -> "Evidence":
+        """Return the evidence with a round's estimates of itemsets, chosen by estimates above these cuts."""
+        every, fresh = dict(self.all), dict(self.fresh)
+        for itemset, now, cut in zip(itemsets, estimates, cuts, strict=True):
+            every[itemset] = average([every[itemset], now]) if itemset in every else now
+            fresh[itemset] = after_choice(fresh[itemset], now, cut) if itemset in fresh else now
+        return Evidence(every, fresh)
 
 
-def _likelihoods(grid: Floats, supports: Floats, variances: Floats) -> Floats:
-    """Return normal likelihoods up to a factor for each estimate, (items, points)."""
-    squares = (supports[:, None] - grid) ** 2 / (2 * variances[:, None])
-    likelihoods: Floats = np.exp(-(squares - squares.min(axis=1, keepdims=True)))
-    return likelihoods
+def after_choice(before: Average, now: Average, cut: float) -> Average:
+    """Return an estimate that is unbiased given that the earlier one of two lay above a cut, and its variance.
 
+    It is the mean of the later one given the average of both and the choice: the average, where the earlier one lies
+    far above the cut, and hardly more than the later one near it. No other estimate that is unbiased given the choice
+    has a smaller variance. With a cut of infinity, where it is not known what was chosen by, the later one is left.
 
-Measure = Callable[[list[Itemset]], tuple[Floats, Floats] | None]
+    Source: Cohen and Sackrowitz, Two stage conditionally unbiased estimators of the selected mean, 1989.
 
-
-def grown(knowledge: Knowledge, least: float, largest: int, measure: Measure) -> Knowledge:
-    """Add itemsets of 3 … ``largest`` items whose subsets all have a support of ``least`` or more to items and pairs.
-
-    ``measure`` says what reports say of itemsets of one size, supports and variances; None where they say nothing.
+    >>> before, now = Average(0.5, 1.0), Average(0.25, 1.0)
+    >>> [after_choice(before, now, cut).support for cut in (-math.inf, 0.5, math.inf)]
+    [0.375, -0.15, 0.25]
     """
-    known = dict(knowledge)
-    level: list[Itemset] = sorted(a for a in known if len(a) == 2 and known[a].expected >= least)
-    for _ in range(3, largest + 1):
-        candidates = _joined(level)[:MOST_GUESSED]
-        if not candidates:
-            break
-        guess, most = np.array([guessed(itemset, known) for itemset in candidates]).T
-        supports, variances = measure(candidates) or (guess, np.full(len(candidates), np.inf))
-        mean, spread = _shrunk(supports, variances, guess, _CLOSER * guess, most, _LARGER_PATTERNS)
-        larger = as_knowledge(candidates, mean, spread)
-        known |= larger
-        level = [itemset for itemset in candidates if larger[itemset].expected >= least]
-    return known
+    if cut == math.inf:
+        return now
+    mean = average([before, now])
+    if cut == -math.inf:
+        return mean
+    earlier, later = max(before.error, LEAST_VARIANCE), max(now.error, LEAST_VARIANCE)
+    both = math.sqrt(earlier + later)
+    w = (mean.support - cut) * both / earlier
+    ratio = _density_over_tail(w)
+    slope = 1 + later / earlier * ratio * (w + ratio)
+    variance = min(mean.variance * slope**2, max(now.variance, mean.variance))
+    return Average(mean.support - later / both * ratio, variance, max(mean.bias, now.bias))
 
 
-def guessed(itemset: Itemset, known: Knowledge) -> tuple[float, float]:
-    """Return what an itemset's subsets let expect of it, and the most that they allow."""
-    most = max(0.0, min(known[part].expected for part in combinations(itemset, len(itemset) - 1)))
-    guesses = []
-    for i, j in combinations(itemset, 2):
-        without_i, without_j = (tuple(x for x in itemset if x != out) for out in (i, j))
-        rest = known[tuple(x for x in itemset if x not in (i, j))].expected
-        guesses.append(known[without_i].expected * known[without_j].expected / max(rest, 1e-6))
-    independent = min(max(0.0, min(guesses)), most)
-    return math.sqrt(independent * most), most
-
-
-def _joined(level: Sequence[Itemset]) -> list[Itemset]:
-    """Return the itemsets one larger all of whose subsets are given, in lexicographic order."""
-    given = set(level)
-    heads = groupby(sorted(level), key=lambda itemset: itemset[:-1])
-    larger = ((*head, a[-1], b[-1]) for head, same in heads for a, b in combinations(same, 2))
-    return [a for a in larger if all(part in given for part in combinations(a, len(a) - 1))]
+def _density_over_tail(w: float) -> float:
+    """Return φ(w)/Φ(w) of the standard normal law."""
+    if w < -_FAR:
+        return -w - 1 / w
+    return math.exp(-w * w / 2) / math.sqrt(2 * math.pi) / (math.erfc(-w / math.sqrt(2)) / 2)

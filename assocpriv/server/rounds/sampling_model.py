@@ -76,6 +76,15 @@ class Sampling:
                 total += float(share) / asked * (chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k))
         return total
 
+    def longer(self, sizes: NDArray[np.int64]) -> Floats:
+        """Return for sizes c the chance that such a transaction has more than m items of what it is asked about."""
+        if self.pieces == 1:
+            return (sizes > self.m).astype(np.float64)
+        total, others = np.zeros(len(sizes)), tuple(np.clip(sizes, 0, self.items).tolist())
+        for block, share in self._lengths(0):
+            total += float(share) * _chances_within(others, self.items, block)[:, self.m + 1 :].sum(axis=1)
+        return total
+
     def _lengths(self, k: int) -> list[tuple[int, Fraction]]:
         """Return the blocks' two lengths, and for each the chance that a device draws such a one and A lies in it."""
         short, longer = divmod(self.items, self.pieces)
@@ -126,6 +135,25 @@ class SizeShares:
                 left[: size + 1] += share * np.exp(ways + xlogy(x, keep) + xlog1py(size - x, -keep))
         return SizeShares(np.arange(largest + 1), left / left.sum())
 
+    def within(self, supports: Floats) -> "SizeShares":
+        """Return the distribution of how many of some items transactions hold, the items having these supports.
+
+        Of transactions of c items each item's odds are multiplied by one number, so that c / (mean size) times as many
+        are held as on average, and given c items are held independently.
+        """
+        chances = np.clip(supports, 1e-9, 1 - 1e-9)
+        held = np.minimum(self.sizes * chances.sum() / max(self.mean, 1e-9), 0.999 * len(chances))
+        shifts = _shifts(np.log(chances / (1 - chances)), held)
+        each = 1 / (1 + np.exp(-(np.log(chances / (1 - chances))[None, :] + shifts[:, None])))
+        each[self.sizes == 0] = 0.0
+        counts = np.zeros((len(self.sizes), len(chances) + 1))
+        counts[:, 0] = 1.0
+        for chance in each.T[:, :, None]:
+            counts[:, 1:] = counts[:, 1:] * (1 - chance) + counts[:, :-1] * chance
+            counts[:, :1] *= 1 - chance
+        shares = self.shares @ counts
+        return SizeShares(np.arange(len(shares)), shares / shares.sum())
+
     def surviving(self, m: int, k: int) -> Floats:
         """Return κ(c) for every size: the share of its k-itemsets that a transaction sampled to m items keeps."""
         return kept_shares(self.sizes, m, k)
@@ -138,6 +166,10 @@ class SizeShares:
         held = self.shares * self._holding(k, support)
         total = float(held.sum())
         return max(float(held @ sampling.kept(self.sizes, k)) / total, 1e-3) if total > 0 else 1.0
+
+    def held(self, sampling: Sampling, k: int) -> float:
+        """Return which share is left of the support of itemsets of k items that transactions of these sizes hold."""
+        return float(self.shares @ sampling.kept(self.sizes, k))
 
     def _holding(self, k: int, support: float) -> Floats:
         """Return P(A ⊆ t | c) for every size, in proportion: that of the θ whose support comes nearest, and C(c, k)."""
@@ -156,6 +188,17 @@ class SizeShares:
         means = np.bincount(group, self.shares * self.sizes) / np.maximum(shares, 1e-300)
         some = shares > 1e-9
         return SizeShares(np.rint(means[some]).astype(np.int64), shares[some] / shares[some].sum())
+
+
+def _shifts(logits: Floats, sums: Floats) -> Floats:
+    """Return what to add to logits so that their chances have these sums, by bisection, float64 as ``sums``."""
+    low, high = np.full(len(sums), -40.0), np.full(len(sums), 40.0)
+    for _ in range(50):
+        middle = (low + high) / 2
+        below = (1 / (1 + np.exp(-(logits[None, :] + middle[:, None])))).sum(axis=1) < sums
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    shifts: Floats = (low + high) / 2
+    return shifts
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +222,16 @@ def kept_shares(sizes: NDArray[np.int64], m: int, k: int) -> Floats:
     return np.array([1.0 if c <= m else comb(m, k) / comb(c, k) for c in sizes.tolist()])
 
 
-def undo_sampling(supports: Floats, sizes: SizeShares, m: int, k: int) -> tuple[Floats, Floats]:
-    """Return supports before transactions of these sizes were sampled to m items, and the factor of their errors.
+def undo_sampling(supports: Floats, sizes: SizeShares, sampling: Sampling, k: int) -> tuple[Floats, Floats]:
+    """Return supports before transactions of these sizes were sampled, and the factor of their errors.
 
     ``supports`` are estimates of s' for itemsets of k items, float64 (itemsets,), not clipped.
 
     >>> half = SizeShares(np.array([2, 4]), np.array([0.5, 0.5]))
-    >>> undo_sampling(np.array([0.0]), half, 2, 1)[1].round(3).tolist()
+    >>> undo_sampling(np.array([0.0]), half, Sampling(2), 1)[1].round(3).tolist()
     [1.5]
     """
-    surviving, ways = sizes.surviving(m, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
+    surviving, ways = sampling.kept(sizes.sizes, k), np.array([float(comb(c, k)) for c in sizes.sizes.tolist()])
     holding = -np.expm1(np.log1p(-_THETA)[:, None] * ways)  # P(A ⊆ t | c), (θ, sizes)
     before, after = holding @ sizes.shares, holding @ (sizes.shares * surviving)
     if not before[-1] > 0:

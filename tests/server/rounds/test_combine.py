@@ -22,7 +22,7 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.server.itemsets.frames import read_itemsets
 from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined
 from assocpriv.server.rounds.holdings import surviving_entries
-from assocpriv.server.rounds.sampling_model import SizeShares, undo_sampling
+from assocpriv.server.rounds.sampling_model import Sampling, SizeShares, undo_sampling
 
 
 def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
@@ -131,7 +131,7 @@ def test_tables_of_two_plans_are_corrected_and_averaged() -> None:
     supports, errors, sizes_m = (0.2, 0.25), (0.01, 0.02), (2, 5)
     frames = [table({"x": (s, e)}, plan, m=m) for s, e, plan, m in zip(supports, errors, "ab", sizes_m, strict=True)]
     row = row_of(combine_tables(frames, SIZES), "x")
-    found = [undo_sampling(np.array([s]), SIZES, m, 1) for s, m in zip(supports, sizes_m, strict=True)]
+    found = [undo_sampling(np.array([s]), SIZES, Sampling(m), 1) for s, m in zip(supports, sizes_m, strict=True)]
     values, factors = ([float(part[0]) for part in parts] for parts in zip(*found, strict=True))
     noise = [(e * f) ** 2 for e, f in zip(errors, factors, strict=True)]
     rough = sum(x / v for x, v in zip(values, noise, strict=True)) / sum(1 / v for v in noise)
@@ -171,7 +171,7 @@ def test_a_tables_own_noise_does_not_weigh(rng: np.random.Generator) -> None:
         assert len(frame) == 1
     flat = SizeShares(np.array([4]), np.array([1.0]))
     both = combine_tables(frames, flat)
-    expected = float(np.mean([undo_sampling(values, flat, 2, 1)[0].mean() for values in draws]))
+    expected = float(np.mean([undo_sampling(values, flat, Sampling(2), 1)[0].mean() for values in draws]))
     spread = 2 * error / sqrt(2 * runs)
     assert abs(both["support"].mean() - expected) < Z_LIMIT * spread
     weights = 1 / ((2 * error) ** 2 + draws**2)  # half of each one's own correction

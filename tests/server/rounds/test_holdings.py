@@ -5,7 +5,7 @@ import pytest
 
 from assocpriv.server.rounds.holdings import SyntheticHoldings, surviving_entries
 from assocpriv.server.rounds.knowledge import Knowledge, measured
-from assocpriv.server.rounds.sampling_model import SizeShares
+from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 
 
 def test_synthetic_baskets_have_the_known_supports() -> None:
@@ -15,10 +15,25 @@ def test_synthetic_baskets_have_the_known_supports() -> None:
     by_size = np.array([0.542, 0.191, 0.192, 0.075])  # of the tree 0 – 1 – 2
     sizes = SizeShares(np.arange(4), by_size / by_size.sum())
     holdings = SyntheticHoldings.of([(0,), (1,), (0, 1), (1, 2)], known, sizes)
-    assert holdings.holds.mean(axis=0) == pytest.approx([0.4, 0.3, 0.25, 0.09], abs=0.03)
+    assert np.average(holdings.holds, axis=0, weights=holdings.weights) == pytest.approx(
+        [0.4, 0.3, 0.25, 0.09], abs=0.03
+    )
     assert (holdings.holds[:, 2] == holdings.holds[:, 0] & holdings.holds[:, 1]).all()
-    assert holdings.surviving(4, np.cumsum(holdings.sizes.shares)[:4]) == pytest.approx(np.ones(4))
-    assert (holdings.surviving(1, np.cumsum(holdings.sizes.shares)[:1]) < 1).all()
+    assert holdings.surviving(Sampling(4), np.cumsum(holdings.sizes.shares)[:4]) == pytest.approx(np.ones(4))
+    assert (holdings.surviving(Sampling(1), np.cumsum(holdings.sizes.shares)[:1]) < 1).all()
+
+
+def test_long_baskets_are_foreseen() -> None:
+    """Baskets are as long as their sizes say, and hold as many entries as the supports add up to, in blocks too."""
+    known: Knowledge = {(item,): measured(0.1, 1e-6) for item in range(30)}
+    sizes = SizeShares(np.array([0, 2, 24]), np.array([0.5, 0.4, 0.1]))  # a tenth of the baskets hold four fifths
+    holdings = SyntheticHoldings.of([(item,) for item in range(30)], known, sizes)
+    held = holdings.holds.sum(axis=1)
+    assert np.average(held, weights=holdings.weights) == pytest.approx(3.0, rel=0.01)
+    assert np.average(held > 12, weights=holdings.weights) == pytest.approx(0.1, abs=0.03)
+    cumulative = np.array([0.5, 0.6, 0.9])
+    assert holdings.surviving(Sampling(3), cumulative).mean() == pytest.approx(0.2 + 0.8 * 3 / 24, abs=0.1)
+    assert holdings.surviving(Sampling(3, 30, 15), cumulative).min() > 0.9  # in a block of two entries
 
 
 def test_surviving_shares_are_what_sampling_leaves() -> None:

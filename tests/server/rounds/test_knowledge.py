@@ -1,21 +1,21 @@
-"""Tests of what several rounds know together: averages, shrinking, guesses, rankings."""
+"""Tests of what several rounds know together: averages, what may be published after a choice, rankings."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from assocpriv.server.rounds.knowledge import (
+    Average,
     Estimate,
-    Knowledge,
-    Prior,
-    combined,
-    grown,
-    guessed,
+    Evidence,
+    after_choice,
+    average,
     measured,
     ranked,
-    shrunk_pairs,
 )
+from tests.fit import FALSE_ALARM
 
 
 def test_estimates_are_averaged_by_inverse_variance() -> None:
@@ -23,10 +23,17 @@ def test_estimates_are_averaged_by_inverse_variance() -> None:
     values = [(Fraction(1, 8), Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 16)), (Fraction(1, 4), Fraction(1, 8))]
     weights = [1 / variance for _, variance in values]
     mean = sum(w * value for w, (value, _) in zip(weights, values, strict=True)) / sum(weights)
-    found = combined([measured(float(value), float(variance)) for value, variance in values])
-    assert found.support == found.expected == pytest.approx(float(mean), rel=1e-15)
-    assert found.variance == found.spread == float(1 / sum(weights))
+    found = average([Average(float(value), float(variance)) for value, variance in values])
+    assert found.support == pytest.approx(float(mean), rel=1e-15)
+    assert found.variance == pytest.approx(float(1 / sum(weights)), rel=1e-15)
     assert found.variance < min(float(variance) for _, variance in values)
+
+
+def test_bias_does_not_average_out() -> None:
+    """Of estimates that one model has corrected noise averages out and bias stays."""
+    found = average([Average(0.2, 0.03, 0.1), Average(0.3, 0.03, 0.1)])
+    assert found == pytest.approx((0.25, 0.015, 0.1))
+    assert found.error == pytest.approx(0.015 + 0.01)
 
 
 def test_ranking_is_by_what_is_expected() -> None:
@@ -41,88 +48,58 @@ def test_ranking_is_by_what_is_expected() -> None:
     assert ranked(known, 9)[-1] == (3,)
 
 
-def test_prior_finds_few_frequent_items_among_many(rng: np.random.Generator) -> None:
-    """Of 5,000 noisy items a posterior mean errs less than the estimate, and noise is not taken for support."""
-    truth = np.zeros(5_000)
-    truth[:40] = np.linspace(0.02, 0.06, 40)
-    variances = np.full(5_000, 0.008**2)
-    supports = truth + 0.008 * rng.standard_normal(5_000)
-    prior = Prior.of(supports, variances)
-    assert prior.weights.sum() == pytest.approx(1)
-    mean, spread = prior.posterior(supports, variances)
-    assert np.mean((mean - truth) ** 2) < np.mean((supports - truth) ** 2) / 10
-    assert np.sort(mean[40:])[-100:].mean() < np.sort(supports[40:])[-100:].mean() / 2
-    assert (np.diff(mean[np.argsort(supports)]) >= -1e-12).all()  # equal errors: the order stays
-    assert (spread > 0).all()
+def test_two_modes_reach_further_than_their_mean() -> None:
+    """A pair that is probably rare and perhaps a pattern has that chance to be frequent, not a normal law's."""
+    mean, spread = 0.1 * 0.2, 0.1 * 0.9 * 0.2**2
+    pair = Estimate(mean, spread, mean, spread, ((0.9, 0.0, 1e-8), (0.1, 0.2, 1e-8)))
+    assert pair.chance(0.15) == pytest.approx(0.1)
+    assert Estimate(mean, spread, mean, spread).chance(0.15) < 0.02
 
 
-def test_prior_leaves_clear_estimates_alone(rng: np.random.Generator) -> None:
-    """An estimate many standard errors above all noise is its own posterior mean."""
-    supports = np.concatenate([0.001 * rng.standard_normal(1_000), [0.5, 0.02]])
-    variances = np.full(1_002, 0.001**2)
-    mean, spread = Prior.of(supports, variances).posterior(supports, variances)
-    assert mean[-2:].tolist() == [0.5, 0.02]
-    assert spread[-2:].tolist() == variances[-2:].tolist()
+@pytest.mark.parametrize("truth", [-0.5, 0.0, 0.7])
+def test_estimate_after_choice_is_unbiased(truth: float, rng: np.random.Generator) -> None:
+    """Given that the first of two estimates lay above 0, its mean is the truth; that of their average is not."""
+    earlier, later, n = 0.36, 0.25, 20_000
+    before = truth + 0.6 * rng.standard_normal(n)
+    chosen = before[before > 0]
+    now = truth + 0.5 * rng.standard_normal(len(chosen))
+    pairs = [(Average(x, earlier), Average(y, later)) for x, y in zip(chosen.tolist(), now.tolist(), strict=True)]
+    found = [after_choice(x, y, 0.0) for x, y in pairs]
+
+    def off(values: list[float]) -> float:
+        return float((np.mean(values) - truth) / np.std(values) * math.sqrt(len(values)))
+
+    assert FALSE_ALARM == 1e-6
+    assert abs(off([each.support for each in found])) < 4.9
+    assert abs(off([average(pair).support for pair in pairs])) > 4.9
+    assert np.var([each.support for each in found]) < later * 1.02
+    far = after_choice(Average(9.0, earlier), Average(9.5, later), 0.0)
+    assert far == pytest.approx(average([Average(9.0, earlier), Average(9.5, later)]))
 
 
-def test_pairs_shrink_toward_their_items() -> None:
-    """A noisy pair moves toward 1.3 times its items' product; a clear one stays; none exceeds its items."""
-    singles = np.array([0.2, 0.3, 0.05])
-    pairs = np.array([[0, 1], [0, 2], [1, 2]])
-    supports, variances = np.array([0.1, 0.04, 0.2]), np.array([1.0, 1e-8, 1e-8])
-    found, spread = shrunk_pairs(singles, pairs, supports, variances)
-    assert found[0] == pytest.approx(1.3 * 0.06, rel=0.01)
-    assert found[1] == pytest.approx(0.04, rel=1e-3)  # far beyond the noise
-    assert found[2] == pytest.approx(0.05, rel=1e-2)
-    assert spread[0] < variances[0]
+def test_intervals_hold_for_the_maxima_of_noise(rng: np.random.Generator) -> None:
+    """Of 4,000 items that few have the 80 largest estimates are noise: fresh intervals hold, of averages they do not.
 
+    At least 90% do: below the bound fewer would with a probability of 10^-6.
+    """
+    from scipy.stats import binom
 
-MARKET: Knowledge = {
-    (0,): measured(0.4, 1e-6),
-    (1,): measured(0.3, 1e-6),
-    (2,): measured(0.2, 1e-6),
-    (3,): measured(0.1, 1e-6),
-    (0, 1): measured(0.2, 1e-6),
-    (0, 2): measured(0.15, 1e-6),
-    (1, 2): measured(0.12, 1e-6),
-    (0, 3): measured(0.01, 1e-6),
-}
-
-
-def test_larger_itemsets_are_guessed_from_their_subsets() -> None:
-    """The guess is the geometric mean of the least s(A∖i)·s(A∖j)/s(A∖ij) and of the most that the subsets allow."""
-    independent = min(0.2 * 0.15 / 0.4, 0.2 * 0.12 / 0.3, 0.15 * 0.12 / 0.2)
-    guess, most = guessed((0, 1, 2), MARKET)
-    assert most == 0.12
-    assert guess == pytest.approx((independent * most) ** 0.5)
-
-
-def test_growing_joins_what_is_supported() -> None:
-    """Only itemsets all of whose subsets have the least support grow; what is measured is averaged with the guess."""
-    asked = []
-
-    def measure(itemsets: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray]:
-        asked.append(itemsets)
-        return np.full(len(itemsets), 0.1), np.full(len(itemsets), 1e-9)
-
-    known = grown(MARKET, 0.05, 4, measure)
-    assert asked == [[(0, 1, 2)]]
-    assert known[0, 1, 2].expected == pytest.approx(0.1, abs=1e-4)  # the guess is far less certain
-    assert MARKET.items() <= known.items()
-    capped = grown(MARKET, 0.05, 3, lambda itemsets: (np.full(len(itemsets), 0.9), np.full(len(itemsets), 1e-9)))
-    assert capped[0, 1, 2].expected == pytest.approx(0.12, abs=1e-3)
-    unasked = grown(MARKET, 0.05, 3, lambda _: None)
-    assert unasked[0, 1, 2].expected == pytest.approx(guessed((0, 1, 2), MARKET)[0])
-
-
-def test_patterns_are_told_from_chance_by_their_likelihood(rng: np.random.Generator) -> None:
-    """Of thousands of pairs of rare items noise makes none frequent, while a real pattern keeps its support."""
-    singles = np.full(100, 0.03)
-    left, right = np.triu_indices(100, 1)
-    pairs = np.column_stack([left, right])
-    supports = 0.005 * rng.standard_normal(len(pairs))
-    supports[7] = 0.025
-    found, _ = shrunk_pairs(singles, pairs, supports, np.full(len(pairs), 0.005**2))
-    assert found[7] > 0.02
-    assert np.median(found) < 0.003
-    assert (np.delete(found, 7) > 0.02).sum() <= 2
+    truth = np.concatenate([np.linspace(0.0, 4.0, 60), np.zeros(3_940)])
+    held, naive, asked = 0, 0, 0
+    for _ in range(10):
+        first = truth + rng.standard_normal(len(truth))
+        places = np.argsort(-first)[:80]
+        items = [(int(place),) for place in places]
+        nothing = [-math.inf] * len(truth)
+        singles = [Average(x, 1.0) for x in first.tolist()]
+        evidence = Evidence({}, {}).joined([(i,) for i in range(len(truth))], singles, nothing)
+        second = truth[places] + rng.standard_normal(80)
+        cut = float(first[places].min())
+        evidence = evidence.joined(items, [Average(x, 1.0) for x in second.tolist()], [cut] * 80)
+        for item in items:
+            fresh, every = evidence.fresh[item], evidence.all[item]
+            held += abs(fresh.support - truth[item[0]]) <= 1.96 * math.sqrt(fresh.variance)
+            naive += abs(every.support - truth[item[0]]) <= 1.96 * math.sqrt(every.variance)
+            asked += 1
+    assert held >= binom.ppf(FALSE_ALARM, asked, 0.9)
+    assert naive < binom.ppf(FALSE_ALARM, asked, 0.9)

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from assocpriv.server.rounds.sampling_model import SizeShares, fit_sizes, shares_from_dummies, undo_sampling
+from assocpriv.server.rounds.sampling_model import Sampling, SizeShares, fit_sizes, shares_from_dummies, undo_sampling
 
 MIXED = SizeShares(np.array([0, 1, 2, 4, 8]), np.array([0.1, 0.2, 0.3, 0.25, 0.15]))
 
@@ -27,7 +27,7 @@ def test_the_model_is_inverted(k: int, m: int) -> None:
     """From the support after sampling comes the one before, at any θ, and the factor is the slope between them."""
     thetas = np.array([1e-5, 1e-3, 0.02, 0.1, 0.4])
     before, after = np.array([of_model(theta, MIXED, m, k) for theta in thetas]).T
-    found, factor = undo_sampling(after, MIXED, m, k)
+    found, factor = undo_sampling(after, MIXED, Sampling(m), k)
     assert found == pytest.approx(before, rel=1e-3)
     ahead = np.array([of_model(theta * 1.001, MIXED, m, k) for theta in thetas]).T
     slopes = (ahead[0] - before) / (ahead[1] - after)
@@ -37,14 +37,14 @@ def test_the_model_is_inverted(k: int, m: int) -> None:
 def test_nothing_to_undo() -> None:
     """Where no transaction is longer than M, supports and errors stay what they are."""
     supports = np.array([-0.01, 0.0, 0.2, 0.8])
-    found, factor = undo_sampling(supports, MIXED, 8, 1)
+    found, factor = undo_sampling(supports, MIXED, Sampling(8), 1)
     assert found == pytest.approx(supports, abs=1e-6)
     assert factor == pytest.approx(np.ones(4), abs=1e-3)
 
 
 def test_negative_estimates_are_scaled_as_small_ones() -> None:
     """Around 0 the correction is one factor, so that noise stays centred."""
-    found, factor = undo_sampling(np.array([-1e-4, 1e-4]), MIXED, 2, 1)
+    found, factor = undo_sampling(np.array([-1e-4, 1e-4]), MIXED, Sampling(2), 1)
     assert found[0] == pytest.approx(-found[1], rel=1e-2)
     assert factor[0] == pytest.approx(found[1] / 1e-4, rel=1e-2)
 
