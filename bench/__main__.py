@@ -56,7 +56,10 @@ def arguments() -> argparse.Namespace:
         help="what to measure",
     )
     parser.add_argument(
-        "subject", nargs="?", choices=["baskets", "ablation", "blocks", "numeric"], default="baskets",
+        "subject",
+        nargs="?",
+        choices=["baskets", "ablation", "blocks", "numeric"],
+        default="baskets",
         help="accuracy: of what",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")

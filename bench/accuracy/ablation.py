@@ -61,9 +61,7 @@ def run(store: Path, choice: Choice) -> dict[str, Any]:
     for half in choice.halves:
         sets = names(half, choice.people)[:2] if choice.quick else names(half, choice.people)
         epsilons = (2.0,) if choice.quick else EPSILONS
-        rows = run_cells(
-            methods(), sets, epsilons, range(choice.seeds), (TOP,), store=store, workers=choice.workers
-        )
+        rows = run_cells(methods(), sets, epsilons, range(choice.seeds), (TOP,), store=store, workers=choice.workers)
         halves[half] = {"overall": _means(rows), "by_data": _by_data(rows)}
     return {"halves": halves}
 
@@ -100,6 +98,8 @@ def markdown(result: dict[str, Any]) -> str:
     parts = []
     for half, found in result["halves"].items():
         columns = {name: name for name in found["by_data"][0]}
-        parts.append(f"Means over the sets of the {half} half and all ε, top {TOP}:\n\n{table(about, found['overall'])}")
+        parts.append(
+            f"Means over the sets of the {half} half and all ε, top {TOP}:\n\n{table(about, found['overall'])}"
+        )
         parts.append(f"Precision by data set:\n\n{table(columns, found['by_data'])}")
     return "\n".join(parts)
