@@ -33,7 +33,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares, kept_shares, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares, kept_shares, undo_sampling
 from bench.accuracy.data import MILLION, MissingDataError, load, sized
 from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import NORMAL_95
@@ -129,7 +129,7 @@ def _readings(
     m, k = plan.transaction_size, itemsets.shape[1]
     counts = np.bincount(transactions.sizes)
     sizes = np.flatnonzero(counts)
-    raw, factors = undo_sampling(asked.supports, SizeShares(sizes, counts[sizes] / counts.sum()), m, k)
+    raw, factors = undo_sampling(asked.supports, SizeShares(sizes, counts[sizes] / counts.sum()), Sampling(m), k)
     yield "sampling, model", Asked(raw, np.hypot(asked.errors * factors, LEFT_BIAS * (raw - asked.supports)))
     left = surviving(transactions, itemsets, m)
     yield "sampling, exact loss", Asked(asked.supports / left, asked.errors / left)
