@@ -21,8 +21,10 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets, count_sizes
-from assocpriv.server.counting.backend import LocalBackend, part_size
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
+from assocpriv.server.counting.parts import part_size
+from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.itemsets.frames import mining_facts, names_of
 from assocpriv.server.itemsets.mining import mine
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class PlainCounter:
+class PlainCounter(CountsOfAll):
     """Counts itemsets over transactions that were not randomized (a counting backend for truths).
 
     Transaction t is items[offsets[t] : offsets[t+1]], ids below ``n_items``; both arrays int64.
@@ -105,8 +107,8 @@ class Simulation:
     """What a plan finds on given baskets, beside the truth.
 
     Attributes:
-        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M sampled
-            items, with blocks in the whole baskets) and ``raw_support`` (in the whole baskets).
+        itemsets: as :func:`assocpriv.mine` returns it, with ``true_support`` (what is estimated: within at most M
+            sampled items, with blocks in the whole baskets) and ``raw_support`` (in the whole baskets).
         missed: truly frequent itemsets that were not found, with both true supports.
         sampled_baskets: baskets longer than M; with blocks, how many are expected to hold more than M of the one drawn.
         seconds: time of each stage.

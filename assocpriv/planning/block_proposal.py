@@ -41,6 +41,7 @@ from assocpriv.server.rounds.shrinking import LIFT
 
 AUTO = "auto"
 BIAS = 4.0
+_LEAST_SLOPE = 0.05
 _TOP = 20  # itemsets of each size that are typical frequent ones
 _MOST_SUPPORT, _LEAST_SUPPORT = 0.9, 1e-4
 
@@ -127,10 +128,14 @@ def propose_blocks(
 
 
 def _focus_at(choice: Choice, survey: Survey) -> Focus:
-    """Return the focus whose error changes with noise as the survey's does around a choice."""
+    """Return the focus whose error changes with noise as the survey's does around a choice.
+
+    A size that cannot be told counts a little, so that its estimates do not become worthless for next to nothing.
+    """
     sizes = []
     for k, weight, shares in survey.focus.sizes:
         slope = (1 - choice.errors[k] / shares[-1] ** 2) ** 2  # of V s²/(V + s²), whose value errors[k] is
+        slope = max(slope, _LEAST_SLOPE)
         sizes.append((k, weight * slope * survey.noise_weight(choice.sampling, k), shares))
     return Focus(tuple(sizes))
 

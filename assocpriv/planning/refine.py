@@ -132,13 +132,14 @@ def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     left = round(asked * (1 - split.sizes) / split.sizes) if wishes.reports is None else wishes.reports
     check_range("reports of the table", asked, 1, 10**15)
     left = check_range("reports", left, 3, 10**15)
-    people = People(plan.promise, asked + left, sizes_of_table(frame))
+    people = People(plan.promise, asked + left, sizes_of_table(frame), blocks=True)
     share = items_share(len(items), people, top)
     _, first, _, last = replace(split, sizes=asked / people.count).shares(share)
     counts = {"items": max(round(first * people.count), 1), "shortlist": 0, "itemsets": round(last * people.count)}
     counts["shortlist"] = left - sum(counts.values())
     view = View(others="drop" if counted else "error", parents=plan.view.parents, left_out=plan.view.left_out)
-    after = replace(plan_items(items, replace(people, count=counts["items"])), view=view)
+    after = plan_items(items, replace(people, count=counts["items"]))
+    after = replace(after, view=replace(view, blocks=after.view.blocks))
     return Refinement(after, plan, people.sizes, HISTOGRAM, counts["items"], counts)
 
 
@@ -191,7 +192,8 @@ def _shortlist(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None,
     items = EntryRule().shortlisted(known, max(top, _LEAST_ENTRIES)) if any_item else []
     _check_enough(len(items), f"a shortlist needs {_LEAST_ENTRIES} single items")
     supports = np.array([known[item,].support for item in items])
-    people = People(plan.promise, count, whole or poisson(float(np.clip(supports, 0.0, 1.0).sum())))
+    sizes = whole or poisson(float(np.clip(supports, 0.0, 1.0).sum()))
+    people = People(plan.promise, count, sizes, blocks=True)
     return plan_shortlist([plan.catalogue[item] for item in items], supports, people, top)
 
 
@@ -204,7 +206,7 @@ def _itemsets(known: Knowledge, plan: Plan, top: int, whole: SizeShares | None, 
     items = sorted({item for entry in entries for item in entry})
     mean = float(np.clip([known[item,].support for item in items], 0.0, 1.0).sum())
     sizes = poisson(mean) if whole is None else whole.thinned(mean)
-    people = People(plan.promise, count, SyntheticHoldings.of(entries, known, sizes).sizes)
+    people = People(plan.promise, count, SyntheticHoldings.of(entries, known, sizes).sizes, blocks=True)
     names = [[plan.catalogue[item] for item in entry] for entry in entries]
     return plan_itemsets(names, supports, people), people.sizes
 
@@ -233,4 +235,4 @@ def _with_view_of(after: Plan, before: Plan) -> Plan:
     left_out = tuple(sorted({*view.left_out, *fallen}))
     if not view.parents and not left_out:
         return after
-    return replace(after, view=View(after.view.kind, "drop", view.parents, left_out, after.view.itemsets))
+    return replace(after, view=replace(after.view, others="drop", parents=view.parents, left_out=left_out))
