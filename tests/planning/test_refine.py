@@ -378,3 +378,41 @@ def test_a_first_plan_with_sizes_in_clear(tmp_path: Path) -> None:
     assert "among baskets of one size" in refinement_lines(made, foresee(made.plan, made.reports))[-1]
     assert "among baskets" not in refinement_lines(replace(made, before=PLAN), foresee(made.plan, made.reports))[-1]
     assert ceil(made.plan.amplification) <= 19
+
+
+# ---- blocks
+
+
+LONG = SizeShares(np.array([24]), np.ones(1))
+
+
+def test_later_rounds_have_blocks_where_baskets_are_long() -> None:
+    """By sizes alone a shortlist is cut where people hold far more of it than M, and is not where they hold few."""
+    short_sizes = SizeShares(np.array([3]), np.ones(1))
+    asked = ((0.6, LONG), (0.07, short_sizes))
+    long, short = (refine(mined(singles([s] * 40)), PLAN, 40, sizes=sizes, reports=10**6) for s, sizes in asked)
+    assert long.plan.view.blocks is not None
+    assert short.plan.view.blocks is None
+    assert long.plan.view.others == "drop"
+
+
+def test_blocks_stay_beside_a_taxonomy() -> None:
+    """Whatever else the first plan's view does goes along with the blocks of the next."""
+    view = View(parents=(("a", "i00"),), left_out=("z",))
+    first = make_plan(NAMES, 4, PROMISE, itemset_size=2, view=view)
+    plan = refine(mined(singles([0.6] * 40), first), first, 40, sizes=LONG, reports=10**6).plan
+    assert plan.view.blocks is not None
+    assert plan.view.parents == view.parents
+    assert "z" in plan.view.left_out
+
+
+def test_all_items_in_blocks_after_sizes() -> None:
+    """After a round of sizes the plan of all items has blocks where baskets are long, and the view of that plan."""
+    plan = plan_sizes(PROMISE)
+    bounds = dict(zip(plan.catalogue, plan.view.bounds, strict=True))
+    dense = next(name for name, low in bounds.items() if low >= 24)
+    frame = mined({(dense,): (1.0, 0.01)}, plan)
+    frame.attrs["assocpriv"].update(view="sizes", buckets=bounds)
+    after = refine(frame, plan, catalogue=Catalogue.numbered(60)).plan
+    assert after.view.blocks is not None
+    assert after.view.others == "error"

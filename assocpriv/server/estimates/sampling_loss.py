@@ -11,7 +11,8 @@ itemset as frequent among long baskets as others of its size so loses, of each u
     Σ_{j>M} (C(j, k) − C(M, k))·P(|T| = j)  /  Σ_j C(min(j, M), k)·P(|T| = j).
 
 How P(|T| = j) falls beyond M no report tells: as by the ratio P(|T| ≥ M)/P(|T| ≥ M − 1), which for sizes of a
-log-concave distribution is more than it can be. An itemset that long baskets hold more often than others loses more.
+log-concave distribution is more than it can be, and to no more entries than a block has. An itemset that long baskets
+hold more often than others loses more.
 """
 
 from dataclasses import dataclass
@@ -47,8 +48,10 @@ class SizesInBlocks:
         """The share of people with M entries or more."""
         return self.at_least[-1]
 
-    def lost_share(self, k: int) -> float:
+    def lost_share(self, k: int, most: int = _TERMS) -> float:
         """Return what an itemset of k entries loses on average, as a share of its support as reported.
+
+        ``most`` entries are in a block.
 
         >>> SizesInBlocks((1.0, 0.5, 0.1)).lost_share(1)
         0.0208...
@@ -57,9 +60,11 @@ class SizesInBlocks:
         ratio = min(falls[m] / falls[m - 1], _MOST_RATIO) if falls[m - 1] else 0.0
         below = sum(comb(j, k) * (falls[j] - falls[j + 1]) for j in range(m))
         kept = below + comb(m, k) * self.full
-        beyond = sum((comb(m + i, k) - comb(m, k)) * ratio**i * (1 - ratio) for i in range(1, _TERMS))
+        last = min(most - m, _TERMS)
+        chances = [ratio**i * (1 - ratio if i < last else 1) for i in range(1, last + 1)]
+        beyond = sum((comb(m + i, k) - comb(m, k)) * chance for i, chance in enumerate(chances, 1))
         return float(self.full * beyond / kept) if kept else 0.0
 
-    def lost(self, supports: NDArray[Any], k: int) -> NDArray[np.float64]:
+    def lost(self, supports: NDArray[Any], k: int, most: int = _TERMS) -> NDArray[np.float64]:
         """Return what supports of itemsets of k entries may have lost, float64 (itemsets,)."""
-        return self.lost_share(k) * np.maximum(supports.astype(np.float64), 0.0)
+        return self.lost_share(k, most) * np.maximum(supports.astype(np.float64), 0.0)

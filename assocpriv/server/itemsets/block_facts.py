@@ -29,6 +29,10 @@ class BlockFacts:
     whole: bool = True
     largest_loss: float = 0.0
 
+    def lost(self, supports: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+        """Return what supports of itemsets of k entries may have lost, float64 (itemsets,)."""
+        return self.held.lost(supports, k, self.asked.blocks.longest(self.asked.n_items))
+
     def with_rows(self, losses: NDArray[np.float64], errors: NDArray[np.float64]) -> "BlockFacts":
         """Return what holds of rows with these losses and standard errors; those not asked about have NaN."""
         known = np.isfinite(losses)

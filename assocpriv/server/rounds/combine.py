@@ -107,35 +107,43 @@ def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
     supports are of whole transactions, and their mean size that of the table.
     """
     facts = mining_facts(frame)
+    entries = _entries(facts)
     if facts.others != "drop":
-        return sizes
+        return sizes.capped(entries)
     from scipy.optimize import brentq
 
     support = frame.loc[frame["length"] == 1, "support"].to_numpy(np.float64)
     sampled_mean = float(np.clip(support[np.isfinite(support)], 0.0, 1.0).sum())
 
     def excess(mean: float) -> float:
-        left = sizes.thinned(mean)
+        left = sizes.thinned(mean).capped(entries)
         shown = left.sizes if facts.blocks is not None else np.minimum(left.sizes, facts.transaction_size)
         return float(shown @ left.shares) - sampled_mean
 
     if sizes.mean <= 0 or excess(sizes.mean) <= 0:
-        return sizes
-    return sizes.thinned(float(brentq(excess, 0.0, sizes.mean, xtol=1e-6)))
+        return sizes.capped(entries)
+    return sizes.thinned(float(brentq(excess, 0.0, sizes.mean, xtol=1e-6))).capped(entries)
+
+
+def _entries(facts: MiningFacts) -> int:
+    """Return how many entries the catalogue has, which no transaction exceeds; many where that is not said."""
+    if facts.blocks is not None:
+        return facts.blocks.asked.n_items
+    return next((level.candidates for level in facts.levels if level.size == 1), 1 << 30)
 
 
 def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
     """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors.
 
-    Of a plan with blocks little was lost of what a block holds, and the table says itself how much: ``sampling_loss``.
+    With blocks it was sampled of what a block holds.
     """
-    if mining_facts(frame).blocks is not None:
-        return (frame["support"] + frame["sampling_loss"]).to_numpy(np.float64), np.ones(len(frame))
-    m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
+    facts, lengths = mining_facts(frame), frame["length"].to_numpy(np.int64)
+    pieces = 1 if facts.blocks is None else facts.blocks.asked.blocks.pieces
+    sampling = Sampling(facts.transaction_size, _entries(facts), pieces)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
-        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, Sampling(m), k)
+        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, sampling, k)
     return supports, factors
 
 
@@ -288,7 +296,9 @@ def _corrections(
             undone, _ = corrections[number] = undo_table(frame, sizes_held(frame, sizes))
             known |= {a: s for a, s in zip(frame["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
-        if facts.are_entries:
+        if facts.are_entries and facts.blocks is not None:  # the table says itself how much was lost
+            corrections[number] = (frame["support"] + frame["sampling_loss"]).to_numpy(np.float64), np.ones(len(frame))
+        elif facts.are_entries:
             own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
             surviving = surviving_entries(own, known, sizes, facts.transaction_size)
             corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving

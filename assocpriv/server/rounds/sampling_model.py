@@ -180,6 +180,14 @@ class SizeShares:
         nearest: Floats = holding[int(np.abs(holding @ self.shares - support).argmin())]
         return nearest
 
+    def capped(self, most: int) -> "SizeShares":
+        """Return the distribution of the lesser of the size and a number."""
+        if self.sizes[-1] <= most:
+            return self
+        sizes, place = np.unique(np.minimum(self.sizes, most), return_inverse=True)
+        shares: Floats = np.bincount(place, self.shares)
+        return SizeShares(sizes, shares)
+
     def grouped(self) -> "SizeShares":
         """Return a distribution of some dozens of sizes at most: beyond 32 those are one that lie a sixteenth apart."""
         beyond = np.floor(16 * np.log(np.maximum(self.sizes, 32) / 32))
