@@ -38,7 +38,7 @@ def basket_groups(reports: Reports) -> list[GroupReports]:
     if isinstance(reports, GroupReports):
         return [reports]
     plan = reports.plan.as_a(Plan)
-    if plan.groups[0] is plan:
+    if not plan.in_clear:
         return [GroupReports(plan, reports.packed, reports.paths, reports.file_reports)]
     in_files = np.zeros(len(plan.groups) + 1, dtype=np.int64)
     for path in reports.paths:
