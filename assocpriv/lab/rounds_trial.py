@@ -152,7 +152,7 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
-    plan, groups = result.plan, [Group(result.people, SupportModel.of(result.plan.operator))]
+    plan, groups = result.plan, [Group.of(result.plan, result.people)]
     limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
     sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
