@@ -28,7 +28,8 @@ class Estimate:
 
     ``support`` is published, with ``variance`` that of its error, what undoing the sampling may have left included.
     ``expected`` is the mean after shrinking, which ranks; ``spread`` the variance of the true support around that.
-    ``modes`` is how the true support is distributed: (probability, mean, variance) of normal parts.
+    ``modes`` is how the true support is distributed: (probability, mean, variance) of normal parts, none of it
+    beyond ``most``.
     """
 
     support: float
@@ -36,9 +37,12 @@ class Estimate:
     expected: float
     spread: float
     modes: tuple[tuple[float, float, float], ...] = ()
+    most: float = 1.0
 
     def chance(self, least: float) -> float:
         """Return the probability that the true support is ``least`` or more."""
+        if least > self.most:
+            return 0.0
         modes = self.modes or ((1.0, self.expected, self.spread),)
         return sum(
             p * math.erfc((least - mean) / math.sqrt(2 * max(var, LEAST_VARIANCE))) / 2 for p, mean, var in modes
