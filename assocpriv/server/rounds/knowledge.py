@@ -127,15 +127,16 @@ def after_choice(before: Average, now: Average, cut: float) -> Average:
 
     It is the mean of the later one given the average of both and the choice: the average, where the earlier one lies
     far above the cut, and hardly more than the later one near it. No other estimate that is unbiased given the choice
-    has a smaller variance. With a cut of infinity, where it is not known what was chosen by, the later one is left.
+    has a smaller variance. Where the earlier one lies below the cut something else was chosen by, and the later one is
+    left; so it is with a cut of infinity.
 
     Source: Cohen and Sackrowitz, Two stage conditionally unbiased estimators of the selected mean, 1989.
 
     >>> before, now = Average(0.5, 1.0), Average(0.25, 1.0)
-    >>> [after_choice(before, now, cut).support for cut in (-math.inf, 0.5, math.inf)]
-    [0.375, -0.15, 0.25]
+    >>> [round(after_choice(before, now, cut).support, 3) for cut in (-math.inf, 0.5, math.inf)]
+    [0.375, -0.271, 0.25]
     """
-    if cut == math.inf:
+    if cut > before.support:
         return now
     mean = average([before, now])
     if cut == -math.inf:
