@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from assocpriv.server.rounds.sampling_model import SizeShares
 
 __all__ = [
-    "combine", "combined_records", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds", "write_combined",
+    "combine", "combined_records", "plan_for_sizes", "plan_histogram", "read_used_baskets", "refine", "simulate_rounds",
+    "write_combined",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.planning.rounds": ("plan_histogram",),
@@ -104,6 +105,41 @@ def combine(
     sizes = _sizes(histogram)
     frames = [_table(table) for table in tables]
     return combine_tables(frames, sizes)
+
+
+def plan_for_sizes(
+    items: int | Iterable[str],
+    promise: "Breach",
+    histogram: "pd.DataFrame | str | Path",
+    *,
+    transaction_size: int | None = None,
+    blocks: str | int | None = "auto",
+    progress: Callable[[int, int], None] | None = None,
+    **choices: Any,
+) -> "Plan":
+    """Plan one collection by a mined histogram of sizes, so that supports come near to those of whole baskets.
+
+    Args:
+        items: number of items or their names, those whose sizes the histogram tells.
+        promise: the breach that no report may cause.
+        histogram: mined table of a sizes plan, or its file.
+        transaction_size: M; by default chosen by the histogram.
+        blocks: ``auto`` chooses whether to cut the catalogue and into how many pieces; their number; or None.
+        progress: called with (done, total) steps.
+        choices: all else that :func:`assocpriv.plan` takes.
+
+    Raises:
+        EstimateError: not the table of a sizes plan.
+        PlanError: arguments out of range, or no operator fits.
+    """
+    from assocpriv.planning.block_proposal import plan_for_sizes as plan
+    from assocpriv.planning.request import catalogue_of
+    from assocpriv.server.rounds.combine import sizes_of_table
+
+    sizes, catalogue = sizes_of_table(_table(histogram)), catalogue_of(items)
+    wishes = {"transaction_size": transaction_size, "blocks": blocks, "progress": progress}
+    made, _ = plan(catalogue, promise, sizes, **wishes, **choices)  # type: ignore[arg-type]
+    return made
 
 
 def _table(table: "pd.DataFrame | str | Path") -> "pd.DataFrame":

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import liars, numeric, planted
+from bench.accuracy import ablation, blocks, liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -56,7 +56,11 @@ def arguments() -> argparse.Namespace:
         help="what to measure",
     )
     parser.add_argument(
-        "subject", nargs="?", choices=["baskets", "numeric"], default="baskets", help="accuracy: of what"
+        "subject",
+        nargs="?",
+        choices=["baskets", "ablation", "blocks", "numeric"],
+        default="baskets",
+        help="accuracy: of what",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object a set, on one line")
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
@@ -128,10 +132,9 @@ def save(name: str, result: dict[str, Any], options: argparse.Namespace) -> None
     mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
 
 
-def compare(options: argparse.Namespace) -> None:
-    """Run the accuracy bench and print or save it."""
-    about = {"set": "accuracy", "machine": machine(), "versions": versions()}
-    choice = accuracy.Choice(
+def accuracy_choice(options: argparse.Namespace) -> accuracy.Choice:
+    """Return what the command line says of the accuracy bench."""
+    return accuracy.Choice(
         halves=accuracy.halves_of(options.half),
         tops=tuple(int(top) for top in options.tops.split(",")),
         people=options.people,
@@ -140,19 +143,43 @@ def compare(options: argparse.Namespace) -> None:
         quick=options.quick,
         workers=options.workers,
     )
-    found = about | accuracy.run(options.store, choice)
+
+
+def compare(options: argparse.Namespace) -> None:
+    """Run the accuracy bench and print or save it."""
+    about = {"set": "accuracy", "machine": machine(), "versions": versions()}
+    found = about | accuracy.run(options.store, accuracy_choice(options))
+    halves = {half: {name: value for name, value in of_half.items() if name != "tables"}
+              for half, of_half in found["halves"].items()}  # fmt: skip
     text = tables.heading(found, "What methods find at equal privacy") + accuracy.markdown(found)
+    show(found, found | {"halves": halves}, text, "accuracy", options)
+
+
+def show(found: dict[str, Any], kept: dict[str, Any], text: str, stem: str, options: argparse.Namespace) -> None:
+    """Print what was found, and save what of it is kept and the text."""
     print(json.dumps(found) if options.json else text, flush=True)
     if options.save:
-        stem = RESULTS / f"accuracy{'-quick' if options.quick else ''}"
-        halves = {
-            half: {name: value for name, value in figures.items() if name != "tables"}
-            for half, figures in found["halves"].items()
-        }
-        figures_alone = found | {"halves": halves}
-        stem.with_suffix(".json").write_text(json.dumps(figures_alone) + "\n", encoding="utf-8")
-        stem.with_suffix(".md").write_text(text, encoding="utf-8")
-        mining.tell(f"kept as {stem.name}.json and {stem.name}.md")
+        path = RESULTS / f"{stem}{'-quick' if options.quick else ''}"
+        path.with_suffix(".json").write_text(json.dumps(kept) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(text, encoding="utf-8")
+        mining.tell(f"kept as {path.name}.json and {path.name}.md")
+
+
+def compare_parts(options: argparse.Namespace) -> None:
+    """Run the ablation of the schedule of rounds and print or save it."""
+    about = {"set": "accuracy ablation", "machine": machine(), "versions": versions()}
+    found = about | ablation.run(options.store, accuracy_choice(options))
+    text = tables.heading(found, "What each part of the rounds contributes") + ablation.markdown(found)
+    show(found, found, text, "accuracy-ablation", options)
+
+
+def compare_blocks(options: argparse.Namespace) -> None:
+    """Run the bench of supports from one collection and print or save it."""
+    about = {"set": "accuracy blocks", "machine": machine(), "versions": versions()}
+    sets = blocks.SETS[:1] if options.quick else blocks.SETS
+    found = about | blocks.run(options.seeds, 100_000 if options.quick else options.people, sets)
+    text = tables.heading(found, "Supports of whole baskets from one collection") + blocks.markdown(found)
+    show(found, found, text, "accuracy-blocks", options)
 
 
 def compare_numbers(options: argparse.Namespace) -> None:
@@ -192,7 +219,8 @@ def main() -> None:
         print(json.dumps(found) if options.json else guided_plots.markdown(found))
         return
     if options.set == "accuracy":
-        compare_numbers(options) if options.subject == "numeric" else compare(options)
+        subjects = {"baskets": compare, "ablation": compare_parts, "blocks": compare_blocks, "numeric": compare_numbers}
+        subjects[options.subject](options)
         return
     quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed")]
     for name in quick_enough if options.set == "all" else [options.set]:

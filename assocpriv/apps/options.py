@@ -40,6 +40,28 @@ class _Number(_PlainDigits, click.types.FloatParamType):
 WHOLE, NUMBER = _Whole(), _Number()
 
 
+class _WholeOr(_Whole):
+    """Takes a whole number, or one of several words, of which ``none`` is None."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, the word or None."""
+        if value in self._words:
+            return None if value == "none" else value
+        if isinstance(value, str) and not value.lstrip("-").isdecimal():
+            self.fail(f"{value!r} is neither {', '.join(self._words)} nor a whole number.", param, ctx)
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """Return how help shows it."""
+        return "|".join([*self._words, "N"])
+
+
+BLOCKS = _WholeOr("auto", "none")
+
+
 def joined(*decorators: Callable[[_F], _F]) -> Callable[[_F], _F]:
     """Return one decorator that applies several, the first outermost."""
 

@@ -1,13 +1,15 @@
 """A plan for baskets like those of a sample: M where none is given, and what sampling to M loses of the sample."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from assocpriv.client.baskets.transactions import read_transactions
+from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
+from assocpriv.planning.block_proposal import KnownSizes, Proposal, plan_for_sizes
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanWishes
 from assocpriv.planning.transaction_size import (
@@ -23,6 +25,9 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.basket_files import ReadCounts, ReadOptions
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
+from assocpriv.server.itemsets.frames import read_itemsets
+from assocpriv.server.rounds.combine import sizes_of_table
+from assocpriv.server.rounds.sampling_model import SizeShares
 
 Progress = Callable[[str, int, int], None]
 
@@ -57,6 +62,8 @@ def plan_for_sample(
     *,
     unknown: str = "error",
     transaction_size: int | None,
+    blocks: str | int | None = None,
+    histogram: Path | None = None,
     progress: Progress | None = None,
     **choices: Any,
 ) -> SamplePlan:
@@ -68,6 +75,8 @@ def plan_for_sample(
         sample: a file of baskets and what is said of its layout, as for ``read_baskets``; None for no sample.
         unknown: "error", or "drop" to leave out the sample's items that the plan does not have.
         transaction_size: M; by default the one proposed for the sample.
+        blocks: number of pieces that the catalogue is cut into; ``auto`` chooses it for the sample or the histogram.
+        histogram: in place of a sample, the file of a sizes plan's mined table.
         progress: called with (stage, done, total).
         choices: ``view``, ``reports``, ``code`` and all else that :func:`assocpriv.plan` takes.
 
@@ -75,20 +84,39 @@ def plan_for_sample(
         PlanError: arguments out of range, or no operator fits.
         BasketError: a sample that cannot be read, or that has an item which the plan neither has nor drops.
     """
-    planning = partial(progress, "planning") if progress else None
+    choices["progress"] = partial(progress, "planning") if progress else None
+
+    def by_sizes(known: KnownSizes | SizeShares) -> tuple[Plan, Proposal]:
+        return plan_for_sizes(names, promise, known, transaction_size=transaction_size, blocks=blocks, **choices)
+
+    if histogram is not None:
+        if sample is not None:
+            raise PlanError("give a sample or a histogram of sizes, not both")
+        plan, proposal = by_sizes(sizes_of_table(read_itemsets(histogram)))
+        return SamplePlan(plan, size_rows=proposal.rows)
+    if sample is None:
+        if transaction_size is None or isinstance(blocks, str):
+            raise PlanError("a sample or a histogram of sizes must say which transaction size and blocks to plan for")
+        return SamplePlan(make_plan(names, transaction_size, promise, blocks=blocks, **choices))
     view: View = choices.get("view") or View()
-    if sample is None or transaction_size is not None:
-        assert transaction_size is not None
-        plan = make_plan(names, transaction_size, promise, progress=planning, **choices)
-        if sample is None:
-            return SamplePlan(plan)
-        read, rows = _read(sample, plan, unknown, progress), []
+    read = _read(sample, make_plan(names, 1, promise, code="none", view=view), unknown, progress)
+    rows: Sequence[SizeRow] = ()
+    if isinstance(blocks, str) or (blocks is not None and transaction_size is None):
+        plan, proposal = by_sizes(_known_sizes(read.baskets, transaction_size, choices))
+        rows = proposal.rows
     else:
-        read = _read(sample, make_plan(names, 1, promise, code="none", view=view), unknown, progress)
-        rows = _size_rows(read.baskets, promise, choices, progress)
-        proposed = next(row.transaction_size for row in rows if row.proposed)
-        plan = make_plan(names, proposed, promise, progress=planning, **choices)
+        if transaction_size is None:
+            rows = _size_rows(read.baskets, promise, choices, progress)
+            transaction_size = next(row.transaction_size for row in rows if row.proposed)
+        plan = make_plan(names, transaction_size, promise, blocks=blocks, **choices)
     return SamplePlan(plan, read, tuple(rows), sampling_loss(count_sizes(read.baskets), plan))
+
+
+def _known_sizes(baskets: Baskets, transaction_size: int | None, choices: Mapping[str, Any]) -> KnownSizes:
+    """Return what a sample's baskets tell of sizes."""
+    sizes = count_sizes(baskets)
+    largest = choices.get("itemset_size") or min(default_itemset_size(sizes), transaction_size or MAX_TRANSACTION_SIZE)
+    return KnownSizes.of_sample(sizes, top_holders(baskets, largest), len(baskets.catalogue))
 
 
 def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: Progress | None) -> list[SizeRow]:

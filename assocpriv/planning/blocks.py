@@ -19,8 +19,8 @@ lowers the variance by 0.1% to 0.6% only, so there is one seed for all.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
@@ -32,13 +32,14 @@ from assocpriv.planning.designs import Family, Focus, changing_patterns, inserti
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
 from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
+from assocpriv.server.rounds.shrinking import LIFT
 
 Floats = NDArray[np.float64]
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
 MOST_USED_BLOCKS = 4096  # how many of them a server counts one by one
 _BLOCKS_OF_AN_ITEMSET = 20  # that hold it, on average, of the largest itemsets
 _LEAST_BLOCKS = 5  # where even so many blocks do not hold it there would be itemsets in none
-_MOST_PIECES = 256
+MOST_PIECES = 256
 _MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _WORTH = 0.95  # blocks lower the squared error to this at least, or there are none
 _NOTHING = "no operator within this promise lets supports be estimated"
@@ -56,6 +57,7 @@ class Survey:
         sizes: of baskets' transactions, before any sampling.
         focus: the itemset sizes k with their weights, and how many items of a typical itemset transactions hold.
         bias: β, how much of what sampling loses may be left as bias.
+        holders: by k, of the transactions that hold a typical itemset, where that is known; by default a model says it.
         shrunk: whether estimates will be shrunk towards what was expected of supports, whose variance is about s²: a
             squared error V counts as V·s² / (V + s²) then.
     """
@@ -67,14 +69,25 @@ class Survey:
     focus: Focus
     bias: float = LEFT_BIAS
     shrunk: bool = False
+    holders: Mapping[int, SizeShares] = field(default_factory=dict)
+
+    def left(self, sampling: Sampling, k: int) -> float:
+        """Return λ_k, which share of a typical itemset's support is left of who is asked about it."""
+        if k in self.holders:
+            return max(self.holders[k].held(sampling, k), 1e-3)
+        return self.sizes.left(sampling, k, next(shares[-1] for size, _, shares in self.focus.sizes if size == k))
+
+    def noise_weight(self, sampling: Sampling, k: int) -> float:
+        """Return by how much noise N·v_k counts in the expected squared error of itemsets of k items."""
+        return people_for_one(sampling, k, self.focus.largest) / (self.count * self.left(sampling, k) ** 2)
 
     def errors(self, sampling: Sampling, noise: Floats) -> Floats:
         """Return the expected squared errors of each itemset size, of noise N·v_k, float64 (designs, sizes)."""
         columns = []
         for (k, _, shares), of_size in zip(self.focus.sizes, noise.T, strict=True):
-            support, left = shares[-1], self.sizes.left(sampling, k, shares[-1])
-            people = _people(sampling, k, self.focus.largest)
-            error = of_size * people / (self.count * left**2) + (self.bias * (1 - left) * support) ** 2
+            support, left = shares[-1], self.left(sampling, k)
+            people = people_for_one(sampling, k, self.focus.largest)
+            error = of_size * self.noise_weight(sampling, k) + (self.bias * (1 - left) * support) ** 2
             error += support * (1 - support) * (people - 1) / self.count
             if self.shrunk:
                 error = support**2 - support**4 / (error + support**2)  # of an infinite error, too
@@ -91,31 +104,44 @@ class Choice:
     errors: dict[int, float]
     error: float
 
-    def blocks(self, itemset_size: int) -> Blocks | None:
-        """Return the blocks that a plan publishes, None without."""
-        pieces = self.sampling.pieces
-        return None if pieces == 1 else Blocks(partitions(self.sampling.items, pieces, itemset_size), pieces)
-
 
 def best_choice(
     survey: Survey, transaction_sizes: Sequence[int] = TRANSACTION_SIZES, pieces: Sequence[int] | None = None
 ) -> Choice:
-    """Return the numbers of pieces and of items M with the least expected squared error; no blocks where these gain 5%.
-
-    ``pieces`` are the numbers g tried, by default those of :func:`piece_choices` and then those near the best.
+    """Return the numbers of pieces and of items M with the least expected squared error, the best of :func:`choices`.
 
     Raises:
         PlanError: nothing can be estimated within the limit.
     """
-    tried = [] if pieces is None else list(pieces)
-    coarse = {cut: _best_size(survey, cut, transaction_sizes) for cut in tried or piece_choices(survey)}
-    best = min(coarse.values(), key=lambda choice: choice.error)
-    if not tried and best.sampling.pieces > 1:
-        near = [cut for cut in _around(best.sampling.pieces) if cut in _possible(survey) and cut not in coarse]
-        best = min([best, *(_best_size(survey, cut, transaction_sizes) for cut in near)], key=lambda c: c.error)
-    if 1 in coarse and coarse[1].error * _WORTH <= best.error:
-        best = coarse[1]
-    return designed(survey, best.sampling, fine=True)
+    return designed(survey, best_of(choices(survey, transaction_sizes, pieces)).sampling, fine=True)
+
+
+def choices(
+    survey: Survey, transaction_sizes: Sequence[int] = TRANSACTION_SIZES, pieces: Sequence[int] | None = None
+) -> list[Choice]:
+    """Return the choice of M for each number of pieces g tried, increasing; the designs are the best of a few.
+
+    ``pieces`` are these numbers, by default those of :func:`piece_choices` and then those near the best.
+    """
+    found = [_best_size(survey, cut, transaction_sizes) for cut in pieces or piece_choices(survey)]
+    near = best_of(found).sampling.pieces
+    if pieces is None and near > 1:
+        more = {cut for cut in _around(near) if cut in _possible(survey)} - {each.sampling.pieces for each in found}
+        found += [_best_size(survey, cut, transaction_sizes) for cut in more]
+    return sorted(found, key=lambda choice: choice.sampling.pieces)
+
+
+def best_of(found: Sequence[Choice]) -> Choice:
+    """Return the choice of the least expected squared error; that without blocks where these gain less than 5%."""
+    best = min(found, key=lambda choice: choice.error)
+    without = [choice for choice in found if choice.sampling.pieces == 1]
+    return without[0] if without and without[0].error * _WORTH <= best.error else best
+
+
+def blocks_of(sampling: Sampling, itemset_size: int) -> Blocks | None:
+    """Return the blocks that a plan publishes for itemsets of up to so many items, None for one piece."""
+    pieces = sampling.pieces
+    return None if pieces == 1 else Blocks(partitions(sampling.items, pieces, itemset_size), pieces)
 
 
 def designed(survey: Survey, sampling: Sampling, *, fine: bool = False) -> Choice:
@@ -153,7 +179,7 @@ def partitions(n_items: int, pieces: int, itemset_size: int) -> int:
     """Return how often to cut a catalogue: itemsets of this size lie in 20 blocks on average, if 4,096 are enough.
 
     >>> partitions(100, 4, 3), partitions(10_000, 16, 3)
-    (334, 256)
+    (352, 256)
     """
     held = pieces * _asked(n_items, pieces, itemset_size)  # by the blocks of one partition
     wanted = math.ceil(_BLOCKS_OF_AN_ITEMSET / held) if held else MOST_USED_BLOCKS
@@ -167,7 +193,7 @@ def _possible(survey: Survey) -> range:
     def held(pieces: int) -> float:
         return partitions(survey.n_items, pieces, largest) * pieces * float(_asked(survey.n_items, pieces, largest))
 
-    while most < _MOST_PIECES and survey.n_items // (most + 1) >= largest and held(most + 1) >= _LEAST_BLOCKS:
+    while most < MOST_PIECES and survey.n_items // (most + 1) >= largest and held(most + 1) >= _LEAST_BLOCKS:
         most += 1
     return range(1, most + 1)
 
@@ -180,13 +206,12 @@ def _around(pieces: int) -> list[int]:
 def _best_size(survey: Survey, pieces: int, transaction_sizes: Sequence[int]) -> Choice:
     """Return the choice of M for so many pieces."""
     best, largest = None, survey.focus.largest
-    support = {k: shares[-1] for k, _, shares in survey.focus.sizes}[largest]
     for m in sorted(transaction_sizes):
         sampling = Sampling(m, survey.n_items, pieces)
         choice = _designed_or_none(survey, sampling) if m >= min(largest, max(transaction_sizes)) else None
         if choice is not None and (best is None or choice.error < best.error):
             best = choice
-        if best is not None and survey.sizes.left(sampling, largest, support) > _KEPT:
+        if best is not None and survey.left(sampling, largest) > _KEPT:
             break
     if best is None:
         raise PlanError(_NOTHING)
@@ -202,8 +227,8 @@ def _designed_or_none(survey: Survey, sampling: Sampling) -> Choice | None:
 
 
 @lru_cache(maxsize=4096)
-def _people(sampling: Sampling, k: int, largest: int) -> float:
-    """Return the mean of 1/(share of the people asked) over all k-itemsets: R·g/X where X of R·g blocks hold one.
+def people_for_one(sampling: Sampling, k: int, largest: int) -> float:
+    """Return how many people report for one who is asked of a k-itemset: the mean of R·g/X, X of R·g blocks holding it.
 
     X is binomial, of R with the chance g·q_k; R is that for itemsets of ``largest`` items. Those with X = 0 are none.
     """
@@ -221,6 +246,13 @@ def _people(sampling: Sampling, k: int, largest: int) -> float:
 
 def _asked(n_items: int, pieces: int, k: int) -> Fraction:
     return Sampling(1, n_items, pieces).asked(k)
+
+
+def typical_shares(k: int, support: float) -> tuple[float, ...]:
+    """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
+    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
+    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
+    return (*(share * (1 - support) / sum(below) for share in below), support)
 
 
 # ---- the noise of all designs

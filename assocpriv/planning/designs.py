@@ -14,7 +14,7 @@ Source: EGS03, section 5; patterns other than thresholds are ours.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -56,12 +56,14 @@ D_co = TypeVar("D_co", covariant=True)
 class WorstSupport:
     """The largest lowest discoverable support (LDS) over some itemset sizes, with N reports.
 
-    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``.
+    ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``. With blocks
+    only a share of the people are asked about an itemset, ``asked`` by size, by default all of them.
     """
 
     sizes: Sequence[int]
     reports: int
     itemset_size: int = 0
+    asked: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def largest(self) -> int:
@@ -75,7 +77,10 @@ class WorstSupport:
 
     def errors(self, moments: Moments) -> Floats:
         """Return the worst LDS for every pattern."""
-        supports = [lowest_support(moments[k, 0], moments[k, k] - 1, self.reports) for k in self.sizes]
+        supports = []
+        for k in self.sizes:
+            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N
+            supports.append(lowest_support(moments[k, 0] / asked, moments[k, k] / asked - 1, self.reports))
         worst: Floats = np.max(supports, axis=0)
         return worst
 
@@ -144,7 +149,10 @@ def pattern_errors(
     family: Family[D_co], limit: Fraction, objective: Objective, *, thresholds_only: bool = False
 ) -> tuple[Floats, Floats]:
     """Return the patterns of a family, (patterns, numbers), and the objective of each, infinite where P is singular."""
-    patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
+    if isinstance(objective, Focus) and not thresholds_only:
+        patterns = changing_patterns(len(family.numbers), objective.largest)  # no other is the best
+    else:
+        patterns = patterns_of(len(family.numbers), thresholds_only=thresholds_only)
     moments_of, errors = family.moments(float(limit), objective), []
     for part in np.array_split(patterns, -(-len(patterns) // _PATTERNS_AT_ONCE)):
         moments, singular = moments_of(part)

@@ -8,7 +8,7 @@ plan was made from what earlier ones showed.
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
 from assocpriv.server.estimates.supports import Group, foreseen_error
 from assocpriv.server.itemsets.apriori import UNDECIDABLE_BELOW
+from assocpriv.server.rounds.sampling_model import Sampling
 
 if TYPE_CHECKING:
     from assocpriv.planning.shuffling import Central
@@ -261,6 +262,7 @@ class Prospects:
     Attributes:
         least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
         groups: with sizes in clear, the same of each size, were all N reports of it, not ``group_reports`` of them.
+        asked: with blocks, which share of the people are asked about an itemset, by its size.
     """
 
     plan: Plan
@@ -272,6 +274,7 @@ class Prospects:
     least_min_supports: dict[int, float]
     groups: "tuple[Prospects, ...]" = ()
     group_reports: tuple[int, ...] | None = None
+    asked: dict[int, Fraction] = field(default_factory=dict)
 
 
 def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> Prospects:
@@ -299,4 +302,14 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
         least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in range(1, mined + 1)},
         groups=tuple(foresee(group, reports) for group in plan.groups) if plan.in_clear else (),
         group_reports=None if group_reports is None else tuple(group_reports),
+        asked=_asked(plan),
     )
+
+
+def _asked(plan: Plan) -> dict[int, Fraction]:
+    """Return the shares of the people who are asked about itemsets of each size, where there are blocks."""
+    blocks = plan.view.blocks
+    if blocks is None:
+        return {}
+    sampling = Sampling(plan.transaction_size, plan.n_items, blocks.pieces)
+    return {k: sampling.asked(k) for k in range(1, plan.itemset_size + 1)}

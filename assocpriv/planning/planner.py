@@ -19,8 +19,10 @@ from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.designs import (
     LARGEST_INSERT_BITS,
+    Focus,
     InsertionDesign,
     Progress,
+    WorstSupport,
     choose_generator,
     report_bits,
     search_designs,
@@ -60,6 +62,8 @@ def make_plan(
     kind: str = "auto",
     view: View | None = None,
     reports_per_person: int = 1,
+    blocks: int | None = None,
+    focus: Focus | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Return the plan with the least error among those that keep the promise.
@@ -84,6 +88,9 @@ def make_plan(
             report hold some number of items), or ``auto``: the better one of both where the catalogue is short enough.
         view: how clients make a transaction of a basket; by default they look its items up.
         reports_per_person: R, how many reports one person may send, 1..1000; each then tells less.
+        blocks: number of pieces that the catalogue is cut into, again and again at random: a report is about one piece
+            alone, so that less of a long basket is lost and fewer people are asked; None or 1 for none.
+        focus: itemsets that are expected, whose mean squared error is made least instead; by default the LDS.
         progress: called with (done, total) steps.
 
     Raises:
@@ -100,7 +107,15 @@ def make_plan(
         reports_per_person=reports_per_person,
     )
     request = PlanRequest(
-        catalogue_of(items), transaction_size, wishes, code, kind, view or View(), largest_insert_bits
+        catalogue_of(items),
+        transaction_size,
+        wishes,
+        code,
+        kind,
+        view or View(),
+        largest_insert_bits,
+        1 if blocks is None else blocks,
+        focus,
     )
     designs, generator = _CHOICES[sizes](request, progress)
     return Plan(
@@ -111,7 +126,7 @@ def make_plan(
         generator=generator,
         promise=promise,
         sizes=sizes,
-        view=request.view,
+        view=request.published_view,
         reports_per_person=wishes.reports_per_person,
     )
 
@@ -138,7 +153,9 @@ def part_of(progress: Progress | None, place: int, parts: int) -> Progress | Non
 
 def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[AnyDesign]:
     m, wishes = request.transaction_size, request.wishes
-    objective, only = replace(request.objective(m), itemset_size=request.itemset_size), wishes.thresholds_only
+    objective, only = request.objective(m), wishes.thresholds_only
+    if isinstance(objective, WorstSupport):
+        objective = replace(objective, itemset_size=request.itemset_size)
     return search_fixed_designs(
         m, request.padded_items, wishes.limit, objective, thresholds_only=only, progress=progress
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb
 
@@ -11,12 +11,14 @@ import numpy as np
 from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import as_whole, check_range
 from assocpriv.core.privacy import Breach
-from assocpriv.planning.designs import LARGEST_INSERT_BITS, WorstSupport
+from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
+from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
 from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.counting.backend import MOST_CANDIDATES
+from assocpriv.server.rounds.sampling_model import Sampling
 
 DEFAULT_REPORTS = 1_000_000
 FIXED_SIZE, INDEPENDENT = "fixed-size", "independent"
@@ -97,6 +99,8 @@ class PlanRequest:
     kind: str = "auto"
     view: View = field(default_factory=View)
     largest_insert_bits: int = LARGEST_INSERT_BITS
+    pieces: int = 1
+    focus: Focus | None = None
 
     def __post_init__(self) -> None:
         self.view.check_catalogue(self.catalogue)
@@ -111,6 +115,14 @@ class PlanRequest:
             raise PlanError(
                 "reports of a fixed size take no code, and hide sizes; leave code at auto and sizes at hidden"
             )
+        object.__setattr__(self, "pieces", check_range("blocks", self.pieces, 1, MOST_PIECES))
+        if self.pieces > 1 and self.wishes.sizes != HIDDEN:
+            raise PlanError("blocks go with hidden sizes: leave sizes at hidden, or blocks away")
+        if self.pieces > 1 and len(self.catalogue) < self.pieces * self.itemset_size:
+            raise PlanError(
+                f"{len(self.catalogue)} entries cannot be cut into {self.pieces} pieces that hold itemsets of "
+                f"{self.itemset_size}; ask for at most {len(self.catalogue) // self.itemset_size} blocks"
+            )
         self.objective(self.transaction_size)  # checks the target
 
     @property
@@ -121,8 +133,17 @@ class PlanRequest:
 
     @property
     def padded_items(self) -> int:
-        """Items of the catalogue, and M dummies."""
-        return len(self.catalogue) + self.transaction_size
+        """Items that a report is made for, those of the catalogue or of a block, and M dummies."""
+        return self._sampling.block_items + self.transaction_size
+
+    @property
+    def published_view(self) -> View:
+        """The view, with the blocks that its catalogue is cut into."""
+        return replace(self.view, blocks=blocks_of(self._sampling, self.itemset_size))
+
+    @property
+    def _sampling(self) -> Sampling:
+        return Sampling(self.transaction_size, len(self.catalogue), self.pieces)
 
     @property
     def independent_items(self) -> int:
@@ -140,15 +161,21 @@ class PlanRequest:
     def _fixed_size_possible(self) -> bool:
         return self.code in ("auto", "none") and self.wishes.sizes == HIDDEN
 
-    def objective(self, m: int) -> WorstSupport:
+    def objective(self, m: int) -> Objective:
         """Return what makes a design for transactions of m items good: the sizes that matter, as far as m holds them.
+
+        A focus is that already.
 
         With more items than can all be paired the smaller sizes matter too: mining must leave most items out.
         """
         targets = self.wishes.targets(self.itemset_size)
+        if self.focus is not None:
+            return self.focus
         if comb(len(self.catalogue), 2) > MOST_CANDIDATES:
             targets = list(range(1, max(targets) + 1))
-        return worst_support(targets, m, self.wishes.reports)
+        sampling, largest = self._sampling, self.itemset_size
+        asked = {k: 1 / people_for_one(sampling, k, largest) for k in targets} if self.pieces > 1 else {}
+        return replace(worst_support(targets, m, self.wishes.reports), asked=asked)
 
 
 def worst_support(targets: Iterable[int], m: int, reports: int) -> WorstSupport:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
 from assocpriv.files.tables import join_names
-from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice
+from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_choice, blocks_of, typical_shares
 from assocpriv.planning.designs import Focus
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.plan import Plan
@@ -147,7 +147,7 @@ class People:
         m, padded = choice.sampling.m, choice.sampling.block_items + choice.sampling.m
         operator = choice.design.operator(self.promise.amplification_limit)
         generator = choice.design.generator("auto", padded, m + focus.largest)
-        cut = replace(view, blocks=choice.blocks(focus.largest))
+        cut = replace(view, blocks=blocks_of(choice.sampling, focus.largest))
         return Plan(catalogue, m, focus.largest, (operator,), generator, self.promise, view=cut)
 
     def choice(self, n_items: int, focus: Focus, choices: Sequence[int]) -> Choice:
@@ -241,11 +241,8 @@ def expected_focus(supports: Floats, wanted: int) -> Focus:
 
 def _typical_shares(k: int, support: float) -> tuple[float, ...]:
     """Return shares s_0 … s_k for an itemset of this support whose items are held independently but for the lift."""
-    item = min((support / LIFT ** (k * (k - 1) / 2)) ** (1 / k), 0.9)
-    below = [math.comb(k, held) * item**held * (1 - item) ** (k - held) for held in range(k)]
-    scale = (1 - support) / sum(below)
     # rounded, so that nearly equal ones are planned alike; the first takes the rest
-    rest, last = [round(share * scale, 3) for share in below[1:]], round(support, 3)
+    rest, last = [round(share, 3) for share in typical_shares(k, support)[1:-1]], round(support, 3)
     return (1 - sum(rest) - last, *rest, last)
 
 

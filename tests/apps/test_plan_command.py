@@ -5,17 +5,24 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
 from command_line import (
     N_BASKETS,
     N_ITEMS,
     PLAN_ARGUMENTS,
     PROMISE,
     make_baskets,
+    refused,
     refused_without_output,
     run,
     run_json,
 )
+
+from assocpriv.apps.cli import main
+from assocpriv.files.plans import read_plan
+from assocpriv.plans.baskets.plan import Plan
 
 
 def test_plan_record(home: Path, tmp_path: Path) -> None:
@@ -176,3 +183,73 @@ def test_what_does_not_go_with_a_histogram(tmp_path: Path, wrong: str) -> None:
 def test_a_plan_of_sizes_needs_reports(tmp_path: Path, reports: str) -> None:
     """A number of reports is out of range for it as for any plan."""
     refused_without_output(tmp_path, "plan", "--histogram", *PROMISE, f"--reports={reports}", "-o", tmp_path / "p.json")
+
+
+@pytest.fixture(scope="module")
+def long_baskets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with 2,000 baskets of 18 of 40 items, and the mined table of their sizes."""
+    folder, rng = tmp_path_factory.mktemp("long"), np.random.default_rng(5)
+    lines = (" ".join(map(str, np.sort(rng.permutation(40)[:18]))) for _ in range(2000))
+    (folder / "b.dat").write_text("\n".join(lines) + "\n")
+    run("plan", "--histogram", *PROMISE, "-o", folder / "h.json")
+    run("randomize", folder / "b.dat", "--plan", folder / "h.json", "-o", folder / "h.parquet")
+    run("mine", folder / "h.parquet", "--min-support", "20%", "-o", folder / "h.csv")
+    return folder
+
+
+@pytest.mark.parametrize("source", ["--baskets=b.dat", "--histogram-table=h.csv"])
+def test_blocks_are_chosen_by_sizes(long_baskets: Path, tmp_path: Path, source: str) -> None:
+    """By a sample or by mined sizes alone long baskets get blocks; rows and text say what they buy and cost."""
+    name, file = source.split("=")
+    asked = ["plan", "--items", "40", name, long_baskets / file, "--blocks", "auto", "--itemset-size", "2", *PROMISE]
+    record = run_json(*asked, "-o", tmp_path / "p.json")
+    plan, blocks = read_plan(tmp_path / "p.json"), record["blocks"]
+    assert isinstance(plan, Plan)
+    assert plan.view.blocks is not None
+    assert {name: blocks[name] for name in ("partitions", "pieces", "seed")} == plan.view.blocks.to_json()
+    assert blocks["block_items"] == plan.asked_items
+    assert blocks["asked_share"]["1"] == 1 / blocks["pieces"]
+    rows = record["transaction_sizes"]
+    assert [row["blocks"] for row in rows if row["proposed"]] == [blocks["pieces"]]
+    assert rows[0]["blocks"] == 1
+    assert rows[0]["surviving_support"]["2"] < 0.8
+    assert min(next(row for row in rows if row["proposed"])["surviving_support"].values()) > 0.95
+    shown = run("inspect", tmp_path / "p.json").stdout
+    assert f"each report is about 1 of {blocks['pieces']} random parts of the catalogue" in shown
+    assert f"1 of {blocks['pieces']} about a single item" in shown
+    assert json.loads(run("inspect", tmp_path / "p.json", "--json").stdout)["blocks"] == blocks
+
+
+def test_blocks_by_number(long_baskets: Path, tmp_path: Path) -> None:
+    """A number of blocks is taken as it is, alone or with the M that a sample proposes; none is no blocks."""
+    plain = ["plan", "--items", "40", "--itemset-size", "2", *PROMISE, "-o", tmp_path / "p.json", "--force"]
+    assert run_json(*plain, "--transaction-size", "5", "--blocks", "none")["blocks"] is None
+    assert run_json(*plain, "--transaction-size", "5", "--blocks", "4")["blocks"]["block_items"] == 10
+    rows = run_json(*plain, "--baskets", long_baskets / "b.dat", "--blocks", "4")["transaction_sizes"]
+    assert {row["blocks"] for row in rows} == {4}
+    unasked = run_json(*plain, "--histogram-table", long_baskets / "h.csv")
+    assert unasked["blocks"]["pieces"] > 1  # auto by default: what is wanted is whole baskets
+    sampled = ["--blocks=2", "--transaction-size=3", "--baskets", long_baskets / "b.dat"]
+    lost = CliRunner().invoke(main, [str(argument) for argument in (*plain, *sampled)])
+    assert "hold more than 3 items of the block that is drawn (1 of 2 parts of the catalogue)" in lost.stderr
+    assert "warning: more than 5% is lost" in lost.stderr
+
+
+@pytest.mark.parametrize(
+    ("wishes", "status", "said"),
+    [
+        (["--blocks=auto", "--transaction-size=3"], 2, "--blocks auto needs to know the sizes of baskets"),
+        (["--blocks=many", "--transaction-size=3"], 2, "neither auto, none nor a whole number"),
+        (["--blocks=30", "--transaction-size=3"], 1, "at most 13 blocks"),
+        (["--blocks=4", "--transaction-size=3", "--sizes=in-clear"], 1, "blocks go with hidden sizes"),
+        (["--blocks=auto", "--transaction-size=3", "--discover=5%"], 2, "give a number of blocks"),
+        (["--blocks=4", "--histogram"], 2, "--blocks does not go with --histogram"),
+        (["--histogram-table=h.json"], 1, "not a file of mined itemsets"),
+        (["--histogram-table=h.csv", "--baskets=b.dat"], 2, "give one of --baskets and --histogram-table"),
+    ],
+)
+def test_bad_blocks(long_baskets: Path, tmp_path: Path, wishes: list[str], status: int, said: str) -> None:
+    """Blocks that no sizes choose, that do not fit, or that go with nothing are refused, and nothing is written."""
+    named = [re.sub(r"=([bh]\.\w+)$", rf"={long_baskets}/\1", wish) for wish in wishes]
+    assert said in refused("plan", "--items", "40", *named, *PROMISE, "-o", tmp_path / "p.json", status=status)
+    assert not list(tmp_path.iterdir())

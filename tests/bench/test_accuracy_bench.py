@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from small_transactions import held_by, random_transactions
 
-from bench.accuracy import data, families, harness, metrics, truth, tuning, verdict
+from bench.accuracy import blocks, data, families, harness, metrics, truth, tuning, verdict
 from bench.accuracy.harness import Method
 from bench.accuracy.methods import OURS
 from bench.accuracy.metrics import Estimates
@@ -202,3 +202,36 @@ def test_families_are_what_they_are_called():
 def short(visits):
     """Return the baskets of at most three items."""
     return visits.take(np.flatnonzero(visits.sizes <= 3))
+
+
+# ---- supports from one collection
+
+
+def test_the_exact_loss_is_what_sampling_leaves(rng):
+    """The share of an itemset's support that sampling leaves is its mean over ways to sample, listed."""
+    source = random_transactions(rng, 30, 7, share=0.6)
+    itemsets = np.array([[0, 1], [1, 4], [2, 3]])
+    expected = []
+    for itemset in itemsets.tolist():
+        holders = [basket for basket in held_by(source) if basket.issuperset(itemset)]
+        chances = []
+        for basket in holders:
+            ways = [set(chosen) for chosen in combinations(sorted(basket), min(len(basket), 3))]
+            chances.append(sum(way.issuperset(itemset) for way in ways) / len(ways))
+        expected.append(np.mean(chances))
+    assert blocks.surviving(source, itemsets, 3) == pytest.approx(expected)
+
+
+def test_errors_of_a_collection_are_summed_by_hand():
+    """RMSE, the mean error with its own, coverage and the worst error of two seeds by hand."""
+    runs = [
+        {"seed": 0, "wrong": np.array([0.1, -0.3]), "errors": np.array([0.1, 0.1])},
+        {"seed": 1, "wrong": np.array([0.2, 0.0]), "errors": np.array([0.1, 0.1])},
+    ]
+    found = blocks.summed(runs)
+    assert found["itemsets"] == 2
+    assert found["rmse"] == pytest.approx(math.sqrt(0.14 / 4))
+    assert (found["mean_error"], found["mean_error_error"]) == (pytest.approx(0.0), pytest.approx(1.0))
+    assert (found["coverage"], found["worst_error"]) == (0.5, pytest.approx(3.0))
+    row = {"dataset": "d", "n": 10, "way": "blocks", "plan": "M = 3", "k": 1} | found
+    assert "| d | 10 | blocks | M = 3 | 1 | 2 | 0.187 | 0.00 ± 1.00 | 0.5 | 3 |" in blocks.markdown({"rows": [row]})

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.blocks import Survey, best_choice, designed, partitions, piece_choices
-from assocpriv.planning.designs import Focus, changing_patterns, insertion_families, pattern_errors
+from assocpriv.planning.blocks import Survey, best_choice, blocks_of, designed, partitions, piece_choices
+from assocpriv.planning.designs import Focus, insertion_families, pattern_errors, patterns_of
 from assocpriv.planning.fixed_size_designs import fixed_size_families
 from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
 from assocpriv.plans.baskets.transition import SupportModel
@@ -108,16 +108,16 @@ def _people_for_one(pieces: int, q: float, cuts: int) -> float:
 
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_few_changes(k: int) -> None:
-    """No pattern of more than k changes is better for itemsets of k items; with fewer changes some are."""
-    shares = (0.8, *[0.2 / k] * k)
+    """No pattern of more than k changes is better for itemsets of k items; those of fewer are all tried."""
     for family in (insertion_families(5, 4)[3], *fixed_size_families(5, 20, [7])):
-        focus = Focus(((k, 1.0, shares),))
-        patterns, errors = pattern_errors(family, Fraction(3), focus)
+        focus = Focus(((k, 1.0, (0.8, *[0.2 / k] * k)),))
+        patterns = patterns_of(len(family.numbers))
+        moments, singular = family.moments(3.0, focus)(patterns)
+        errors = np.where(singular, np.inf, focus.errors(moments))
         changes = np.abs(np.diff(patterns)).sum(axis=1)
-        assert errors[changes <= k].min() <= errors.min() * (1 + 1e-9)
-        numbers = len(family.numbers)
-        tried = {tuple(row) for row in changing_patterns(numbers, k)}
-        assert tried == {tuple(row) for row in patterns[changes <= k]}
+        tried, least = pattern_errors(family, Fraction(3), focus)
+        assert {tuple(row) for row in tried} == {tuple(row) for row in patterns[changes <= k]}
+        assert least.min() == pytest.approx(errors.min(), rel=1e-9)
 
 
 def survey_of(size: int, n_items: int, count: int = 1_000_000, bias: float = 4.0) -> Survey:
@@ -152,7 +152,8 @@ def test_partitions() -> None:
         assert 20 <= partitions(n, pieces, k) * held < 20 + held
     assert partitions(1000, 64, 3) * 64 == 4096
     assert partitions(1_000_000, 4, 3) == MOST_CUT // 1_000_000
-    assert best_choice(survey_of(40, 200)).blocks(2) is not None
+    assert blocks_of(Sampling(4, 100, 4), 3) == Blocks(352, 4)
+    assert blocks_of(Sampling(4, 100), 3) is None
 
 
 def test_nothing_can_be_estimated() -> None:

@@ -209,6 +209,7 @@ ORDER = [
     "planning.refine",
     "planning.shuffling",
     "planning.transaction_size",
+    "planning.block_proposal",
     "planning.plan_facts",
     "planning.worked_promises",
     "lab.enumeration",

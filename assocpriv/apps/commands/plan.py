@@ -8,6 +8,7 @@ import click
 from assocpriv.apps.console import given, refuse_given, require, say, show_result
 from assocpriv.apps.kinds import describe_plan
 from assocpriv.apps.options import (
+    BLOCKS,
     LAYOUT,
     OUTPUT,
     PATH,
@@ -23,10 +24,10 @@ from assocpriv.apps.options import (
 from assocpriv.apps.progress import Progress
 
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
-_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind")
+_CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "blocks")
 _NOT_OF_SIZES = (
     "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "unknown",
-    "reports_per_person", "discover", *LAYOUT,
+    "reports_per_person", "discover", "blocks", "histogram_table", *LAYOUT,
 )  # fmt: skip
 _names_options = joined(
     click.option("--items", type=WHOLE, help="Number of items, named 0 … N−1."),
@@ -59,6 +60,12 @@ _design_options = joined(
     ),
     click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
     choice("--sizes", ["hidden", "in-clear"], "A basket's size; in clear, nothing is promised about it."),
+    click.option(
+        "--blocks",
+        type=BLOCKS,
+        help="Parts that the catalogue is cut into at random; a report is about one of them. auto chooses by sizes.  "
+        "[default: none; auto with --histogram-table]",
+    ),
 )
 
 
@@ -68,6 +75,7 @@ _design_options = joined(
 @_design_options
 @click.option("--baskets", type=PATH, help="A sample of baskets: proposes M, or says what sampling to M would lose.")
 @layout_options
+@click.option("--histogram-table", type=PATH, help="Mined table of a sizes plan: proposes M and blocks in its place.")
 @choice("--unknown", ["error", "drop"], "Items of the sample outside the catalogue.")
 @click.option("--histogram", is_flag=True, help="Ask only how many items baskets hold, of a small share of the people.")
 @click.option(
@@ -90,6 +98,7 @@ def plan(histogram: bool, output: Path | None, force: bool, **options: Any) -> N
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% -o plan.json
       assocpriv plan --items 1000 --transaction-size 5 --epsilon 2.5 -o plan.json
       assocpriv plan --items 1000 --transaction-size 5 --prior 5% --posterior 50% --discover 1%
+      assocpriv plan --items 1000 --baskets sample.dat --blocks auto --epsilon 2.5 -o plan.json
       assocpriv plan --histogram --prior 5% --posterior 50% -o sizes.json
     """
     from assocpriv.baskets import NameSource, check_writable, write_plan
@@ -128,12 +137,32 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
         if not named:
             refuse_given(("taxonomy", "leave_out"), "needs --items, --catalogue or --level: the names that count")
     elif options["discover"] is not None:
-        refuse_given(("baskets", "unknown", *LAYOUT), "does not go with --discover; give --transaction-size")
+        without = ("baskets", "unknown", "histogram_table", *LAYOUT)
+        refuse_given(without, "does not go with --discover; give --transaction-size")
         if options["sizes"] == "in-clear":
             raise click.UsageError("--sizes in-clear does not go with --discover, which needs hidden sizes")
         require(("transaction_size",))
-    elif options["transaction_size"] is None and options["baskets"] is None:
-        raise click.UsageError("give --transaction-size, or a sample of --baskets to choose it by")
+        if options["blocks"] == "auto":
+            raise click.UsageError("--blocks auto does not go with --discover; give a number of blocks")
+    else:
+        _check_sizes_known(options)
+
+
+def _check_sizes_known(options: dict[str, Any]) -> None:
+    """Refuse to choose M or blocks by sizes that nothing tells, or by two sources."""
+    known = [name for name in ("baskets", "histogram_table") if options[name] is not None]
+    if len(known) > 1:
+        raise click.UsageError("give one of --baskets and --histogram-table: both say which sizes baskets have")
+    if options["transaction_size"] is None and not known:
+        raise click.UsageError(
+            "give --transaction-size, or what to choose it by: a sample of --baskets, or the --histogram-table of a "
+            "sizes plan"
+        )
+    if options["blocks"] == "auto" and not known:
+        raise click.UsageError(
+            "--blocks auto needs to know the sizes of baskets: give a sample of --baskets, or the --histogram-table of "
+            "a sizes plan; or a number of blocks"
+        )
 
 
 def _histogram(names: Any, options: dict[str, Any]) -> _Found:
@@ -150,12 +179,15 @@ def _collection(names: Any, options: dict[str, Any]) -> _Found:
 
     promise = require_promise(options)
     items, view = names.read(options["others"])
+    if options["histogram_table"] is not None and not given("blocks"):
+        options["blocks"] = "auto"
     done = plan_for_sample(
         items,
         promise,
         None if options["baskets"] is None else (options["baskets"], {name: options[name] for name in LAYOUT}),
         unknown=options["unknown"],
         transaction_size=options["transaction_size"],
+        histogram=options["histogram_table"],
         progress=Progress(),
         view=view,
         reports=options["reports"],

@@ -20,6 +20,7 @@ from assocpriv.core.errors import counted
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
@@ -36,6 +37,7 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         "plan_id": plan.plan_id,
         "items": plan.n_items,
         "view": plan.view.kind,
+        "blocks": _blocks_record(prospects),
         **fields(plan, "sizes transaction_size itemset_size"),
         "promise": promise_record(plan.promise),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
@@ -53,6 +55,15 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         "influence": influence_record(prospects),
     }
     return record | ({"groups": _group_records(prospects)} if prospects.groups else {})
+
+
+def _blocks_record(prospects: Prospects) -> dict[str, Any] | None:
+    """Say how the catalogue is cut, and of how many people which itemsets are asked; None without blocks."""
+    blocks = prospects.plan.view.blocks
+    if blocks is None:
+        return None
+    asked = {str(k): float(share) for k, share in prospects.asked.items()}
+    return blocks.to_json() | {"block_items": prospects.plan.asked_items, "asked_share": asked}
 
 
 def promise_record(promise: Breach) -> dict[str, str]:
@@ -108,25 +119,27 @@ def _and(words: list[str]) -> str:
 def plan_lines(prospects: Prospects) -> list[str]:
     """Say what a plan promises and what so many reports of it can show."""
     plan, in_clear = prospects.plan, prospects.plan.sizes == IN_CLEAR
-    m, insertion, of_sizes = plan.transaction_size, _INSERTION[plan.kind](plan), plan.view.kind == SIZES
+    m, insertion, of_sizes = plan.transaction_size, _INSERTION[plan.kind](plan.block_plan), plan.view.kind == SIZES
+    head = "8 of them the size, " * in_clear + f"{8 * NUMBER_BYTES} of them the part, " * (plan.view.blocks is not None)
     lines = [
         f"plan        {plan.plan_id}",
         _asked_line(plan),
+        *_block_lines(prospects),
         *_promise_lines(prospects),
         *([_size_warning(m)] if in_clear else []),
         f"report      {counted(plan.report_bytes, 'byte')} "
-        f"({plan.report_bits:,} bits, {'8 of them the size, ' * in_clear}{insertion.code}); "
+        f"({plan.report_bits:,} bits, {head}{insertion.code}); "
         f"the {'size' if of_sizes else 'basket'} as {plan.n_items:,} bits would take "
         f"{counted(-(-plan.n_items // 8), 'byte')}",
     ]
     if in_clear:
         return lines + _group_lines(prospects) + influence_lines(prospects)
+    within = f"within at most {counted(m, 'sampled item')} {'of its part ' * bool(prospects.asked)}a basket"
     lines += [
         f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {plan.operator.pattern}",
         f"from {prospects.reports:,} reports, the lowest discoverable share of baskets is"
         if of_sizes
-        else f"from {prospects.reports:,} reports, within at most {counted(m, 'sampled item')} a basket, "
-        "the lowest discoverable support is",
+        else f"from {prospects.reports:,} reports, {within}, the lowest discoverable support is",
     ]
     return lines + _discoverable_lines(prospects) + influence_lines(prospects)
 
@@ -139,6 +152,34 @@ def _asked_line(plan: Plan) -> str:
     size = "sent in clear" if plan.sizes == IN_CLEAR else "hidden"
     entries, most = _ENTRIES[plan.view.kind], plan.transaction_size
     return f"            {plan.n_items:,} {entries}, at most {most} a transaction (its size is {size})"
+
+
+def _block_lines(prospects: Prospects) -> list[str]:
+    """Say what a report is about, and of how many people which itemsets are asked."""
+    blocks, plan = prospects.plan.view.blocks, prospects.plan
+    if blocks is None:
+        return []
+    asked = ", ".join(f"1 of {_people(share)} about {_one_of(k)}" for k, share in prospects.asked.items() if share)
+    parts, ways = f"{blocks.count:,} parts", counted(blocks.partitions, "way")
+    return [
+        f"blocks      each report is about 1 of {blocks.pieces:,} random parts of the catalogue, "
+        f"{plan.asked_items:,} {_ENTRIES[plan.view.kind]} at most;",
+        f"            the device draws it from {parts} ({ways} to cut), whatever the basket, and names it in clear;",
+        f"            so of all people are asked {asked}",
+    ]
+
+
+def _people(share: Fraction) -> str:
+    """Write how many people there are for one who is asked."""
+    people = float(1 / share)
+    return f"{people:.1f}".removesuffix(".0") if people < 10 else f"{round(people):,}"
+
+
+def _one_of(k: int) -> str:
+    return f"a {_ONE[k]}" if k in _ONE else f"{k} items"
+
+
+_ONE = {1: "single item", 2: "pair", 3: "triple"}
 
 
 def influence_record(prospects: Prospects) -> dict[str, Any]:

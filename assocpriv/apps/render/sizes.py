@@ -24,12 +24,12 @@ def sample_lines(done: "SamplePlan", reports: int, *, by_default: bool = False) 
 
     Also what so few reports could show, where the sample is far below a number of reports that is a default.
     """
+    sizes = size_lines(done.size_rows, reports) if done.size_rows else []
     if done.sample is None or done.loss is None:
-        return []
+        return sizes
     counts = _count_lines(done.sample.counts, done.sample.empty, done.plan)
     read = f"sample of {done.sample.counts.baskets:,} baskets, plan for {reports:,} reports (--reports)"
     few = _few_lines(done.plan, done.sample.counts.baskets, reports) if by_default else []
-    sizes = size_lines(done.size_rows, reports) if done.size_rows else []
     return [read, *few, *counts, *sizes, *loss_lines(done.loss)]
 
 
@@ -62,6 +62,7 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
     return [
         {
             "transaction_size": row.transaction_size,
+            "blocks": row.pieces,
             "longer_share": row.longer,
             "surviving_support": finite(row.surviving),
             LOWEST: finite(row.lowest_discoverable_support),
@@ -74,13 +75,15 @@ def size_records(rows: "Sequence[SizeRow]") -> list[dict[str, Any]]:
 
 def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
     """Show what each transaction size would mean for baskets like a sample's."""
-    largest = max(rows[0].surviving)
+    largest, in_blocks = max(rows[0].surviving), any(row.pieces > 1 for row in rows)
     names = ["singles", "pairs", "triples", *(f"k={k}" for k in range(4, largest + 1))][:largest]
     parts = ["surviving", "discoverable of M", "discoverable raw"]
     width = 9 * largest
     lines = [
-        f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
-        f"{'M':>3} {'longer':>7}" + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
+        f"{'':>6} " * in_blocks + f"{'':>3} {'':>7}" + "".join(f" |{part:>{width}}" for part in parts),
+        f"{'blocks':>6} " * in_blocks
+        + f"{'M':>3} {'longer':>7}"
+        + (" |" + "".join(f"{name:>9}" for name in names)) * 3,
     ]
     for row in rows:
         shown = [
@@ -90,14 +93,22 @@ def size_lines(rows: "Sequence[SizeRow]", reports: int) -> list[str]:
         ]
         cells = "".join(" |" + "".join(f"{text:>9}" for text in texts) for texts in shown)
         lines.append(
-            f"{row.transaction_size:>3} {percent(row.longer, 1, 7)}{cells}" + ("  ← proposed" if row.proposed else "")
+            f"{row.pieces if row.pieces > 1 else 'none':>6} " * in_blocks
+            + f"{row.transaction_size:>3} {percent(row.longer, 1, 7)}{cells}"
+            + ("  ← proposed" if row.proposed else "")
         )
-    return [
-        *lines,
-        "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the sample's "
-        f"most frequent itemsets; discoverable: the lowest support from {reports:,} reports, within the M sampled "
-        "items, and raw, in whole baskets (the former over what survives)",
-    ]
+    return [*lines, _SIZES_EXPLAINED[in_blocks].format(reports=f"{reports:,}")]
+
+
+_SIZES_EXPLAINED = {
+    False: "longer: baskets with more than M items; surviving: what sampling to M leaves of the support of the most "
+    "frequent itemsets; discoverable: the lowest support from {reports} reports, within the M sampled items, and raw, "
+    "in whole baskets (the former over what survives)",
+    True: "blocks: parts of the catalogue, of which a report is about one; longer: baskets with more than M items of "
+    "it; surviving: what sampling to M leaves of the support of the most frequent itemsets; discoverable: the lowest "
+    "support from {reports} reports, within the M sampled items, and raw, in whole baskets (the former over what "
+    "survives)",
+}
 
 
 def _count_lines(counts: "ReadCounts", empty: int, plan: "Plan") -> list[str]:

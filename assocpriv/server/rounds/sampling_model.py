@@ -76,6 +76,15 @@ class Sampling:
                 total += float(share) / asked * (chances @ kept_shares(k + np.arange(chances.shape[1]), self.m, k))
         return total
 
+    def longer(self, sizes: NDArray[np.int64]) -> Floats:
+        """Return for sizes c the chance that such a transaction has more than m items of what it is asked about."""
+        if self.pieces == 1:
+            return (sizes > self.m).astype(np.float64)
+        total, others = np.zeros(len(sizes)), tuple(np.clip(sizes, 0, self.items).tolist())
+        for block, share in self._lengths(0):
+            total += float(share) * _chances_within(others, self.items, block)[:, self.m + 1 :].sum(axis=1)
+        return total
+
     def _lengths(self, k: int) -> list[tuple[int, Fraction]]:
         """Return the blocks' two lengths, and for each the chance that a device draws such a one and A lies in it."""
         short, longer = divmod(self.items, self.pieces)
@@ -162,6 +171,10 @@ class SizeShares:
         held = self.shares * self._holding(k, support)
         total = float(held.sum())
         return max(float(held @ sampling.kept(self.sizes, k)) / total, 1e-3) if total > 0 else 1.0
+
+    def held(self, sampling: Sampling, k: int) -> float:
+        """Return which share is left of the support of itemsets of k items that transactions of these sizes hold."""
+        return float(self.shares @ sampling.kept(self.sizes, k))
 
     def _holding(self, k: int, support: float) -> Floats:
         """Return P(A ⊆ t | c) for every size, in proportion: that of the θ whose support comes nearest, and C(c, k)."""
