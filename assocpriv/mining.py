@@ -125,7 +125,7 @@ def mine_reports(
     backend = LocalBackend.of(reports, memory_bytes, progress)
     if histogram is None:
         return run(backend, request)
-    check_correctable(backend.plan.view.kind)
+    check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
     sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
     return correct_table(run(backend, request), sizes)
 

@@ -30,6 +30,7 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
     "counting": {
         "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
         "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
+        "assocpriv.core.kernels.block_counting": ("count_block_items", "count_block_itemsets"),
     },
     "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
     "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},

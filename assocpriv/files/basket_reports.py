@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.files.reports import Reports, file_batches
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.plan import Plan
 
 _SIFTED = 1 << 24  # bytes of reports that are sorted by their size at a time
@@ -30,6 +31,26 @@ class GroupReports(Reports):
                     yield mine[start : start + size]
 
 
+@dataclass(frozen=True)
+class BlockItems:
+    """What reports of a plan with blocks say of a block's items, whichever it is: a view that holds none itself."""
+
+    reports: GroupReports
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of what is reported of one block."""
+        return self.reports.plan.block_plan
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports without their blocks' numbers, uint8 of shape (≤ size, bytes)."""
+        for packed in self.reports.batches(size):
+            yield np.ascontiguousarray(packed[:, NUMBER_BYTES:])
+
+
 def basket_groups(reports: Reports) -> list[GroupReports]:
     """Return the reports of each operator of a plan of baskets as collections of their own.
 
@@ -38,7 +59,7 @@ def basket_groups(reports: Reports) -> list[GroupReports]:
     if isinstance(reports, GroupReports):
         return [reports]
     plan = reports.plan.as_a(Plan)
-    if plan.groups[0] is plan:
+    if not plan.in_clear:
         return [GroupReports(plan, reports.packed, reports.paths, reports.file_reports)]
     in_files = np.zeros(len(plan.groups) + 1, dtype=np.int64)
     for path in reports.paths:
@@ -48,6 +69,11 @@ def basket_groups(reports: Reports) -> list[GroupReports]:
         GroupReports(group, _of_group(reports.packed, group), reports.paths, int(in_files[size]), plan)
         for size, group in enumerate(plan.groups, 1)
     ]
+
+
+def of_one_operator(reports: GroupReports) -> GroupReports | BlockItems:
+    """Return reports as those of their operator: without the numbers of blocks, where they are about blocks."""
+    return reports if reports.plan.view.blocks is None else BlockItems(reports)
 
 
 def count_groups(reports: Reports) -> tuple[int, ...] | None:

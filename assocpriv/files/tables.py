@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"
 GROUP_COUNTS = "group_counts"  # a list for each itemset, where there are several groups
+SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 _LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
 _CSV_MARK = f"# {FORMAT} "
@@ -116,8 +117,9 @@ def _read_csv(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
             )
         facts = json.loads(first.removeprefix(_CSV_MARK))
         frame = pd.read_csv(stream, dtype={"itemsets": str}, keep_default_na=False)
-    if GROUP_COUNTS in frame.columns:
-        frame[GROUP_COUNTS] = frame[GROUP_COUNTS].map(json.loads)
+    for name in (GROUP_COUNTS, SUBSET_COUNTS):
+        if name in frame.columns:
+            frame[name] = frame[name].map(json.loads)
     return _with_itemsets(frame, map(frozenset, csv.reader(frame["itemsets"]))), facts
 
 

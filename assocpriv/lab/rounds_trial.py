@@ -156,21 +156,14 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
     held = [abs(known[a].support - s) <= _REACH * known[a].variance ** 0.5 for a, s in truth.items() if a in known]
-    plan, limits = result.plan, _limits(result)
+    plan, groups = result.plan, [Group.of(result.plan, result.people)]
+    limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
     sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
     reached = sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
     mean = float(surviving.mean())
     covered = sum(held) / len(held) if held else None
     return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, covered, mean, reached)
-
-
-def _limits(result: RoundResult) -> dict[int, float]:
-    """Return the lowest discoverable supports by itemset size, of those who are asked about an itemset."""
-    plan, sampling = result.plan, sampling_of(result.plan)
-    model = SupportModel.of(plan.operator)
-    asked = {k: math.floor(result.people * sampling.asked(k)) for k in range(1, plan.itemset_size + 1)}
-    return {k: lowest_discoverable_support([Group(count, model)], k) for k, count in asked.items() if count}
 
 
 def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:

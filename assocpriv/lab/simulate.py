@@ -20,8 +20,10 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalBackend, part_size
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import SupersetCounter, items_of, places_in, transaction_rows
+from assocpriv.server.counting.parts import part_size
+from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.itemsets.frames import mining_facts, names_of
 from assocpriv.server.itemsets.mining import mine
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 
 
-class PlainCounter:
+class PlainCounter(CountsOfAll):
     """Counts itemsets over transactions that were not randomized (a counting backend for truths).
 
     Transaction t is items[offsets[t] : offsets[t+1]], ids below ``n_items``; both arrays int64.

@@ -25,7 +25,6 @@ from assocpriv.core.privacy import Breach, Epsilon, parse_probability
 from assocpriv.planning.planner import make_plan, part_of
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
 from assocpriv.plans.baskets.plan import HIDDEN, Plan
-from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group
 
@@ -184,7 +183,7 @@ class _Question:
 
     def level(self, plan: Plan, reports: int) -> float:
         """Return the largest of the level's figures."""
-        groups = [Group(reports, SupportModel.of(plan.operator))]
+        groups = [Group.of(plan, reports)]
         return max(level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in self.targets(plan))
 
     def answer(self, promise: Breach, reports: int, solved: str) -> Discovery:

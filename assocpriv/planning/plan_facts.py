@@ -28,7 +28,6 @@ from assocpriv.core.privacy import (
 )
 from assocpriv.plans.baskets.information import PlanInformation, mutual_limit, plan_information
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
-from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
@@ -291,7 +290,7 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
     reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
-    groups, mined = [Group(reports, SupportModel.of(plan.operator))], 1 if plan.view.itemsets else plan.itemset_size
+    groups, mined = [Group.of(plan, reports)], 1 if plan.view.itemsets else plan.itemset_size
     return Prospects(
         plan=plan,
         reports=reports,

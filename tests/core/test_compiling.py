@@ -23,6 +23,7 @@ from assocpriv.core import compiling
 from assocpriv.core.compiling import CodePlace, Entry, compile_kernels
 from assocpriv.core.kernels import (
     bitmaps,
+    block_counting,
     cells,
     counting,
     disclosure,
@@ -610,7 +611,21 @@ def test_an_entry_shows_its_function() -> None:
     assert (made.__name__, made.__doc__) == ("count_pairs", made.py_func.__doc__)
 
 
-MODULES = (bitmaps, cells, counting, disclosure, draws, randomizing, ranks, seeds, tables, tallies, text_kernel, vector)
+MODULES = (
+    bitmaps,
+    block_counting,
+    cells,
+    counting,
+    disclosure,
+    draws,
+    randomizing,
+    ranks,
+    seeds,
+    tables,
+    tallies,
+    text_kernel,
+    vector,
+)
 TREES = {made.__name__: ast.parse(Path(str(made.__file__)).read_text(encoding="utf-8")) for made in MODULES}
 
 

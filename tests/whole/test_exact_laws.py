@@ -18,7 +18,7 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.server.estimates.supports import Group, covariance, estimate_supports
+from assocpriv.server.estimates.supports import Group, SubsetCounts, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
 
@@ -237,7 +237,7 @@ def test_covariances_of_one_report() -> None:
                 counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
                 z = [_value(model, members[name], counts) for name in (left, right)]
                 joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
-                arguments = (counts[:, None], [Group(1, model)], members[left], members[right])
+                arguments = (SubsetCounts.of_all(counts[:, None]), [Group(1, model)], members[left], members[right])
                 estimated += float(p) * float(covariance(*arguments, population=False)[0])
             assert estimated == pytest.approx(joint - one * other, abs=1e-9)
 

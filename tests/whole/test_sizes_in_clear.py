@@ -37,7 +37,13 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Group, covariance, estimate_supports, lowest_discoverable_support
+from assocpriv.server.estimates.supports import (
+    Group,
+    SubsetCounts,
+    covariance,
+    estimate_supports,
+    lowest_discoverable_support,
+)
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 
@@ -260,7 +266,7 @@ def test_covariances_over_mixed_sizes() -> None:
         ]
         chance = float(p * q)
         joint, one, other = joint + chance * values[0] * values[1], one + chance * values[0], other + chance * values[1]
-        estimated += chance * float(covariance(counts, groups, left, right, population=False)[0])
+        estimated += chance * float(covariance(SubsetCounts.of_all(counts), groups, left, right, population=False)[0])
     assert estimated == pytest.approx(joint - one * other, abs=1e-9)
 
 
@@ -673,8 +679,8 @@ def test_pairs_of_single_item_baskets_still_have_counts() -> None:
     reports = Reports.from_bytes([bytes([1, 0b011]), bytes([1, 0b001]), bytes([2, 0b011]), bytes([2, 0b011])], plan)
     collections = [(LocalCounter(part), SupportModel.of(part.plan.operator)) for part in basket_groups(reports)]
     counted = count_subsets(collections, np.array([[0, 1]]))
-    assert counted.counts.tolist() == [[[2, 2, 1, 1], [2, 2, 2, 2]]]
-    values = [covariance(counted.counts, groups, [1, 0], [0, 1], population=False)[0]]
+    assert counted.counted.counts.tolist() == [[[2, 2, 1, 1], [2, 2, 2, 2]]]
+    values = [covariance(counted.counted, groups, [1, 0], [0, 1], population=False)[0]]
     # by hand: mean of Z_0 Z_1 over the reports, less the pair's support, over N
     rows = [SupportModel.of(operator).row(1) for operator in (small, large)]
     pair = SupportModel.of(large).row(2)

@@ -1,5 +1,6 @@
 """Itemsets and rules, mined or asked for: supports with errors and intervals, what is sure, what they are shares of."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,8 +9,9 @@ from assocpriv.apps.render.figures import discoverable, fields, listed, percent,
 from assocpriv.core.errors import counted
 from assocpriv.files.tables import itemset_records
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.server.itemsets.ask import not_told
-from assocpriv.server.itemsets.facts import MiningFacts
+from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW
+from assocpriv.server.itemsets.ask import NOT_ASKED, not_told
+from assocpriv.server.itemsets.facts import MiningFacts, meaning
 from assocpriv.server.itemsets.frames import mining_facts, sizes_of
 from assocpriv.server.itemsets.rules import rule_records
 from assocpriv.server.itemsets.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
@@ -37,8 +39,10 @@ _CONSISTENT_CLAIMS = {
     "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
     "that some baskets have them is not proven",
 }
+_NOT_ASKED = "not asked: no block of the plan holds all of these items, so no report tells of them"
 _NOT_TOLD = {
     "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
+    NOT_ASKED: _NOT_ASKED,
     "rule": "— with another interval: the whole rule is not told from nobody; its confidence lies in the interval",
 }
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
@@ -55,7 +59,7 @@ def mined_record(frame: "pd.DataFrame", wanted: ItemsetFilter = EVERYTHING) -> d
 def mined_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show a mined table, and what its supports and the minimum support are."""
     facts = mining_facts(frame)
-    return [_meaning_line(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
+    return [_meaning_line(facts), *_block_lines(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
 
 
 def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
@@ -140,6 +144,8 @@ def _interval_title(level: float) -> str:
 
 def _support_line(row: dict[Any, Any]) -> str:
     """Show a support with its error and interval."""
+    if math.isnan(row["support"]):
+        return f"{'—':>9} {'—':>9}  {'not asked':>17}"
     support, error = (percent(row[name], width=9) for name in ("support", "std_error"))
     low, high = (percent(row[name], width=8) for name in ("ci_low", "ci_high"))
     return f"{support} {error}  {low}–{high}"
@@ -193,10 +199,20 @@ def _meaning_line(facts: "MiningFacts | AnswerFacts") -> str:
     chosen = ""
     if certain is not None and certain.by == "split":
         chosen = f" ({certain.selecting_reports:,} others chose the itemsets)"
-    meant = f"those within at most {counted(facts.transaction_size, 'sampled item')} a basket"
-    if facts.view == "sizes":
-        meant = "shares of baskets by their size"
-    return f"from {facts.reports:,} reports{chosen}; supports are {meant}; ± error: one standard error"
+    return f"from {facts.reports:,} reports{chosen}; supports are {meaning(facts)}; ± error: one standard error"
+
+
+def _block_lines(facts: "MiningFacts | AnswerFacts") -> list[str]:
+    """Say what each report is about, and what sampling within it takes from supports, of plans with blocks."""
+    if facts.blocks is None:
+        return []
+    blocks, most = facts.blocks.asked.blocks, facts.transaction_size
+    about = blocks.longest(facts.blocks.asked.n_items)
+    full = f"{percent(facts.blocks.held.full)} of people hold {most} or more of theirs"
+    lost = f"which may take up to {percent(facts.blocks.largest_loss)} from a support (--json: of each)"
+    if facts.blocks.whole:
+        lost = f"which takes less than {WHOLE_BELOW:g} standard errors from any support"
+    return [f"each report is about one of {blocks.count:,} random blocks of {counted(about, 'item')}: {full}, {lost}"]
 
 
 def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str, Any]:
@@ -209,7 +225,8 @@ def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str,
 
 def derived_lines(itemsets: "pd.DataFrame", rules: "pd.DataFrame", top: int) -> list[str]:
     """Show rules, and what the supports of their itemsets are."""
-    return [_meaning_line(mining_facts(itemsets)), *rule_lines(rules, top)]
+    facts = mining_facts(itemsets)
+    return [_meaning_line(facts), *_block_lines(facts), *rule_lines(rules, top)]
 
 
 def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
@@ -237,7 +254,8 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
 def _rule_line(row: dict[Any, Any], not_told: str = "") -> str:
     """Show a rule's figures; of one that is not told from nobody, confidence and lift would be noise over noise."""
     if not_told:
-        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {percent(row['support'], 2, 8)}"
+        support = f"{'—':>8}" if not_told == NOT_ASKED else percent(row["support"], 2, 8)
+        return f"{'—':>10} {'—':>8} {'—':>8} {'—':>8} {support}"
     return (
         f"{percent(row['confidence'], 1, 10)} {percent(row['confidence_std_error'], 1, 8)} {row['lift']:8.2f} "
         f"{row['lift_std_error']:8.2f} {percent(row['support'], 2, 8)}"
@@ -259,20 +277,21 @@ def answer_record(answers: "Answers") -> dict[str, Any]:
 
 def answer_lines(answers: "Answers") -> list[str]:
     """Show what was asked: itemsets, then rules, in the order asked."""
-    lines, level = [_meaning_line(answers.facts)], answers.facts.errors.confidence_level
+    facts, level = answers.facts, answers.facts.errors.confidence_level
+    lines = [_meaning_line(facts), *_block_lines(facts)]
     if len(answers.itemsets):
         lines.append(_support_header(level) + "  itemset")
         lines += [f"{_support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict("records")]
+        lines += [_NOT_ASKED] if answers.itemsets["support"].isna().any() else []
     if len(answers.rules):
         lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
         missing = not_told(answers.rules)
-        lines += [
-            f"{_rule_line(row, lacks)}  {percent(row['confidence_ci_low'], 1, 7)}–"
-            f"{percent(row['confidence_ci_high'], 1, 7)}  {_sides(row)}"
-            for row, lacks in zip(answers.rules.to_dict("records"), missing, strict=True)
-        ]
+        for row, lacks in zip(answers.rules.to_dict("records"), missing, strict=True):
+            low, high = (percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
+            interval = f"{NOT_ASKED:>15}" if lacks == NOT_ASKED else f"{low}–{high}"
+            lines.append(f"{_rule_line(row, lacks)}  {interval}  {_sides(row)}")
         lines += [line for lacks, line in _NOT_TOLD.items() if lacks in missing]
-    for k, limits in answers.facts.limits.items():
+    for k, limits in facts.limits.items():
         one, asked, whole = map(discoverable, limits)
         lines.append(
             f"{itemsets_of(k)}: the lowest discoverable support is {one} of one itemset, {asked} of all that were "

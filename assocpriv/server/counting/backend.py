@@ -3,15 +3,10 @@
 A backend returns integers; what they mean for supports is decided in itemsets/ and estimates/, so counts split over
 machines add up to the same result. Mining is handed one. The local backend here goes over the reports part by part,
 expanding only the items asked for, while the next parts are read.
-
-All reports count, or the 3 of every ten that choose itemsets, or the 7 that test them (itemsets/sample_splitting.py).
-Which 3 is a fixed pseudo-random function of their position: it follows no order that reports may have been kept in, and
-the same files in the same order are always split alike. With sizes in clear positions are counted within each size.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -33,95 +28,12 @@ from assocpriv.server.counting.bitmaps import (
     places_in,
     planes_of,
 )
+from assocpriv.server.counting.block_counter import BlockCounter
+from assocpriv.server.counting.parts import Packed, Part, Progress, ReportPart, part_size
+from assocpriv.server.counting.sums import Collections, CountsOfAll
 
-SELECTING, OUT_OF = 3, 10
 MOST_CANDIDATES = 20_000_000
-Progress = Callable[[str, int, int], None]
 _CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
-_LEAST_PART = 1 << 12
-_MOST_PART = 1 << 17  # reports; long enough a task for handing it to a thread to cost nothing
-
-
-class Part(Enum):
-    """The reports to count in."""
-
-    WHOLE = "whole"
-    SELECTING = "selecting"
-    TESTING = "testing"
-
-
-class Packed(Protocol):
-    """Packed reports of one plan, as :class:`assocpriv.files.reports.Reports` holds them, or some of those."""
-
-    @property
-    def plan(self) -> Plan:
-        """The plan all of them were made with."""
-
-    def __len__(self) -> int: ...
-
-    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports as uint8 arrays of shape (≤ size, report_bytes)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportPart:
-    """The reports that choose, or those that test: a view that holds none itself."""
-
-    reports: Packed
-    selecting: bool
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of the reports."""
-        return self.reports.plan
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.reports), OUT_OF)
-        selecting = whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
-        return selecting if self.selecting else len(self.reports) - selecting
-
-    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
-        """Yield the reports of this part as uint8 arrays of shape (≤ size, report_bytes)."""
-        done = 0
-        for batch in self.reports.batches(size):
-            mine = batch[choosing(done, len(batch)) == self.selecting]
-            done += len(batch)
-            if len(mine):
-                yield mine
-
-
-def choosing(first: int, count: int) -> NDArray[np.bool_]:
-    """Tell which of ``count`` reports from position ``first`` on choose: three neighbours of each ten, in a circle.
-
-    Where they begin is a hash of the ten's number (the finalizer of SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
-
-    >>> [int(choosing(10 * ten, 10).sum()) for ten in range(4)]
-    [3, 3, 3, 3]
-    """
-    ten, place = np.divmod(np.arange(first, first + count, dtype=np.uint64), np.uint64(OUT_OF))
-    mixed = (ten + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    turned = (place + (mixed ^ mixed >> np.uint64(31)) % np.uint64(OUT_OF)) % np.uint64(OUT_OF)
-    chosen: NDArray[np.bool_] = turned < SELECTING
-    return chosen
-
-
-class ItemsetCounter(Protocol):
-    """Counts itemsets in the reports of one operator."""
-
-    @property
-    def n_reports(self) -> int:
-        """Number of reports N."""
-
-    def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of reports showing all items of each itemset, int64 (candidates,).
-
-        Itemsets are item ids, int64 (candidates, k), k ≥ 1, each row increasing, rows in lexicographic order.
-        """
-
-
-Collections = Sequence[tuple[ItemsetCounter, SupportModel]]  # for each operator a counter of its reports, and its model
 
 
 class CountingBackend(Protocol):
@@ -146,7 +58,7 @@ class _Part(NamedTuple):
     rows: Rows
 
 
-class LocalCounter:
+class LocalCounter(CountsOfAll):
     """Counts on this machine's cores, holding about ``memory_bytes`` of reports and bitmaps at a time.
 
     Reports that take less than half of it are read once and kept, as bit planes. Of more reports the bitmaps of the
@@ -261,12 +173,13 @@ class LocalBackend:
 
     @property
     def most_candidates(self) -> int:
-        """How many candidates a quarter of the memory holds, with a count for each core."""
+        """How many candidates a quarter of the memory holds, with a count for each core; with blocks all their sums."""
         if self.memory_bytes is None:  # what is free at the moment decides how fast, not whether
             return MOST_CANDIDATES
-        return min(MOST_CANDIDATES, self.memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * cores()))
+        counts = 1 if self.plan.view.blocks is None else self.plan.itemset_size + 1
+        return min(MOST_CANDIDATES, self.memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * counts * cores()))
 
-    def open(self, part: Part = Part.WHOLE) -> list[tuple[LocalCounter, SupportModel]]:
+    def open(self, part: Part = Part.WHOLE) -> list[tuple[LocalCounter | BlockCounter, SupportModel]]:
         """Return counters of these reports, which share the memory, and their models."""
         chosen = part is Part.SELECTING
         parts = self.groups if part is Part.WHOLE else [ReportPart(group, chosen) for group in self.groups]
@@ -274,9 +187,17 @@ class LocalBackend:
         total = max(1, sum(map(len, parts)))
         shares = [max(memory * len(one) // total, min(memory, LEAST_MEMORY)) for one in parts]
         return [
-            (LocalCounter(one, memory_bytes=share, progress=self.progress), SupportModel.of(one.plan.operator))
+            (counter_of(one, memory_bytes=share, progress=self.progress), SupportModel.of(one.plan.operator))
             for one, share in zip(parts, shares, strict=True)
         ]
+
+
+def counter_of(
+    reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None
+) -> LocalCounter | BlockCounter:
+    """Return the counter of reports of one operator: those of blocks tell of some itemsets alone."""
+    kind = LocalCounter if reports.plan.view.blocks is None else BlockCounter
+    return kind(reports, memory_bytes=memory_bytes, progress=progress)
 
 
 def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
@@ -286,13 +207,3 @@ def _cut(parts: list[_Part], size: int) -> Iterator[_Part]:
         step = max(1, size // block)
         for first in range(0, len(planes), step):
             yield _Part(min(step * block, n_reports - first * block), planes[first : first + step])
-
-
-def part_size(n_total: int, n_rows: int, memory_bytes: int) -> int:
-    """Return how many of ``n_total`` transactions to take at a time.
-
-    Few enough for every core to have some, and for ``n_rows`` bitmaps of those at work to take a quarter of the memory.
-    """
-    fitting = memory_bytes // (8 * cores()) * 8 // max(n_rows, 1)  # a part waits while one is counted
-    wanted = min(_MOST_PART, fitting, n_total // (2 * cores()))
-    return max(1, wanted // _LEAST_PART) * _LEAST_PART

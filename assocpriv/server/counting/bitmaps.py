@@ -6,6 +6,7 @@ word t div 64, counted through the blocks; bits beyond the last transaction are 
 """
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from functools import partial
 from typing import NamedTuple
 
@@ -108,6 +109,16 @@ class ItemTables:
                 for part in np.array_split(items, -(-len(items) // _COLUMNS_AT_ONCE) or 1)
             ]
             self._entries = np.concatenate(parts)
+
+    def among(self, chosen: NDArray[np.int64]) -> "ItemTables":
+        """Return the tables of some of the items, by their places among these."""
+        if len(chosen) == len(self._items):
+            return self
+        some = copy(self)
+        some._items = self._items[chosen]
+        if self._is_seeded:
+            some._entries = self._entries[chosen]
+        return some
 
     @property
     def work(self) -> int:

@@ -12,6 +12,12 @@ transactions reports are independent. So for every data set:
    l' of them adds Y_l(l') = Σ_b (−1)^(b−l) C(b, l) Σ_x C(l', x) C(k−l', b−x) q_b[x] to N·ŝ_l: row l of P⁻¹, written
    with the q_b of itemsets of b items. Its variance is at most the largest over what a transaction may hold.
 
+With blocks a report is one of its block's items whatever the block, so 1 and 2 go over all reports without the blocks'
+numbers, and 3 over those whose blocks hold the itemset, given which these are. And
+
+4. *Blocks.* Devices draw them, each with the same chance. A crafted report can choose a block that tells of its target
+   (influence.py), so no block may have more reports than Chernoff's bound allows the fullest.
+
 P-values are upper bounds for any N, without approximations (of 1 and 3 by Bernstein's inequality). A test flags below
 its share of one false-alarm rate for all tests together.
 
@@ -34,14 +40,16 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
-from assocpriv.files.basket_reports import basket_groups
+from assocpriv.files.basket_reports import basket_groups, of_one_operator
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.operator import AnyOperator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.report_form import BlockForm
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.server.counting.backend import LocalBackend, Packed, Progress, part_size
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
+from assocpriv.server.counting.parts import Packed, Progress, part_size
 from assocpriv.server.crafted.repeats import (
     likeliest_report,
     log_copies_chance,
@@ -50,6 +58,7 @@ from assocpriv.server.crafted.repeats import (
     shown_by_all,
 )
 from assocpriv.server.estimates.supports import partial_counts
+from assocpriv.server.itemsets.apriori import count_candidates, count_nothing, groups_of
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.itemsets.frames import names_of
 
@@ -57,6 +66,7 @@ FALSE_ALARM = 1e-3  # of all tests together, whatever the honest people's basket
 _LEAST_P = 1e-300
 MOST_PAIRS = 1_000_000  # above, pairs are tested only where they are named
 _LARGEST_TOTAL = 2
+_NUMBERS_AT_ONCE = 1 << 20
 
 
 def partial_support_rows(operator: AnyOperator, k: int) -> list[list[Fraction]]:
@@ -142,10 +152,12 @@ def check_reports(
         if not len(group):
             continue
         of = f", baskets of {group.plan.transaction_size}" if plan.in_clear else ""
-        results = [*_totals(group, memory), *_repeats(group, memory), *_negatives(group, itemsets, memory, progress)]
+        alike = of_one_operator(group)
+        results = [*_totals(alike, memory), *_repeats(alike, memory), *_negatives(group, itemsets, memory, progress)]
+        results += _blocks_chosen(group)
         seen += [(name + of, said, log_p) for name, said, log_p in results]
         # also those not made: what is named may follow the data
-        planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size
+        planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size + (group.plan.view.blocks is not None)
     limit = math.log(level / planned)
     # a chance that no float can tell from 0 is not called 0
     p_values = [max(math.exp(min(0.0, log_p)), _LEAST_P) for _, _, log_p in seen]
@@ -167,6 +179,14 @@ def _bernstein(excess: float, variance: float, bound: float, n_reports: int) -> 
     A term has at most this variance and is at most ``bound`` above its mean.
     """
     return -n_reports * excess**2 / (2 * (variance + bound * excess / 3)) if excess > 0 else 0.0
+
+
+def _bernsteins(
+    excess: NDArray[np.float64], variance: float, bound: float, n_reports: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return :func:`_bernstein` of many."""
+    above = np.maximum(excess, 0.0)
+    return np.asarray(-n_reports * above**2 / (2 * (variance + bound * above / 3)))
 
 
 # ---- totals
@@ -270,6 +290,22 @@ def _repeats(reports: Packed, memory_bytes: int) -> Iterator[_Seen]:
     yield "copies of one report", copies, log_copies_chance(reports.plan, n, most)
 
 
+# ---- blocks
+
+
+def _blocks_chosen(reports: Packed) -> Iterator[_Seen]:
+    """Look for a block that more reports are about than devices would have drawn."""
+    form = reports.plan.form
+    if not isinstance(form, BlockForm):
+        return
+    counts = np.zeros(form.blocks.count, dtype=np.int64)
+    for packed in reports.batches(_NUMBERS_AT_ONCE):
+        counts += np.bincount(form.numbers(packed), minlength=len(counts))
+    most, expected = int(counts.max()), len(reports) / len(counts)
+    said = f"{most:,} reports are about one of {len(counts):,} blocks, {expected:,.4g} on average"
+    yield "reports about one block", said, math.log(len(counts)) + log_tail(most, expected)
+
+
 # ---- partial supports
 
 
@@ -290,16 +326,13 @@ def _counted(
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
     plan = reports.plan
-    collection = LocalBackend(plan, [reports], memory_bytes, progress).open()
-    counter, done = collection[0][0], 1
+    collection, done = LocalBackend(plan, [reports], memory_bytes, progress).open(), 1
     items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
-    shown = counter.count(items)
-    yield items, np.column_stack([np.full(len(items), len(reports)), shown])
+    singles = count_candidates(collection, items, count_nothing(groups_of(collection)))
+    yield items, singles.sums[:, 0]
     if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
-        done, (left, right) = 2, np.triu_indices(plan.n_items, 1)
-        pairs = np.column_stack([left, right])
-        sums = [np.full(len(pairs), len(reports)), shown[left] + shown[right], counter.count(pairs)]
-        yield pairs, np.column_stack(sums)
+        done, pairs = 2, np.column_stack(np.triu_indices(plan.n_items, 1))
+        yield pairs, count_candidates(collection, pairs, singles).sums[:, 0]
     for k in range(done + 1, plan.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:
@@ -310,13 +343,22 @@ def _least_likely(
     plan: Plan, added: list[list[Fraction]], itemsets: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> _Seen:
     """Find the partial support that is the least likely to be so negative."""
-    k, n_reports = itemsets.shape[1], int(sums[0, 0])
-    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports
-    least = estimates.min(axis=0).tolist()
+    k, told = itemsets.shape[1], sums[:, 0] > 0  # with blocks some lie in none
+    itemsets, sums = itemsets[told], sums[told]
+    n_reports = sums[:, 0]
+    estimates = partial_counts(sums) @ np.array(added, dtype=np.float64).T / n_reports[:, None]
     worst = [_worst_case(plan.operator, added[held], held) for held in range(k + 1)]
-    logs = [_bernstein(-low, *bounds, n_reports) for low, bounds in zip(least, worst, strict=True)]
+    places = [
+        int(np.lexsort((column, _bernsteins(-column, *bounds, n_reports)))[0])
+        for column, bounds in zip(estimates.T, worst, strict=True)
+    ]
+    least = [float(estimates[place, held]) for held, place in enumerate(places)]
+    logs = [
+        _bernstein(-low, *bounds, int(n_reports[place]))
+        for low, place, bounds in zip(least, places, worst, strict=True)
+    ]
     held = min(range(k + 1), key=lambda held: (logs[held], least[held]))
-    place = int(np.argmin(estimates[:, held]))
+    place = places[held]
     real = [int(item) for item in itemsets[place] if item < plan.n_items]
     names = ", ".join(sorted(names_of(plan.catalogue, plan.view, tuple(real)))) if real else "(a dummy)"
     holding = ("not hold item", "hold item")[held] if k == 1 else f"hold {held} of the {k} items"

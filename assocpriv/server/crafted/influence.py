@@ -11,6 +11,12 @@ With sizes in clear a liar also chooses the group, so max and min go over all gr
 moves R times as much. An *honest* liar, who randomizes a false basket as the plan says, moves ŝ by at most 1/N on
 average, so max q is what crafting gains over that.
 
+**Blocks.** A liar chooses the block, one that holds the target: of the N_A reports that tell of it, for which N stands
+above, all the crafted ones are. One report moves ŝ by (max q − min q)/N_A, at g pieces about g^k times as much as
+without blocks, and a share f of all reports is f·N among (1 − f)·N_A + f·N, most of them if f exceeds g^−k. Where they
+are about one block the check tells (checks.py); spread over all blocks that hold the target they may be too few in
+each.
+
 **How many targets one report hits.** With a code an item is present where r linear functions of the seed, read as a
 number, are below a. Any ``Generator.independent_items(r)`` items can be given any pattern; and as the functions have no
 constant term, the seed 0 shows *all* items. So does a report of ones without a code. A report of a fixed size shows ℓ.
@@ -22,6 +28,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.crafted.repeats import shown_by_all
@@ -47,6 +54,19 @@ class Influence:
         (Fraction(-1, 80), Fraction(11, 400))
         """
         return share * (self.least - support), share * (self.largest - support)
+
+
+def among_asked(plan: Plan, k: int, reports: int, share: Fraction) -> tuple[int, Fraction]:
+    """Return how many of N reports tell of an itemset of k items, and what share of them liars are, who choose blocks.
+
+    Of 99 of 100 itemsets as many or more tell; all, where there are no blocks.
+    """
+    asked = AskedReports.of(plan)
+    if asked is None:
+        return reports, share
+    honest = asked.least(k, reports)
+    crafted = share * reports
+    return max(honest, 1), crafted / (honest * (1 - share) + crafted) if crafted else Fraction(0)
 
 
 def influence_of(plan: Plan, k: int) -> Influence | None:
@@ -80,6 +100,7 @@ def liars_among(plan: Plan, reports: int) -> dict[int, Liars | None]:
     for k in range(1, plan.itemset_size + 1):
         influence, liars[k] = influence_of(plan, k), None
         if influence is not None:
-            one, (down, up) = influence.of_one(reports), influence.of_share(_PERCENT)
+            told, share = among_asked(plan, k, reports, _PERCENT)
+            one, (down, up) = influence.of_one(told), influence.of_share(share)
             liars[k] = Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
     return liars

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.backend import Packed
+from assocpriv.server.counting.parts import Packed
 
 _ROWS_AT_ONCE = 1 << 17
 

@@ -9,6 +9,10 @@ For a rule A → C with B = A ∪ C and estimates b, a, c of the supports of B, 
 V is the joint covariance of the three estimates (supports.py), which come from the same reports; every count it needs
 is that of a subset of B.
 
+With blocks fewer reports tell of B than of A or C, N_B ≤ N_A: those of blocks that hold both sides. They are among
+those that tell of A, so Cov(b, a) = Cov(Z_B, Z_A)/N_A (supports.py), which their counts estimate, and each variance is
+that from the N of its own itemset. Then Var D has σ²(Z_B)·(1/N_B − 1/N_A) beside the variance of W over N_A.
+
 Whether a confidence reaches C is tested by D = b − C·a, whose expectation is negative if it does not, with
 p = Φ(−D/σ) and σ² the larger of two estimates: (1, −C) V (1, −C)ᵀ, and Var D as it would be with D = 0. For the latter,
 one report adds W = Z_B − C·Z_A to N·D; its variance is estimated without bias by the mean of U = W² (population) or
@@ -34,8 +38,10 @@ from numpy.typing import NDArray
 
 from assocpriv.server.estimates.supports import (
     Group,
+    SubsetCounts,
     covariance,
     estimate_supports,
+    mask_of,
     normal_quantile,
     sampling_variance,
     subset_sums,
@@ -51,10 +57,11 @@ class RuleEstimates:
     """Rules of one pattern, which says which of the k items of A ∪ C are in A.
 
     Attributes:
-        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, groups, 2^k).
+        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, groups, 2^k), in reports that tell of A ∪ C.
         inside: 0 or 1 for each of the k items: membership of A.
         supports: b, a, c, float64 (rules,) each.
         covariance: V of these, each entry float64 (rules,), for the population or the transactions at hand.
+        asked: N_D, how many reports tell of each subset, int64 (rules, 2^k).
     """
 
     counts: Counts
@@ -63,14 +70,15 @@ class RuleEstimates:
     supports: Three
     covariance: list[list[Floats]]
     population: bool
+    asked: Counts
 
     @classmethod
     def of(
-        cls, counts: Counts, groups: Sequence[Group], inside: list[int], supports: Three, population: bool
+        cls, counted: SubsetCounts, groups: Sequence[Group], inside: list[int], supports: Three, population: bool
     ) -> "RuleEstimates":
         """Return estimates with their covariance."""
-        joint = _joint_covariance(counts, groups, inside, supports, population=population)
-        return cls(counts, groups, inside, supports, joint, population)
+        joint = _joint_covariance(counted, groups, inside, supports, population=population)
+        return cls(counted.counts, groups, inside, supports, joint, population, counted.asked)
 
     def std_errors(self) -> list[Floats]:
         """Return the standard errors of support, confidence and lift, float64 (rules,) each."""
@@ -92,22 +100,23 @@ class RuleEstimates:
 
     def _variance_at_zero(self, threshold: float) -> Floats:
         """Return Var D, or what it would be had D come out as 0 if that is more."""
-        k, n_reports = len(self.inside), sum(group.n_reports for group in self.groups)
-        shown = np.arange(1 << k)
-        of_a = shown & _mask(self.inside)
-        moments = np.zeros((4, len(self.counts)))
+        k, shown = len(self.inside), np.arange(1 << len(self.inside))
+        of_rule, of_side = np.maximum(self.asked[:, -1], 1), np.maximum(self.asked[:, mask_of(self.inside)], 1)
+        drawn = self.population or bool((of_rule < of_side).any())
+        of_a = shown & mask_of(self.inside)
+        moments = np.zeros((5, len(self.counts)))
         for column, group in enumerate(self.groups):
             z_b, z_a = (
                 np.array([float(x) for x in group.model.row(size)])[np.bitwise_count(masks)]
                 for size, masks in ((k, shown), (sum(self.inside), of_a))
             )
             w = z_b - threshold * z_a
-            u = w * w - (0.0 if self.population else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
-            moments += np.stack([w, u, w * w, u * w]) @ _exactly(self.counts[:, column]).T / n_reports
-        w, u, ww, uw = moments
+            u = w * w - (0.0 if drawn else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
+            moments += np.stack([w, u, w * w, u * w, z_b * z_b]) @ _exactly(self.counts[:, column]).T / of_rule
+        w, u, ww, uw, bb = moments
         spread = ww - w * w
         slope = (uw - u * w) / np.where(spread > 0, spread, np.inf)
-        variance: Floats = np.maximum(u, u - slope * w) / n_reports
+        variance: Floats = np.maximum(u, u - slope * w) / of_side + bb * (1 / of_rule - 1 / of_side)
         return variance
 
     def confidence_intervals(self, level: float) -> Floats:
@@ -130,25 +139,22 @@ def _quadratic_form(gradient: "Sequence[Floats | float]", cov: list[list[Floats]
 
 
 def _joint_covariance(
-    counts: Counts, groups: Sequence[Group], inside: list[int], supports: Three, *, population: bool
+    counted: SubsetCounts, groups: Sequence[Group], inside: list[int], supports: Three, *, population: bool
 ) -> list[list[Floats]]:
     """Estimate the covariance matrix of b, a, c; raised to the bounds that itemsets have, its correlations stay."""
     members = [[1] * len(inside), inside, [1 - i for i in inside]]
-    raw = [[covariance(counts, groups, left, right, population=population) for right in members] for left in members]
-    scales = []
+    raw = [[covariance(counted, groups, left, right, population=population) for right in members] for left in members]
+    n_reports, scales = sum(group.n_reports for group in groups), []
     for i, (member, support) in enumerate(zip(members, supports, strict=True)):
-        least = estimate_supports(subset_sums(counts, _mask(member)), groups).least_variance
-        if population:
-            least = least + sampling_variance(support, sum(group.n_reports for group in groups))
+        within = estimate_supports(subset_sums(counted.counts, mask_of(member)), groups)
+        asked = np.maximum(counted.asked[:, mask_of(member)], 1)
+        least = within.least_variance * (within.asked / asked)
+        least = least + sampling_variance(support, asked, None if population else n_reports)
         floored = np.maximum(raw[i][i], least)
         with np.errstate(invalid="ignore"):  # a single report: infinite errors
             scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))
         raw[i][i] = floored
     return [[raw[i][j] * (1.0 if i == j else scales[i] * scales[j]) for j in range(3)] for i in range(3)]
-
-
-def _mask(inside: list[int]) -> int:
-    return sum(1 << i for i, member in enumerate(inside) if member)
 
 
 def _exactly(counts: Counts) -> Counts:

@@ -12,6 +12,9 @@ the number of reports that show the rarest pattern that matters, so 0.01 stands 
 intervals are taken.
 
 Both are cut to what a support can be: from 0 to the share of transactions large enough to hold k items.
+
+With blocks N is N_A, how many reports tell of the itemset. Score intervals for the transactions at hand are then those
+for the population, which are a little longer: the people asked are drawn from those at hand.
 """
 
 from collections.abc import Sequence
@@ -62,8 +65,8 @@ class ErrorOptions:
 def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
     """Return what the reports of each operator show of itemsets of one size, for tails.py.
 
-    Sums are C_0 … C_k, int64 (itemsets, groups, k + 1). Groups without reports, or of transactions smaller than k, say
-    nothing; an operator that says nothing of this size raises EstimateError.
+    Sums are C_0 … C_k, int64 (itemsets, groups, k + 1), C_0 > 0 of groups with reports. Groups without reports, or of
+    transactions smaller than k, say nothing; an operator that says nothing of this size raises EstimateError.
     """
     k = sums.shape[2] - 1
     return [
@@ -90,7 +93,7 @@ def support_intervals(
 
     Args:
         sums: C_0 … C_k, int64 (itemsets, groups, k + 1), of the groups' reports.
-        estimates: the supports estimated from them; where they are NaN the interval is all that is possible.
+        estimates: the supports estimated from them; where one is NaN its interval is all that is possible.
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
         wide: for the high levels of many intervals together. Far out in the tails J = 0.01 is too coarse: normal
@@ -104,15 +107,18 @@ def support_intervals(
     largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
     support = estimates.support.astype(np.float64)
     ends = np.tile([0.0, largest], (len(support), 1))
-    if not len(support) or np.isnan(support).any():
+    known = np.flatnonzero(~np.isnan(support))
+    if not len(known):
         return ends
-    error = estimates.std_error(population=population)
-    strata = strata_of(sums, groups)
-    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0) / n_reports
+    support, asked = support[known], estimates.asked[known]
+    error = estimates.std_error(population=population)[known]
+    strata = strata_of(sums[known], groups)
+    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0) / asked
     reach = z * error + bend * jump
-    ends = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
+    ends[known] = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
     coarse = np.flatnonzero(jump > normal_up_to * error)
     if len(coarse) and strata:
         some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
-        ends[coarse] = score_intervals(some, n_reports, level, population=population)
+        of_all = population or bool((asked < n_reports).any())
+        ends[known[coarse]] = score_intervals(some, asked[coarse], level, population=of_all)
     return ends

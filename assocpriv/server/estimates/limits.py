@@ -32,7 +32,7 @@ import numpy as np
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel
 from assocpriv.server.estimates.intervals import strata_of
-from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support, reports_of
 from assocpriv.server.estimates.tails import empty_limit
 
 FALSE_ITEMSETS = 0.01  # expected a collection, of one itemset size: one in a hundred collections
@@ -58,9 +58,8 @@ def level_discoverable_support(groups: Sequence[Group], k: int, candidates: int)
     support = lowest_discoverable_support(groups, k, errors)
     if not 0 < support < math.inf:
         return support
-    n_reports = sum(group.n_reports for group in groups)
-    nobody = np.array([[[group.n_reports, *[0] * k] for group in groups]], dtype=np.int64)
-    return max(support, empty_limit(strata_of(nobody, groups), n_reports, errors + _SAFETY))
+    nobody = np.array([[[group.reports_of(k), *[0] * k] for group in groups]], dtype=np.int64)
+    return max(support, empty_limit(strata_of(nobody, groups), reports_of(groups, k), errors + _SAFETY))
 
 
 def errors_of(groups: Sequence[Group], k: int, support: float, candidates: int) -> float:
@@ -85,7 +84,7 @@ def discoverable_supports(plan: Plan, reports: int, group_reports: Sequence[int]
 
     With sizes in clear ``group_reports`` say how many there are of each size; all of the largest by default.
     """
-    groups = [Group(reports, SupportModel.of(plan.operator))]
+    groups = [Group.of(plan, reports)]
     if group_reports and any(group_reports):
         models = [SupportModel.of(group.operator) for group in plan.groups]
         groups = [Group(n, model) for n, model in zip(group_reports, models, strict=True)]

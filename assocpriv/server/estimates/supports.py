@@ -25,12 +25,31 @@ the variance.
 Reports grouped by the transactions' sizes have an operator, and so a Z, for each group; the means then go over all
 N reports, each with its own group's Z, which weights groups by N_m/N and their variances by (N_m/N)².
 
+**Blocks.** Where each report tells of a random block of the catalogue, A is estimated from the N_A = C_0 reports whose
+blocks hold all of A. Who they are is independent of what people hold, so that given N_A each set of N_A people is
+equally likely. With N_AB the reports that count for both, those of blocks that hold A ∪ B, and w = N_AB/(N_A N_B),
+
+    Cov(ŝ(A), ŝ(B)) = w·R + (w − 1/N)·S     for the N transactions at hand
+                    = w·(R + S)             for the population
+
+R being the mean over people of Cov(Z_A, Z_B | t), S the covariance of [A ⊆ t] and [B ⊆ t] among people, with divisor
+N − 1. Let I_i and J_i tell whether person i counts for A, for B: E I_i J_i = N_AB/N, and for i ≠ i'
+E I_i J_i' = (N_A N_B − N_AB)/(N(N−1)). As Σ_i' Cov(I_i, J_i') = 0, the choice of people adds
+S (N N_AB − N_A N_B)/(N N_A N_B) = (w − 1/N)·S. Where A ⊆ B the reports of B are among those of A, N_AB = N_B and
+w = 1/N_A; for A = B this is the variance. From n reports of blocks that hold a superset of A ∪ B both are estimated
+without bias:
+
+    R       by mean Z_A Z_B − mean Z_{A∪B},         R + S   by n/(n−1) · (mean Z_A Z_B − mean Z_A · mean Z_B)
+
+Without blocks N_A = N_B = N_AB = n = N, and this is what stands above.
+
 Source: ESAG02, section 4 (estimator and variance).
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import comb
 from statistics import NormalDist
 from typing import Any
@@ -39,6 +58,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.asked import AskedReports
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 
 FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimate by more, few reports decide
@@ -46,38 +67,64 @@ FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimat
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Reports of one operator: their number N_m and its model."""
+    """Reports of one operator: their number N_m, its model, and of which itemsets they tell where not of all."""
 
     n_reports: int
     model: SupportModel
+    asked: AskedReports | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, n_reports: int) -> "Group":
+        """Return so many reports of a plan that has one operator for all."""
+        return cls(n_reports, SupportModel.of(plan.operator), AskedReports.of(plan))
+
+    def reports_of(self, k: int) -> int:
+        """Return how many of them tell of at least 99 of 100 itemsets of k items; all, where there are no blocks."""
+        return self.n_reports if self.asked is None else self.asked.least(k, self.n_reports)
+
+
+def reports_of(groups: Sequence[Group], k: int) -> int:
+    """Return how many reports tell of at least 99 of 100 itemsets of k items: what a size is judged by."""
+    return sum(group.reports_of(k) for group in groups)
 
 
 @dataclass(frozen=True, slots=True)
 class SupportEstimates:
     """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,).
 
-    ``variance`` and ``population_variance`` are unbiased; ``least_variance`` is the least at hand that is taken for
-    true: what a support of this size has by the plan alone, and where few reports decide, with one more of every kind.
+    ``variance`` and ``population_variance`` are unbiased; ``least_variance`` is the least that is taken for true of
+    what randomization adds: what a support of this size has by the plan alone, and where few reports decide, with one
+    more of every kind. ``asked`` are the reports that tell of each itemset, N_A of all ``n_reports``; of an itemset
+    that none tells of the support is NaN, its variance infinite.
     """
 
     support: NDArray[Any]
     variance: NDArray[Any]
     population_variance: NDArray[Any]
     least_variance: NDArray[np.float64]
+    asked: NDArray[np.int64]
     n_reports: int
 
     def std_error(self, *, population: bool) -> NDArray[np.float64]:
         """Return standard errors, for the transactions at hand or for the population they were drawn from."""
-        variance, least = self.variance, self.least_variance
-        if population:
-            variance, least = self.population_variance, least + sampling_variance(self.support, self.n_reports)
-        return np.sqrt(np.maximum(variance.astype(np.float64), least))
+        variance = self.population_variance if population else self.variance
+        return np.sqrt(np.maximum(variance.astype(np.float64), self.least(self.support, population=population)))
+
+    def least(self, support: NDArray[Any], *, population: bool) -> NDArray[np.float64]:
+        """Return the least variance that is taken for true, what drawing people adds at these supports included."""
+        added = sampling_variance(support, self.asked, None if population else self.n_reports)
+        return np.where(self.asked > 0, self.least_variance + added, np.inf)
 
 
-def sampling_variance(support: NDArray[Any], n_reports: int) -> NDArray[np.float64]:
-    """Return s(1−s)/N: what drawing the transactions from a population adds."""
+def sampling_variance(
+    support: NDArray[Any], asked: "NDArray[np.int64] | int", n_reports: int | None = None
+) -> NDArray[np.float64]:
+    """Return s(1−s)/N_A, what drawing the people asked from a population adds; s(1−s)(1/N_A − 1/N) from N people."""
     share = np.clip(support.astype(np.float64), 0.0, 1.0)
-    return share * (1 - share) / n_reports
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if n_reports is None:
+            return np.asarray(share * (1 - share) / asked)
+        return np.asarray(share * (1 - share) * (1 / np.asarray(asked) - 1 / n_reports))
 
 
 def estimate_supports(
@@ -87,7 +134,8 @@ def estimate_supports(
 
     Args:
         subset_sums: C_0 … C_k of every itemset in every group, int64 (itemsets, groups, k + 1): C_j sums, over the
-            subsets of j items, the number of reports showing all of them; C_0 = N_m.
+            subsets of j items, the number of reports showing all of them; C_0 is how many tell of the itemset, N_m
+            where there are no blocks.
         groups: whose reports they are, one group a size of transactions or one for all.
         exact: compute in fractions (arrays of dtype object) instead of doubles.
 
@@ -103,34 +151,37 @@ def estimate_supports(
         raise EstimateError("there are no reports to estimate from")
     k = subset_sums.shape[2] - 1
     kind = object if exact else np.float64
-    sums = subset_sums.astype(kind)
+    sums, asked = subset_sums.astype(kind), subset_sums[..., 0].sum(axis=1)
+    divisor = np.maximum(asked, 1).astype(object if exact else np.int64)
     support, square = np.zeros(len(sums), dtype=kind), np.zeros(len(sums), dtype=kind)
     for column, group in enumerate(groups):
-        support += sums[:, column] @ np.array(group.model.size_weights(k)).astype(kind) / n_reports
-        square += sums[:, column] @ np.array(group.model.size_weights(k, 2)).astype(kind) / n_reports
-    variance = (square - support) / n_reports
-    least = _plan_variance(groups, k, support.astype(np.float64))
-    return SupportEstimates(
-        support,
-        variance,
-        _for_population(variance, support, support**2, n_reports),
-        np.maximum(least, _with_one_more(subset_sums, groups, variance.astype(np.float64), least)),
-        n_reports,
-    )
+        support += sums[:, column] @ np.array(group.model.size_weights(k)).astype(kind) / divisor
+        square += sums[:, column] @ np.array(group.model.size_weights(k, 2)).astype(kind) / divisor
+    by_chance = (square - support) / divisor  # what randomization adds
+    least = _plan_variance(groups, k, subset_sums[..., 0], support.astype(np.float64))
+    least = np.maximum(least, _with_one_more(subset_sums, groups, by_chance.astype(np.float64), least))
+    population = _for_population(by_chance, support, support**2, divisor)
+    at_hand = _at_hand(by_chance, population, 1 - divisor / (Fraction(n_reports) if exact else n_reports))
+    if not asked.all():
+        support, at_hand, population, least = (
+            np.where(asked > 0, values, unknown)
+            for values, unknown in ((support, np.nan), (at_hand, np.inf), (population, np.inf), (least, np.inf))
+        )
+    return SupportEstimates(support, at_hand, population, least, asked, n_reports)
 
 
 def _with_one_more(
     subset_sums: NDArray[np.int64], groups: Sequence[Group], variance: NDArray[np.float64], least: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the variance with one report more of every kind, as far as the others allow, where few reports decide."""
-    n_reports, k = sum(group.n_reports for group in groups), subset_sums.shape[2] - 1
+    asked, k = np.maximum(subset_sums[..., 0].sum(axis=1), 1), subset_sums.shape[2] - 1
     columns = [column for column, group in enumerate(groups) if group.n_reports and group.model.tells_of(k)]
     rows = {column: np.array([float(value) for value in groups[column].model.row(k)]) for column in columns}
     jump = max((float(np.abs(row).max()) for row in rows.values()), default=0.0)
-    few = np.flatnonzero(jump > FEW_REPORTS * n_reports * np.sqrt(np.maximum(variance, least)))
+    few = np.flatnonzero(jump > FEW_REPORTS * asked * np.sqrt(np.maximum(variance, least)))
     result = variance.copy()
     for column in columns if len(few) else []:
-        each = np.maximum(rows[column] ** 2 - rows[column], 0.0) / n_reports**2
+        each = np.maximum(rows[column] ** 2 - rows[column], 0.0)
         seen = partial_counts(subset_sums[few, column])
         transition = np.array([[float(value) for value in row] for row in groups[column].model.transition(k)])
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,26 +189,34 @@ def _with_one_more(
         most = np.where(np.isnan(ratios), 0.0, ratios).max(axis=2)
         for kind, weight in enumerate(each.tolist()):
             possible = (most[kind] * (seen + 1)).min(axis=1)
-            result[few] += weight * np.clip(possible - seen[:, kind], 0.0, 1.0)
+            result[few] += weight / asked[few] ** 2 * np.clip(possible - seen[:, kind], 0.0, 1.0)
     return result
 
 
-def _plan_variance(groups: Sequence[Group], k: int, support: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a lower bound of Var ŝ at hand, by the plan alone, were the supports the same in every group."""
+def _plan_variance(
+    groups: Sequence[Group], k: int, asked: NDArray[np.int64], support: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return a lower bound of what randomization adds, by the plan alone, were the supports the same in every group.
+
+    ``asked`` is int64 (itemsets, groups).
+    """
     share = np.clip(support, 0.0, 1.0)
     least = np.zeros(len(share))
-    for group in groups:
-        least += group.n_reports * group.model.least_variance(k, share)
-    return least / sum(group.n_reports for group in groups) ** 2
+    for column, group in enumerate(groups):
+        least += asked[:, column] * group.model.least_variance(k, share)
+    return np.asarray(least / np.maximum(asked.sum(axis=1), 1) ** 2)
 
 
 def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
     """Return σ_k(s) by the plan alone: the standard error when no other transaction holds an item of A.
 
-    The best case: whoever holds some of the items adds to it. Infinite where nothing can be learned.
+    The best case: whoever holds some of the items adds to it. With blocks, of itemsets that as many reports tell of as
+    of 99 of 100. Infinite where nothing can be learned.
     """
-    outside, inside = _foreseen_variances(groups, k)
-    return math.sqrt((1 - support) * outside + support * inside) if outside < math.inf else math.inf
+    outside, inside, drawn = _foreseen_variances(groups, k)
+    if outside == math.inf:
+        return math.inf
+    return math.sqrt((1 - support) * outside + support * inside + support * (1 - support) * drawn)
 
 
 def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float = ERRORS_OF_ONE) -> float:
@@ -166,24 +225,36 @@ def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float =
     It is that of one itemset named beforehand; among many, some that nobody has exceed it (limits.py). May exceed 1 or
     be infinite: then nothing of this size can be discovered from these reports.
     """
-    outside, inside = _foreseen_variances(groups, k)
-    return float(lowest_support(outside, inside, 1, errors)) if outside < math.inf else math.inf
+    outside, inside, drawn = _foreseen_variances(groups, k)
+    if outside == math.inf:
+        return math.inf
+    scale = 1 + errors * errors * drawn  # s² = z²((1−s)·outside + s·inside + s(1−s)·drawn), as a square without it
+    return float(lowest_support(outside / scale, (inside + drawn) / scale, 1, errors))
 
 
-def _foreseen_variances(groups: Sequence[Group], k: int) -> tuple[float, float]:
-    """Return Var ŝ at supports 0 and 1, were the support the same in every group that can hold k items."""
-    if not any(group.model.tells_of(k) for group in groups):
-        return math.inf, math.inf
-    n_reports = sum(group.n_reports for group in groups)
-    terms = [(group.n_reports / n_reports**2, group.model.variances(k)) for group in groups if group.n_reports]
-    return sum(share * outside for share, (outside, _) in terms), sum(share * inside for share, (_, inside) in terms)
+def _foreseen_variances(groups: Sequence[Group], k: int) -> tuple[float, float, float]:
+    """Return Var ŝ at supports 0 and 1, were the support the same in every group that can hold k items.
+
+    And 1/N_A − 1/N, what s(1−s) counts where blocks choose whom to ask.
+    """
+    asked, n_reports = reports_of(groups, k), sum(group.n_reports for group in groups)
+    if not asked or not any(group.model.tells_of(k) for group in groups):
+        return math.inf, math.inf, 0.0
+    terms = [(group.reports_of(k) / asked**2, group.model.variances(k)) for group in groups if group.n_reports]
+    outside, inside = (sum(share * ends[end] for share, ends in terms) for end in (0, 1))
+    return outside, inside, 1 / asked - 1 / n_reports
 
 
-def _for_population(at_hand: Any, joint: Any, product: Any, n_reports: int) -> Any:
+def _at_hand(by_chance: Any, population: Any, drawn: Any) -> Any:
+    """Return w·R + (w − 1/N)·S, given w·R and w·(R + S); ``drawn`` is 1 − 1/(N·w), 0 without blocks."""
+    with np.errstate(invalid="ignore"):  # of a single report: infinite
+        return np.where(drawn != 0, by_chance + drawn * (population - by_chance), by_chance)
+
+
+def _for_population(at_hand: Any, joint: Any, product: Any, n_reports: Any) -> Any:
     """Turn a covariance at hand into the population's: ŝ(A∪B) and ŝ(A)·ŝ(B) say what drawing transactions adds."""
-    if n_reports == 1:
-        return np.full(len(at_hand), np.inf)
-    return (n_reports * at_hand + joint - product) / (n_reports - 1)
+    several = np.maximum(n_reports - 1, 1)
+    return np.where(n_reports > 1, (n_reports * at_hand + joint - product) / several, np.inf)
 
 
 def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -208,27 +279,64 @@ def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
     return np.stack([counts[..., within[sizes == j]].sum(axis=-1) for j in range(mask.bit_count() + 1)], axis=-1)
 
 
+@dataclass(frozen=True, slots=True)
+class SubsetCounts:
+    """What reports show of all subsets D of itemsets of k items, by mask, bit i being item i.
+
+    Attributes:
+        counts: c_D, how many reports of each group that tell of all k items show all of D, int64 (itemsets, groups,
+            2^k).
+        asked: N_D, how many reports tell of D at all, int64 (itemsets, 2^k); the same for all D without blocks.
+    """
+
+    counts: NDArray[np.int64]
+    asked: NDArray[np.int64]
+
+    @classmethod
+    def of_all(cls, counts: NDArray[np.int64]) -> "SubsetCounts":
+        """Return counts in reports that all tell of every subset."""
+        n_reports = counts[..., 0].sum(axis=1)
+        return cls(counts, np.broadcast_to(n_reports[:, None], (len(counts), counts.shape[2])))
+
+    def among(self, chosen: NDArray[Any]) -> "SubsetCounts":
+        """Return those of some of the itemsets."""
+        return SubsetCounts(self.counts[chosen], self.asked[chosen])
+
+    def sums(self, mask: int = -1) -> NDArray[np.int64]:
+        """Return C_0 … C_j of a subset of every itemset, of all of it by default, int64 (itemsets, groups, j + 1)."""
+        return subset_sums(self.counts, mask % self.counts.shape[2])
+
+
 def covariance(
-    counts: NDArray[np.int64], groups: Sequence[Group], left: list[int], right: list[int], *, population: bool
+    counted: SubsetCounts, groups: Sequence[Group], left: list[int], right: list[int], *, population: bool
 ) -> NDArray[np.float64]:
     """Estimate Cov(ŝ(A), ŝ(B)) for A, B within the same k items, over many sets of k items.
 
-    Counts are c_D for every subset D by mask, int64 (sets, groups, 2^k); left and right say by 0 or 1 for each of the k
-    items whether it is in A, and in B.
+    Left and right say by 0 or 1 for each of the k items whether it is in A, and in B.
     """
-    n_reports = sum(group.n_reports for group in groups)
+    counts, n_reports = counted.counts, sum(group.n_reports for group in groups)
+    n = np.maximum(counts[..., 0].sum(axis=1), 1)
 
     def mean(*members: list[int]) -> NDArray[np.float64]:
         total = np.zeros(len(counts))
         for column, group in enumerate(groups):
             total += counts[:, column] @ np.array(group.model.moment_weights(*members), dtype=np.float64)
-        return total / n_reports
+        return np.asarray(total / n)
 
     joint = mean([a | b for a, b in zip(left, right, strict=True)])
-    at_hand = (mean(left, right) - joint) / n_reports
-    if not population:
-        return at_hand
-    return np.asarray(_for_population(at_hand, joint, mean(left) * mean(right), n_reports))
+    by_chance = (mean(left, right) - joint) / n
+    of_population = _for_population(by_chance, joint, mean(left) * mean(right), n)
+    masks = mask_of(left), mask_of(right), mask_of(left) | mask_of(right)
+    of_a, of_b, both = (np.maximum(counted.asked[:, mask], 1) for mask in masks)
+    scale = both * n / (of_a * of_b)  # w·n, 1 without blocks
+    if population:
+        return np.asarray(scale * of_population)
+    return np.asarray(_at_hand(scale * by_chance, scale * of_population, 1 - of_a * of_b / (both * n_reports)))
+
+
+def mask_of(inside: Sequence[int]) -> int:
+    """Return the mask of the items that a list of 0 and 1 says are in a set."""
+    return sum(1 << i for i, member in enumerate(inside) if member)
 
 
 def normal_quantile(confidence_level: float) -> float:

@@ -56,7 +56,8 @@ Floats = NDArray[np.float64]
 class Observed:
     """What reports of one operator show of itemsets of one size: exactly l' = 0..k items, int64 (itemsets, k + 1).
 
-    All rows of ``counts`` have one sum. P is float64 (k + 1, k + 1), column l the law of l', and ``row`` is its q.
+    A row's sum is how many reports tell of the itemset. P is float64 (k + 1, k + 1), column l the law of l', and
+    ``row`` is its q.
     """
 
     counts: NDArray[np.int64]
@@ -69,9 +70,9 @@ class Observed:
             raise EstimateError("counts, transition matrix and estimator row must be of one itemset size")
 
     @property
-    def n_reports(self) -> int:
-        """Number of reports."""
-        return int(self.counts[0].sum()) if len(self.counts) else 0
+    def n_reports(self) -> Floats:
+        """Number of reports that tell of each itemset, float64 (itemsets,)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=np.float64)
 
     def part(self, rows: slice) -> "Observed":
         """Return some of the itemsets."""
@@ -83,14 +84,14 @@ class _Fit:
     """Estimated shares of every stratum, (k + 1, itemsets), and how they follow the total support."""
 
     strata: Sequence[Observed]
-    weights: list[float]
+    weights: list[Floats]
     shares: list[Floats]
     slopes: list[Floats]
     support: Floats
     variance: Floats
 
     @classmethod
-    def of(cls, strata: Sequence[Observed], n_reports: int) -> "_Fit":
+    def of(cls, strata: Sequence[Observed], n_reports: Floats) -> "_Fit":
         weights, shares, covariances = [o.n_reports / n_reports for o in strata], [], []
         for o in strata:
             inverse = np.linalg.inv(o.transition)
@@ -106,9 +107,9 @@ class _Fit:
         return cls(strata, weights, shares, slopes, support, variance)
 
     @property
-    def largest(self) -> float:
-        """The largest possible support: the share of reports whose transactions have at least k items."""
-        return sum(self.weights)
+    def largest(self) -> Floats:
+        """The largest possible supports: the share of reports whose transactions have at least k items."""
+        return np.asarray(sum(self.weights, start=np.zeros(len(self.support))))
 
     def law(self, support: Floats, *, population: bool) -> "_Law":
         """Return the law of T if the total support is this, float64 (itemsets,) in [0, largest]."""
@@ -137,10 +138,10 @@ class _Law:
     shares: list[Floats]
     population: bool
 
-    def columns(self) -> Iterator[tuple[float, Floats, Floats, Floats]]:
+    def columns(self) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
         """Yield every stratum as (reports, q as a column, P, s)."""
         for o, s in zip(self.strata, self.shares, strict=True):
-            yield float(o.n_reports), o.row[:, None], o.transition, s
+            yield o.n_reports, o.row[:, None], o.transition, s
 
     def cumulants(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return K, K', K'' at θ."""
@@ -190,7 +191,7 @@ class _Law:
 
     def score(self, total: Floats, span: Floats) -> Floats:
         """Return r* with P(T ≥ total) ≈ Φ(−r*), where T moves in steps and ``total`` lies half a step below one."""
-        least, most = (sum(n * float(end(q)) for n, q, _, _ in self.columns()) for end in (np.min, np.max))
+        least, most = (np.sum([n * float(end(q)) for n, q, _, _ in self.columns()], axis=0) for end in (np.min, np.max))
         slack = 1e-12 * (most - least)
         inner = np.clip(total, least + slack, most - slack)
         _, mean, variance = self.cumulants(np.zeros_like(total))
@@ -227,7 +228,7 @@ class _Law:
             reached = np.flatnonzero(self._score_at(theta, theta * k1 - k0, k2, span, skewness) >= score)
             if not len(reached):
                 if high >= largest:  # so improbable is not even the most
-                    return sum(n * float(q.max()) for n, q, _, _ in self.columns())
+                    return sum(float(n[0] * q.max()) for n, q, _, _ in self.columns())
                 low, high = high, min(2 * high, largest)
                 continue
             first = int(reached[0])
@@ -262,13 +263,14 @@ class _Law:
 
 
 def upper_tail(
-    strata: Sequence[Observed], n_reports: int, supports: ArrayLike, *, population: bool
+    strata: Sequence[Observed], n_reports: ArrayLike, supports: ArrayLike, *, population: bool
 ) -> NDArray[np.float64]:
     """Return P(ŝ ≥ the ŝ observed), float64 (itemsets,), if the supports were these. Errs upwards where ŝ is coarse.
 
     Args:
         strata: the reports of every operator that can say something about this size; the same itemsets in each.
-        n_reports: N, also those of operators whose transactions are too small to hold such an itemset.
+        n_reports: N, one number or one for every itemset, also those of operators whose transactions are too small to
+            hold such an itemset.
         supports: in [0, 1], one or one for every itemset; what exceeds the possible is taken as the largest possible.
         population: for the population the transactions were drawn from, else for those at hand.
 
@@ -281,12 +283,12 @@ def upper_tail(
     """
     from scipy.special import ndtr
 
-    strata = _checked(strata, n_reports)
+    strata, totals = _checked(strata, n_reports)
     result = np.empty(len(strata[0].counts))
     wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
-    for rows, fit, span in _fits(strata, n_reports, population=population):
+    for rows, fit, span in _fits(strata, totals, population=population):
         law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
-        result[rows] = ndtr(-law.score(fit.support * n_reports - span / 2, span))
+        result[rows] = ndtr(-law.score(fit.support * totals[rows] - span / 2, span))
     return result
 
 
@@ -300,13 +302,13 @@ def empty_limit(strata: Sequence[Observed], n_reports: int, score: float) -> flo
     >>> round(empty_limit([coin], 100, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
     0.42
     """
-    strata = _checked(strata, n_reports)
+    strata, _ = _checked(strata, n_reports)
     nobody = [np.eye(len(o.row), 1) for o in strata]
     return _Law(strata, nobody, False).total_of_score(score) / n_reports
 
 
 def score_intervals(
-    strata: Sequence[Observed], n_reports: int, level: float, *, population: bool
+    strata: Sequence[Observed], n_reports: ArrayLike, level: float, *, population: bool
 ) -> NDArray[np.float64]:
     """Return all possible supports for which both tails exceed (1 − level)/2, float64 (itemsets, 2): ends.
 
@@ -320,29 +322,30 @@ def score_intervals(
     """
     from scipy.special import ndtri
 
-    strata, limit = _checked(strata, n_reports), float(ndtri((1 + level) / 2))
+    (strata, totals), limit = _checked(strata, n_reports), float(ndtri((1 + level) / 2))
     result = np.empty((len(strata[0].counts), 2))
-    for rows, fit, span in _fits(strata, n_reports, population=population):
+    for rows, fit, span in _fits(strata, totals, population=population):
         for side, score in enumerate((limit, -limit)):
-            result[rows, side] = _where_score_is(score, fit, fit.support * n_reports, span, population=population)
+            result[rows, side] = _where_score_is(score, fit, fit.support * totals[rows], span, population=population)
     return result
 
 
-def _checked(strata: Sequence[Observed], n_reports: int) -> list[Observed]:
-    """Leave out strata without reports."""
-    present = [o for o in strata if o.n_reports or not len(o.counts)]
-    if not present or n_reports < 1:
+def _checked(strata: Sequence[Observed], n_reports: ArrayLike) -> tuple[list[Observed], Floats]:
+    """Leave out strata without reports, and return N for each itemset, float64 (itemsets,)."""
+    present = [o for o in strata if o.n_reports.any() or not len(o.counts)]
+    if not present or np.less(n_reports, 1).any() or not all(o.n_reports.all() for o in present):
         raise EstimateError("there are no reports to estimate from")
-    if sum(o.n_reports for o in present) > n_reports or len({len(o.counts) for o in present}) > 1:
+    totals = np.broadcast_to(np.asarray(n_reports, dtype=np.float64), len(present[0].counts))
+    if len({len(o.counts) for o in present}) > 1 or (sum(o.n_reports for o in present) > totals).any():
         raise EstimateError("the strata must count the same itemsets, and together no more reports than there are")
-    return present
+    return present, totals
 
 
-def _fits(strata: Sequence[Observed], n_reports: int, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
+def _fits(strata: Sequence[Observed], n_reports: Floats, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
     """Yield blocks of itemsets with their fit, and the step that T moves in at the support estimated."""
     for start in range(0, len(strata[0].counts), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        fit = _Fit.of([o.part(rows) for o in strata], n_reports)
+        fit = _Fit.of([o.part(rows) for o in strata], n_reports[rows])
         yield rows, fit, fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
 
 
@@ -361,7 +364,7 @@ def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, pop
 
     The secant method inside a bracket, every fourth step a bisection.
     """
-    low, high = np.zeros_like(total), np.full_like(total, fit.largest)
+    low, high = np.zeros_like(total), fit.largest
     sigma = np.sqrt(fit.variance)
     support = np.clip(fit.support - score * sigma, low, high)
     slope = -1.0 / sigma

@@ -3,7 +3,7 @@
 Counting is a backend's business (counting/backend.py), with a counter for each operator's reports; this module decides.
 With s_min the minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate
 costs one new count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met
-k − j times.
+k − j times (counting/sums.py).
 
 A level is undecidable when s_min < 2σ_k(0): an itemset of whose items nobody has any would then pass with more
 than 2%. Nothing is reported as frequent there; if a larger size can be decided all its candidates go on uncut.
@@ -11,19 +11,22 @@ A level counts as decided when s_min is at least the support from which on finds
 believed (limits.py), z standard errors. Where other transactions hold some of the items, errors can be larger than any
 plan foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
 
+With blocks fewer reports tell of larger itemsets, and not of all alike. A size is decided by how many tell of at least
+99 of 100 of its itemsets; those that fewer tell of are left out, and counted.
+
 Source: ESAG02, section 5.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server.counting.backend import MOST_CANDIDATES, Collections
+from assocpriv.server.counting.backend import MOST_CANDIDATES
+from assocpriv.server.counting.sums import Collections, KnownSums, find_itemsets
 from assocpriv.server.estimates.limits import errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import (
     Group,
@@ -31,6 +34,7 @@ from assocpriv.server.estimates.supports import (
     estimate_supports,
     foreseen_error,
     lowest_discoverable_support,
+    reports_of,
 )
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
@@ -49,6 +53,7 @@ class Level:
         level_discoverable_support: the same of all candidates counted, of one where there were none; of an undecidable
             size of all its itemsets.
         errors: z, the standard errors that the latter is.
+        left_out: with blocks, candidates that too few reports tell of: fewer than of 99 of 100 itemsets of the size.
         status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
             expect false ones) or ``undecidable``.
     """
@@ -63,6 +68,7 @@ class Level:
     errors: float
     min_support: float
     status: str
+    left_out: int = 0
 
     @property
     def needed_support(self) -> float:
@@ -74,13 +80,15 @@ class Level:
 class ItemsetEstimates:
     """Itemsets of one size, in lexicographic order: the frequent ones and the subsets of larger frequent ones.
 
-    Shapes are those of :class:`Candidates`; ``estimates`` and ``frequent`` have shape (itemsets,).
+    Shapes are those of :class:`Candidates`; ``estimates`` and ``frequent`` have shape (itemsets,). With blocks
+    ``subsets`` say what reports show of all subsets, in the order that a table has of an itemset's items.
     """
 
     itemsets: NDArray[np.int64]
     sums: NDArray[np.int64]
     estimates: SupportEstimates
     frequent: NDArray[np.bool_]
+    subsets: NDArray[np.int64] | None = None
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -98,19 +106,23 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.itemsets)
 
-    def among(self, chosen: NDArray[Any]) -> "Candidates":
+    def among(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Candidates":
         """Return some of them."""
         return Candidates(self.itemsets[chosen], self.sums[chosen])
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on."""
+    """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on.
+
+    ``left_out`` are others, which too few reports tell of.
+    """
 
     counted: Candidates
     estimates: SupportEstimates | None
     chosen: NDArray[np.bool_]
     survivors: Candidates
+    left_out: int
 
 
 Choice = Callable[[Candidates], tuple[SupportEstimates, NDArray[np.bool_]] | None]
@@ -151,24 +163,35 @@ def walk_levels(
     Reports may decide about ``sizes``: ``choose`` returns estimates of candidates and who goes on, None where nothing
     can be decided after all. All candidates of another size go on, as long as a larger one is decidable.
     """
-    last, uncut = count_nothing(groups_of(collections)), remedy
+    groups, uncut = groups_of(collections), remedy
+    last = count_nothing(groups)
     for k in range(1, max(sizes, default=0) + 1):
         try:
             candidates = join_candidates(last.itemsets, n_items, most_candidates)
         except EstimateError as error:
             raise EstimateError(f"{error}{uncut}") from None
-        last = count_candidates(collections, candidates, last)
+        last = _with_enough_reports(count_candidates(collections, candidates, last), groups)
+        left_out = len(candidates) - len(last)
         choice = choose(last) if k in sizes else None
         if choice is None:
             uncut = remedy or (
                 f"; these reports cannot decide about itemsets of {k} items at this support, so none of them could be "
                 "left out"
             )
-            yield Step(last, None, np.ones(len(last), dtype=np.bool_), last)
+            yield Step(last, None, np.ones(len(last), dtype=np.bool_), last, left_out)
         else:
             survivors = last.among(choice[1])
-            yield Step(last, *choice, survivors)
+            yield Step(last, *choice, survivors, left_out)
             last = survivors
+
+
+def _with_enough_reports(candidates: Candidates, groups: Sequence[Group]) -> Candidates:
+    """Leave out those that fewer reports tell of than of 99 of 100 itemsets of their size: a level is judged by these.
+
+    An itemset has no more reports than its subsets, so those made of them would be left out too.
+    """
+    enough = candidates.sums[..., 0].sum(axis=1) >= reports_of(groups, candidates.itemsets.shape[1])
+    return candidates if enough.all() else candidates.among(enough)
 
 
 def account_for_steps(
@@ -182,9 +205,10 @@ def account_for_steps(
     for k in range(1, max_itemset + 1):
         step, support = next(ahead, None), min_support(k)
         if step is None or step.estimates is None:
-            levels.append(undecidable_level(groups, n_items, k, support, len(step.counted) if step else 0))
+            level = undecidable_level(groups, n_items, k, support, len(step.counted) if step else 0)
         else:
-            levels.append(account_for(step.estimates, step.chosen, groups, k, support))
+            level = account_for(step.estimates, step.chosen, groups, k, support)
+        levels.append(replace(level, left_out=step.left_out) if step else level)
         if step is not None:
             nobody = np.zeros(len(step.counted), dtype=np.bool_)
             survivors.append(step.survivors)
@@ -200,7 +224,7 @@ def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_
 
 def groups_of(collections: Collections) -> list[Group]:
     """Return the groups of reports."""
-    return [Group(counter.n_reports, model) for counter, model in collections]
+    return [Group(counter.n_reports, model, counter.blocks) for counter, model in collections]
 
 
 def count_reports(collections: Collections) -> int:
@@ -245,11 +269,12 @@ def count_nothing(groups: Sequence[Group]) -> Candidates:
 
 def count_candidates(collections: Collections, candidates: NDArray[np.int64], smaller: Candidates) -> Candidates:
     """Count candidates of one size, given what is known of their subsets."""
-    counts = np.zeros((len(candidates), len(collections)), dtype=np.int64)
+    k = candidates.shape[1]
+    sums = np.empty((len(candidates), len(collections), k + 1), dtype=np.int64)
     for column, (counter, model) in enumerate(collections):
-        if len(candidates) and counter.n_reports and model.counts(candidates.shape[1]):
-            counts[:, column] = counter.count(candidates)
-    return Candidates(candidates, _sums_of(candidates, smaller, counts))
+        known = KnownSums(smaller.itemsets, smaller.sums[:, column])
+        sums[:, column] = counter.sums(candidates, known, bool(counter.n_reports and model.counts(k)))
+    return Candidates(candidates, sums)
 
 
 def undecidable_level(groups: Sequence[Group], n_items: int, k: int, min_support: float, candidates: int = 0) -> Level:
@@ -310,36 +335,6 @@ def join_candidates(
     return candidates[alive]
 
 
-def find_itemsets(known: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the position of each wanted itemset, int64 (wanted, k), among those known, which are in order, else −1."""
-    if not len(known) or not len(wanted):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    base = int(max(known.max(initial=0), wanted.max(initial=0))) + 1
-    wide = base ** known.shape[1] >= 2**63
-    keys, sought = (_number(sets.astype(object) if wide else sets, base) for sets in (known, wanted))
-    places = np.minimum(np.searchsorted(keys, sought), len(keys) - 1).astype(np.int64)
-    return np.where(keys[places] == sought, places, -1)
-
-
-def _number(itemsets: NDArray[Any], base: int) -> NDArray[Any]:
-    """Read each row as the digits of a number; the order is the lexicographic one."""
-    numbers = np.zeros(len(itemsets), dtype=itemsets.dtype)
-    for column in itemsets.T:
-        numbers = numbers * base + column
-    return numbers
-
-
-def _sums_of(candidates: NDArray[np.int64], smaller: Candidates, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return C_0 … C_k of candidates, in each group, from the sums of their (k−1)-subsets and their own counts."""
-    k = candidates.shape[1]
-    sums = np.zeros((*counts.shape, k + 1), dtype=np.int64)
-    for dropped in range(k):
-        sums[..., :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(candidates, dropped, axis=1))]
-    sums[..., :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
-    sums[..., k] = counts
-    return sums
-
-
 def close_under_subsets(
     survivors: list[Candidates], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
 ) -> list[ItemsetEstimates]:
@@ -364,4 +359,5 @@ def _estimate_if_possible(sums: NDArray[np.int64], groups: Sequence[Group]) -> S
         return estimate_supports(sums, groups)
     except EstimateError:
         unknown, wide = np.full(len(sums), np.nan), np.full(len(sums), np.inf)
-        return SupportEstimates(unknown, wide, wide, wide, sum(group.n_reports for group in groups))
+        n_reports = sum(group.n_reports for group in groups)
+        return SupportEstimates(unknown, wide, wide, wide, sums[..., 0].sum(axis=1), n_reports)

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +18,21 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.backend import Collections, CountingBackend, Part
+from assocpriv.server.counting.backend import CountingBackend
+from assocpriv.server.counting.parts import Part
+from assocpriv.server.counting.sums import Collections
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import (
     Group,
+    SubsetCounts,
     SupportEstimates,
     estimate_supports,
     lowest_discoverable_support,
-    subset_sums,
 )
-from assocpriv.server.itemsets.apriori import count_reports, find_itemsets, groups_of
+from assocpriv.server.itemsets.apriori import count_reports, groups_of
+from assocpriv.server.itemsets.block_facts import BlockFacts, facts_of_blocks
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
 from assocpriv.server.itemsets.rules import ERRORS, LEAST_SUPPORT, NEEDS_ITEMS, SIDES, rule_frame
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ANSWERS = "assocpriv-answers"
+NOT_ASKED = "not asked"
 INTERVAL = ["confidence_ci_low", "confidence_ci_high"]
 # what is known of a rule whose antecedent's support is estimated as 0 or less
 KNOWN_ANYWAY = {
@@ -62,11 +65,13 @@ class AnswerFacts:
     errors: ErrorOptions
     limits: dict[int, tuple[float, float, float]]
     view: str = "items"
+    blocks: BlockFacts | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content, an infinite support being null."""
         content = {"format": ANSWERS, "plan_id": self.plan_id, "transaction_size": self.transaction_size}
         content |= {"reports": self.reports} | asdict(self.errors)
+        content |= {} if self.blocks is None else {"blocks": self.blocks.to_json()}
         for place, what in enumerate(["lowest", "asked", "level"]):
             limits = {str(k): supports[place] for k, supports in self.limits.items()}
             content[f"{what}_discoverable_support"] = {k: s if s < math.inf else None for k, s in limits.items()}
@@ -78,7 +83,8 @@ class Answers:
     """What reports say of the itemsets and rules that were asked for, in the order they were asked for.
 
     ``itemsets`` has the columns of a mined table but ``frequent``; ``rules`` those of mined rules, and the interval of
-    the confidence. ``facts`` say what they come from, and are the tables' ``attrs`` too, as JSON content.
+    the confidence. ``facts`` say what they come from, and are the tables' ``attrs`` too, as JSON content. With blocks
+    itemsets also have ``reports`` and ``sampling_loss``; what no block holds whole was not asked, and is NaN.
     """
 
     itemsets: "pd.DataFrame"
@@ -103,9 +109,14 @@ def ask(
     if not n_reports:
         raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
-    limits = _limits({*asked, *unions}, plan, groups_of(collections))
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits, plan.view.kind)
-    frames = _itemset_answers(asked, plan, collections, errors), _rule_answers(sides, plan, collections, errors)
+    groups = groups_of(collections)
+    limits, blocks = _limits({*asked, *unions}, plan, groups), facts_of_blocks(collections, groups, plan)
+    itemset_frame = _itemset_answers(asked, plan, collections, errors, blocks)
+    if blocks is not None and asked:
+        losses, deviations = (itemset_frame[name].to_numpy(np.float64) for name in ("sampling_loss", "std_error"))
+        blocks = blocks.with_rows(losses, deviations)
+    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits, plan.view.kind, blocks)
+    frames = itemset_frame, _rule_answers(sides, plan, collections, errors)
     for frame in frames:
         frame.attrs[ATTRIBUTE] = facts.to_json()
     return Answers(*frames, facts)
@@ -165,7 +176,7 @@ def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, E
 
 
 def _itemset_answers(
-    asked: list[Entries], plan: Plan, collections: Collections, errors: ErrorOptions
+    asked: list[Entries], plan: Plan, collections: Collections, errors: ErrorOptions, blocks: BlockFacts | None
 ) -> "pd.DataFrame":
     import pandas as pd
 
@@ -174,10 +185,12 @@ def _itemset_answers(
         places = [place for place, row in enumerate(asked) if len(row) == k]
         counted = count_subsets(collections, np.array([asked[place] for place in places], dtype=np.int64))
         names = [names_of(plan.catalogue, plan.view, asked[place]) for place in places]
-        columns = estimate_columns(names, counted.sums(), counted.estimates(), counted.groups, errors)
-        part = pd.DataFrame(columns, index=places)
+        estimates = counted.estimates()
+        part = pd.DataFrame(estimate_columns(names, counted.sums(), estimates, counted.groups, errors), index=places)
+        if blocks is not None:
+            part = part.assign(reports=estimates.asked, sampling_loss=blocks.held.lost(estimates.support, k))
         if len(counted.groups) > 1:
-            part[GROUP_COUNTS] = counted.counts[..., -1].tolist()
+            part[GROUP_COUNTS] = counted.counted.counts[..., -1].tolist()
         parts.append(part)
     return _in_order(parts, [name for name in COLUMNS if name != "frequent"])
 
@@ -193,29 +206,52 @@ def _rule_answers(
         rows = [[*asked[place][0], *asked[place][1]] for place in places]
         counted = count_subsets(collections, np.array(rows, dtype=np.int64))
         masks = (1 << sum(shape)) - 1, (1 << shape[0]) - 1, ((1 << shape[1]) - 1) << shape[0]
-        b, a, c = (counted.estimates(mask).support.astype(np.float64) for mask in masks)
+        b, a, c = (_support_of_side(counted, mask, collections, np.array(rows)) for mask in masks)
         inside = [1] * shape[0] + [0] * shape[1]
-        found = RuleEstimates.of(counted.counts, counted.groups, inside, (b, a, c), errors.population)
+        told = np.flatnonzero(counted.counted.asked[:, -1])  # with blocks: what some block holds whole
+        known = b[told], a[told], c[told]
+        found = RuleEstimates.of(counted.counted.among(told), counted.groups, inside, known, errors.population)
+        intervals = found.confidence_intervals(errors.confidence_level)
         sides = [[names_of(plan.catalogue, plan.view, asked[place][side]) for place in places] for side in (0, 1)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            part = rule_frame(sides, (b, a, c), found.std_errors())
-        part[INTERVAL] = found.confidence_intervals(errors.confidence_level)
+            part = rule_frame(sides, (b, a, c), [_spread(each, told, len(places)) for each in found.std_errors()])
+        part[INTERVAL] = np.column_stack([_spread(end, told, len(places)) for end in intervals.T])
         # a share of what is not there
         part.loc[a <= 0, [name for name in part.columns if name not in KNOWN_ANYWAY]] = np.nan
         parts.append(part.set_axis(places))
     return _in_order(parts, [*SIDES, *METRICS, *ERRORS, *INTERVAL])
 
 
+def _spread(values: NDArray[np.float64], places: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """Return values at their places among so many, NaN elsewhere."""
+    spread = np.full(count, np.nan)
+    spread[places] = values
+    return spread
+
+
+def _support_of_side(
+    counted: "AskedItemsets", mask: int, collections: Collections, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the supports of the items of a mask, from all reports that tell of them, which may be more."""
+    asked = counted.counted.asked
+    if (asked[:, mask] > asked[:, -1]).any():
+        counted, mask = count_subsets(collections, rows[:, [i for i in range(rows.shape[1]) if mask >> i & 1]]), -1
+    return counted.estimates(mask).support.astype(np.float64)
+
+
 def not_told(rules: "pd.DataFrame") -> list[str]:
     """Say of each rule asked what of it the reports do not tell from nobody: ``antecedent``, ``rule`` or nothing.
+
+    ``not asked`` where with blocks no report tells of the rule.
 
     Fieller's interval is all of [0, 1] where the antecedent's support may be 0. A rule's own support may be 0 where it
     is below two standard errors; its confidence is then known from above alone.
     """
     low, high = (rules[name].to_numpy(np.float64) for name in INTERVAL)
+    nothing = np.isnan(rules["support"].to_numpy(np.float64))
     rare = rules["support"].to_numpy(np.float64) < LEAST_SUPPORT * rules["support_std_error"].to_numpy(np.float64)
     words = np.where((low <= 0) & (high >= 1), "antecedent", np.where(rare, "rule", ""))
-    return [str(word) for word in words]
+    return [str(word) for word in np.where(nothing, NOT_ASKED, words)]
 
 
 def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
@@ -226,35 +262,30 @@ def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame"
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetCounts:
-    """How many reports of each group show all of each subset: int64 (itemsets, groups, 2^k), by mask, bit i item i."""
+class AskedItemsets:
+    """What reports show of all subsets of the itemsets asked for, which are of one size, and whose reports they are."""
 
     groups: tuple[Group, ...]
-    counts: NDArray[np.int64]
+    counted: SubsetCounts
 
     def estimates(self, mask: int = -1) -> SupportEstimates:
-        """Return the supports of a subset of every itemset, of all of it by default, with their variances."""
+        """Return the supports of a subset of every itemset, of all of it by default, with their variances.
+
+        With blocks these are from the reports that tell of the whole itemset.
+        """
         return estimate_supports(self.sums(mask), self.groups)
 
     def sums(self, mask: int = -1) -> NDArray[np.int64]:
         """Return its C_0 … C_j, the sums over the subsets of each size, int64 (itemsets, groups, j + 1)."""
-        return subset_sums(self.counts, mask % self.counts.shape[2])
+        return self.counted.sums(mask)
 
 
-def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> SubsetCounts:
+def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> AskedItemsets:
     """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
     k = itemsets.shape[1]
-    groups = tuple(groups_of(collections))
-    counts = np.zeros((len(itemsets), len(groups), 1 << k), dtype=np.int64)
-    counts[..., 0] = [group.n_reports for group in groups]
-    for size in range(1, k + 1):
-        members = list(combinations(range(k), size))
-        wanted = [np.sort(itemsets[:, chosen], axis=1) for chosen in members]
-        distinct = np.unique(np.concatenate(wanted), axis=0) if len(itemsets) else np.empty((0, size), np.int64)
-        places = [find_itemsets(distinct, rows) for rows in wanted]
-        for column, (counter, model) in enumerate(collections):
-            if len(distinct) and model.counts(size):
-                found = counter.count(distinct)
-                for chosen, place in zip(members, places, strict=True):
-                    counts[:, column, sum(1 << i for i in chosen)] = found[place]
-    return SubsetCounts(groups, counts)
+    parts = [
+        counter.subsets(itemsets, [size for size in range(1, k + 1) if model.counts(size)])
+        for counter, model in collections
+    ]
+    counts, asked = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
+    return AskedItemsets(tuple(groups_of(collections)), SubsetCounts(counts, asked.sum(axis=1)))

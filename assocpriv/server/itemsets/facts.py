@@ -7,17 +7,19 @@ files carry the same (frames.py). Code reads them as :class:`MiningFacts`; how t
 import math
 from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any
+from typing import Any, Protocol
 
 from assocpriv.core.errors import EstimateError, counted
 from assocpriv.files.tables import FORMAT
 from assocpriv.plans.baskets.operator import operator_from_json
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.estimates.supports import Group
+from assocpriv.server.estimates.supports import Group, reports_of
 from assocpriv.server.itemsets.apriori import STATUSES, Level
+from assocpriv.server.itemsets.block_facts import BlockFacts
 
 VERSION = 3
+BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
 REALIZABLE, LOCAL = "realizable", "local"  # consistent supports: some transactions have them, or that is not proven
 _PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
 _MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
@@ -61,6 +63,7 @@ class MiningFacts:
         auto: whether s_min is the lowest that can be believed.
         consistent: where consistent supports were asked for, which kind these are.
         corrected: whether supports before sampling are there too (server/rounds/combine.py).
+        blocks: what reports are about, where they are about a block each.
         largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
     """
 
@@ -81,6 +84,7 @@ class MiningFacts:
     consistent: str | None = None
     largest_estimate: float | None = None
     corrected: bool = False
+    blocks: BlockFacts | None = None
 
     @property
     def are_entries(self) -> bool:
@@ -89,14 +93,11 @@ class MiningFacts:
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content; what does not apply is left out."""
-        content: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else BLOCK_VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
-        operators = [(group.n_reports, group.model.operator) for group in self.groups]
-        groups = [{"reports": number, "operator": operator.to_json()} for number, operator in operators if operator]
-        content |= {"groups": groups, "min_support": self.min_support}
-        within = f"those within at most {counted(self.transaction_size, 'sampled item')} a basket"
-        content["meaning"] = f"supports are {'shares of baskets by their size' if self.view == 'sizes' else within}"
-        levels = [asdict(level).items() for level in self.levels]
+        content |= {"groups": [_group_content(group) for group in self.groups if group.model.operator]}
+        content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self)}"}
+        levels = [[pair for pair in asdict(level).items() if pair != ("left_out", 0)] for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
         finite = [{name: None if value == math.inf else value for name, value in level} for level in levels]
         content |= asdict(self.errors) | {"levels": finite}
@@ -111,6 +112,7 @@ class MiningFacts:
             "consistent": self.consistent,
             "largest_estimate": self.largest_estimate,
             "corrected": self.corrected or None,
+            "blocks": self.blocks and self.blocks.to_json(),
         }
         return content | {name: value for name, value in optional.items() if value is not None}
 
@@ -127,6 +129,8 @@ class MiningFacts:
         levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
         if any(level.status not in STATUSES for level in levels):
             raise EstimateError("it decides about an itemset size in an unknown way")
+        given = content.get("blocks")
+        blocks = None if given is None else BlockFacts.from_json(given, content.get("transaction_size", 0))
         top, certain, consistent = (content.get(name) for name in ("top", "certain", "consistent"))
         largest = content.get("largest_estimate")
         if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
@@ -135,7 +139,7 @@ class MiningFacts:
             raise EstimateError("it does not say in which way its supports are consistent")
         return cls(
             **_plain_fields(cls, content),
-            groups=tuple(_group_of(group) for group in content["groups"]),
+            groups=tuple(_group_of(group, blocks) for group in content["groups"]),
             errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
             levels=levels,
             buckets=content.get("buckets"),
@@ -143,7 +147,34 @@ class MiningFacts:
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
             consistent=consistent,
             largest_estimate=largest,
+            blocks=blocks,
         )
+
+
+class Sampled(Protocol):
+    """What says of what supports are shares."""
+
+    @property
+    def transaction_size(self) -> int:
+        """M."""
+
+    @property
+    def view(self) -> str:
+        """What transactions are made of."""
+
+    @property
+    def blocks(self) -> BlockFacts | None:
+        """What reports are about, where they are about a block each."""
+
+
+def meaning(facts: Sampled) -> str:
+    """Say what supports are shares of."""
+    if facts.view == "sizes":
+        return "shares of baskets by their size"
+    if facts.blocks is not None and facts.blocks.whole:
+        return "those of whole baskets"
+    where = "a basket" if facts.blocks is None else "a block"
+    return f"those within at most {counted(facts.transaction_size, 'sampled item')} {where}"
 
 
 def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = False) -> dict[str, Any]:
@@ -166,10 +197,16 @@ def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = F
     return values
 
 
-def _group_of(content: Any) -> Group:
+def _group_content(group: Group) -> dict[str, Any]:
+    assert group.model.operator is not None
+    return {"reports": group.n_reports, "operator": group.model.operator.to_json()}
+
+
+def _group_of(content: Any, blocks: BlockFacts | None) -> Group:
     if not isinstance(content, dict) or type(content.get("reports")) is not int:
         raise EstimateError("it does not say how many reports are of which operator")
-    return Group(content["reports"], SupportModel.of(operator_from_json(content.get("operator"))))
+    model = SupportModel.of(operator_from_json(content.get("operator")))
+    return Group(content["reports"], model, None if blocks is None else blocks.asked)
 
 
 def describe_undecided(facts: MiningFacts) -> list[str]:
@@ -177,12 +214,26 @@ def describe_undecided(facts: MiningFacts) -> list[str]:
     false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
     consequence = {"undecidable": "none are reported", "uncertain": false_ones}
     n_reports = facts.reports if facts.certain is None else facts.certain.selecting_reports
+    return (
+        [
+            f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
+            f"({_reach(level)}); {consequence[level.status]}"
+            for level in facts.levels
+            if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
+        ]
+        + _left_out(facts)
+        + _nothing_found(facts)
+    )
+
+
+def _left_out(facts: MiningFacts) -> list[str]:
+    """Say how many itemsets too few reports tell of."""
     return [
-        f"itemsets of {level.size}: {level.status} at {level.min_support:.4g} from {n_reports:,} reports "
-        f"({_reach(level)}); {consequence[level.status]}"
+        f"{counted(level.left_out, 'itemset')} of {level.size} left out: fewer reports tell of each than of 99 of 100 "
+        f"itemsets of this size (of these {reports_of(facts.groups, level.size):,} or more)"
         for level in facts.levels
-        if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
-    ] + _nothing_found(facts)
+        if level.left_out
+    ]
 
 
 def _nothing_found(facts: MiningFacts) -> list[str]:

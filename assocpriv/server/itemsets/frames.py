@@ -5,7 +5,8 @@ each itemset's ``count`` gives the joint covariance of supports that rules need.
 """
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,14 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, WRITERS, output_format
+from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, SUBSET_COUNTS, WRITERS, output_format
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
-from assocpriv.server.estimates.supports import Group, SupportEstimates
+from assocpriv.server.estimates.supports import Group, SubsetCounts, SupportEstimates
 from assocpriv.server.itemsets.apriori import ItemsetEstimates
-from assocpriv.server.itemsets.facts import VERSION, MiningFacts
+from assocpriv.server.itemsets.facts import BLOCK_VERSION, VERSION, MiningFacts
 from assocpriv.server.itemsets.sample_splitting import ALL, SPLIT
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "f
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
 CONSISTENT = "consistent_support"
+BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
 CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
-_NUMBERS = dict.fromkeys(("support", "std_error", "ci_low", "ci_high", "p_value", CONSISTENT, *CORRECTED), np.float64)
+_NUMBERS = dict.fromkeys(
+    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", CONSISTENT, *CORRECTED), np.float64
+)
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
-_TYPES |= dict.fromkeys(("length", "count", *RANKS), np.int64)
+_TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
 
 
 def itemset_frame(
@@ -55,8 +59,15 @@ def itemset_frame(
         part["count"] = part.pop("count")  # the order that files have
         if level.counts.shape[1] > 1:
             part[GROUP_COUNTS] = level.counts.tolist()
+        if level.subsets is not None and facts.blocks is not None:
+            loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
+            part = part.assign(**dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True)))
         parts.append(part.assign(**more).sort_values("support", ascending=False, kind="stable"))
-    return with_facts(pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts), facts)
+    frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts)
+    if facts.blocks is not None:
+        losses, errors = (frame[name].to_numpy(np.float64) for name in ("sampling_loss", "std_error"))
+        facts = replace(facts, blocks=facts.blocks.with_rows(losses, errors))
+    return with_facts(frame, facts)
 
 
 def with_facts(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame":
@@ -94,10 +105,11 @@ def names_of(catalogue: Catalogue, view: View, row: Sequence[int]) -> frozenset[
 
 def _columns_of(facts: MiningFacts) -> list[str]:
     """Return the columns that a table with these facts must have."""
+    blocks = BLOCKS if facts.blocks is not None else []
     certain = CERTAIN_COLUMNS if facts.certain is not None else []
     ranks = RANKS if facts.top is not None else []
     consistent = [CONSISTENT] if facts.consistent else []
-    return [*COLUMNS, *certain, *ranks, *consistent, *(CORRECTED if facts.corrected else [])]
+    return [*COLUMNS, *blocks, *certain, *ranks, *consistent, *(CORRECTED if facts.corrected else [])]
 
 
 def _empty_frame(facts: MiningFacts) -> "pd.DataFrame":
@@ -122,7 +134,8 @@ def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
 
 
 def _read_facts(content: Any) -> MiningFacts:
-    if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
+    known = isinstance(content, dict) and content.get("format") == FORMAT
+    if not known or content.get("version") != (BLOCK_VERSION if "blocks" in content else VERSION):
         raise EstimateError(
             "this table does not carry the plan, the number of reports and the counts that standard errors "
             "need; take it as assocpriv.mine returned it or read_itemsets read it"
@@ -137,6 +150,39 @@ def counts_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
     if GROUP_COUNTS in frame.columns:
         return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
     return frame["count"].to_numpy(np.int64)[:, None]
+
+
+def subsets_of(frame: "pd.DataFrame") -> Callable[[NDArray[np.int64]], SubsetCounts]:
+    """Return what tells the counts of all subsets of itemsets, given by their rows: int64 (sets, 2^k), by mask.
+
+    The rows of single items say which item a bit is; that of the empty set, of whatever row, is every report's.
+    """
+    groups = mining_facts(frame).groups
+    n_reports = np.array([group.n_reports for group in groups], dtype=np.int64)
+    counts = np.vstack([counts_of(frame), n_reports])
+
+    def of_all(rows: NDArray[np.int64]) -> SubsetCounts:
+        shown = counts[rows].transpose(0, 2, 1)
+        shown[:, :, 0] = n_reports
+        return SubsetCounts.of_all(shown)
+
+    if SUBSET_COUNTS not in frame.columns:
+        return of_all
+    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"].to_numpy(np.int64), n_reports.sum())
+    names = [min(itemset) for itemset in frame["itemsets"]]  # of a single item its own
+    rank = np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
+
+    def of_blocks(rows: NDArray[np.int64]) -> SubsetCounts:
+        k = (rows.shape[1] - 1).bit_length()
+        by_name = np.argsort(np.argsort(rank[rows[:, [1 << i for i in range(k)]]], axis=1), axis=1)
+        masks = [sum((1 << by_name[:, i]) * (mask >> i & 1) for i in range(k)) for mask in range(1 << k)]
+        own = np.array([lists[row] for row in rows[:, -1].tolist()], dtype=np.int64)
+        shown = np.take_along_axis(own, np.stack(np.broadcast_arrays(rows[:, 0] * 0, *masks[1:]), axis=1), axis=1)
+        asked = reports[rows]
+        asked[:, 0] = n_reports.sum()
+        return SubsetCounts(shown[:, None], asked)
+
+    return of_blocks
 
 
 def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
@@ -202,9 +248,23 @@ def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
             raise EstimateError("what it says of what is certain is out of range")
         if not frame["p_value"].between(0, 1).all():
             raise EstimateError("a p-value is out of range")
+    if facts.blocks is not None:
+        _check_blocks(frame, facts)
     counts = counts_of(frame)
     if counts.shape[1:] != (len(facts.groups),) or (counts.sum(axis=1) != frame["count"]).any():
         raise EstimateError("the counts of its groups do not add up")
+
+
+def _check_blocks(frame: "pd.DataFrame", facts: MiningFacts) -> None:
+    """Refuse counts that reports about blocks cannot show."""
+    if not frame["reports"].between(frame["count"], facts.reports).all() or not frame["sampling_loss"].ge(0).all():
+        raise EstimateError("how many reports tell of an itemset, or what it lost, is out of range")
+    rows = zip(frame[SUBSET_COUNTS], sizes_of(frame), frame["reports"], frame["count"], strict=True)
+    for given, size, reports, count in rows:
+        counts = list(given)
+        whole = len(counts) == 1 << size and all(0 <= int(each) <= reports for each in counts)
+        if not whole or (counts[0], counts[-1]) != (reports, count):
+            raise EstimateError("the counts of an itemset's subsets are out of range")
 
 
 def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:

@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
-from assocpriv.server.counting.backend import CountingBackend, Part
+from assocpriv.server.counting.backend import CountingBackend
+from assocpriv.server.counting.parts import Part
+from assocpriv.server.counting.sums import Collections
 from assocpriv.server.estimates.supports import Group, covariance
 from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
+from assocpriv.server.itemsets.block_facts import facts_of_blocks
 from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
-from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, counts_of, itemset_frame, with_facts
+from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, itemset_frame, subsets_of, with_facts
 from assocpriv.server.itemsets.requests import MiningRequest
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, false_discoveries_controlled, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
@@ -51,6 +55,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
         buckets=dict(zip(plan.catalogue, plan.view.bounds, strict=True)) if plan.view.bounds else None,
         others=plan.view.others,
         auto=request.aim.min_support is None and request.aim.top is None,
+        blocks=facts_of_blocks(measurement.collections, measurement.groups, plan),
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
@@ -83,12 +88,14 @@ class _Measurement:
     found: list[ItemsetEstimates]
     groups: list[Group]
     selecting_reports: int
+    collections: Collections
 
 
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     collections = backend.open(Part.WHOLE)
     mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    return _Measurement(mined, mined.found, groups_of(collections), count_reports(collections))
+    found = _with_subsets(mined.found, collections, backend.plan)
+    return _Measurement(mined, found, groups_of(collections), count_reports(collections), collections)
 
 
 def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
@@ -102,7 +109,24 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
-    return _Measurement(mined, found, groups_of(testing), n_selecting)
+    return _Measurement(mined, _with_subsets(found, testing, backend.plan), groups_of(testing), n_selecting, testing)
+
+
+def _with_subsets(found: list[ItemsetEstimates], collections: Collections, plan: Plan) -> list[ItemsetEstimates]:
+    """Count also the subsets of what was found among the reports that tell of it, where not every report does.
+
+    Rules need them; elsewhere the subsets' own rows say as much. Bit i of a mask is the i-th item by name.
+    """
+    ((counter, _), *others) = collections
+    if others or counter.blocks is None:
+        return found
+    by_name = np.argsort(np.argsort(np.array(list(plan.catalogue), dtype=object), kind="stable"), kind="stable")
+    with_subsets = []
+    for level in found:
+        ordered = np.take_along_axis(level.itemsets, np.argsort(by_name[level.itemsets], axis=1), axis=1)
+        counts, _ = counter.subsets(ordered, ())
+        with_subsets.append(replace(level, subsets=counts))
+    return with_subsets
 
 
 def _with_tests(
@@ -127,12 +151,10 @@ def _with_consistent(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame
     groups, itemsets = facts.groups, frame["itemsets"].tolist()
     variance: Any = frame["std_error"].to_numpy(np.float64) ** 2
     if 0 < len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
-        # the row beyond the last is the empty set's, which every report shows
-        counts = np.vstack([counts_of(frame), [group.n_reports for group in groups]])
+        subsets = subsets_of(frame)
 
         def of_pattern(rows: NDArray[np.int64], left: list[int], right: list[int]) -> NDArray[np.float64]:
-            subset_counts = counts[rows].transpose(0, 2, 1)
-            return covariance(subset_counts, groups, left, right, population=facts.errors.population)
+            return covariance(subsets(rows), groups, left, right, population=facts.errors.population)
 
         variance = sparse_covariance(itemsets, variance, of_pattern)
     # every basket has a size, so where all buckets are in the table each transaction holds one of its items

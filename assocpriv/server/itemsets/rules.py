@@ -5,7 +5,7 @@ A rule is known by the table's rows of its sides until the frame is made; estima
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.files.tables import write_plain
+from assocpriv.server.counting.sums import find_itemsets
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import read_share
-from assocpriv.server.estimates.supports import Group
-from assocpriv.server.itemsets.apriori import find_itemsets
+from assocpriv.server.estimates.supports import Group, SubsetCounts
 from assocpriv.server.itemsets.facts import MiningFacts
-from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, counts_of, mining_facts
+from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, mining_facts, subsets_of
 from assocpriv.server.itemsets.sample_splitting import (
     SPLIT,
     all_rules,
@@ -107,7 +107,7 @@ def _why_none(itemsets: "pd.DataFrame", wanted: RuleFilter, threshold: float) ->
 class _Table:
     """What rules need of a mined table, by row; ``clear`` are supports told from 0, which sides must have."""
 
-    counts: Rows
+    subsets: Callable[[Rows], SubsetCounts]
     supports: Floats
     clear: NDArray[np.bool_]
     groups: Sequence[Group]
@@ -117,7 +117,7 @@ class _Table:
     def of(cls, itemsets: "pd.DataFrame", facts: MiningFacts) -> "_Table":
         supports, errors = (itemsets[name].to_numpy(np.float64) for name in ("support", "std_error"))
         clear = (supports > 0) & (supports >= LEAST_SUPPORT * errors)
-        return cls(counts_of(itemsets), supports, clear, facts.groups, facts.errors.population)
+        return cls(subsets_of(itemsets), supports, clear, facts.groups, facts.errors.population)
 
 
 def _subset_rows(itemsets: "pd.DataFrame") -> Iterator[Rows]:
@@ -157,8 +157,7 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
     tested, p: float64 (6 or 7, rules).
     """
     k, whole = (rows.shape[1] - 1).bit_length(), rows.shape[1] - 1
-    counts = table.counts[rows].transpose(0, 2, 1)
-    counts[:, :, 0] = [group.n_reports for group in table.groups]
+    counted = table.subsets(rows)
     for members in (members for size in range(1, k) for members in combinations(range(k), size)):
         mask = sum(1 << i for i in members)
         sides = rows[:, [mask, whole - mask]].T
@@ -166,7 +165,7 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
         good = np.flatnonzero(table.clear[sides].all(axis=0) & (b >= threshold * a))
         if len(good):
             inside, supports = [int(i in members) for i in range(k)], (b[good], a[good], c[good])
-            found = RuleEstimates.of(counts[good], table.groups, inside, supports, table.population)
+            found = RuleEstimates.of(counted.among(good), table.groups, inside, supports, table.population)
             p = [found.p_values(threshold)] if tested else []
             yield sides[:, good], np.stack([*supports, *found.std_errors(), *p])
 

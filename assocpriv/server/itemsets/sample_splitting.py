@@ -28,7 +28,7 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.estimates.intervals import read_share, strata_of
@@ -63,13 +63,13 @@ def itemset_p_values(
     for level in found:
         unknown = np.isnan(level.estimates.support).any()
         strata = [] if unknown else strata_of(level.sums, groups)
-        n_reports, nothing_known = level.estimates.n_reports, np.ones(len(level.itemsets))
-        p.append(p_values(strata, n_reports, min_support, population=population) if strata else nothing_known)
+        asked, nothing_known = level.estimates.asked, np.ones(len(level.itemsets))
+        p.append(p_values(strata, asked, min_support, population=population) if strata else nothing_known)
     return coherent(p, [level.itemsets for level in found])
 
 
 def p_values(
-    strata: Sequence[Observed], n_reports: int, min_support: float, *, population: bool
+    strata: Sequence[Observed], n_reports: ArrayLike, min_support: float, *, population: bool
 ) -> NDArray[np.float64]:
     """Return the p-value of every itemset against "its support is below min_support", float64 (itemsets,).
 
@@ -86,7 +86,8 @@ def p_values(
         raise EstimateError(f"minimum support must be in (0, 1], got {min_support}")
     result = upper_tail(strata, n_reports, min_support, population=population)
     # where too few transactions have k items at all, every support is below S for sure
-    return np.ones_like(result) if sum(o.n_reports for o in strata) < min_support * n_reports else result
+    possible = np.sum([o.n_reports for o in strata], axis=0) >= min_support * np.asarray(n_reports)
+    return np.where(possible, result, 1.0)
 
 
 def coherent(p: Sequence[NDArray[np.float64]], itemsets: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:

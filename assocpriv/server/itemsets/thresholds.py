@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server.counting.backend import Collections
+from assocpriv.server.counting.sums import Collections, find_itemsets
 from assocpriv.server.estimates.intervals import support_intervals
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
@@ -32,7 +32,6 @@ from assocpriv.server.itemsets.apriori import (
     Level,
     account_for,
     account_for_steps,
-    find_itemsets,
     groups_with_reports,
     least_decidable,
     mine_levels,

@@ -89,10 +89,15 @@ def _are_bounds(bounds: list[Any]) -> bool:
     return all(type(bound) is int for bound in bounds) and bounds[:1] == [0] and bounds == sorted(set(bounds))
 
 
-def check_correctable(view: str) -> None:
+def check_correctable(view: str, *, blocks: bool = False) -> None:
     """Refuse a plan whose supports no histogram corrects, as EstimateError; ``view`` is what it asks for."""
     if view != "items":
         raise EstimateError("a histogram corrects supports of itemsets of items; this plan asks for something else")
+    if blocks:
+        raise EstimateError(
+            "a histogram of baskets' sizes says nothing of what a block holds; these reports themselves tell what was "
+            "lost (sampling_loss), so leave the histogram out"
+        )
 
 
 def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
@@ -118,7 +123,12 @@ def sizes_held(frame: "pd.DataFrame", sizes: SizeShares) -> SizeShares:
 
 
 def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
-    """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors."""
+    """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors.
+
+    Of a plan with blocks little was lost of what a block holds, and the table says itself how much: ``sampling_loss``.
+    """
+    if mining_facts(frame).blocks is not None:
+        return (frame["support"] + frame["sampling_loss"]).to_numpy(np.float64), np.ones(len(frame))
     m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():

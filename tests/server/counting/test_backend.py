@@ -9,9 +9,10 @@ import pytest
 
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, read_reports, write_reports
-from assocpriv.server.counting import backend as counting
 from assocpriv.server.counting import bitmaps
-from assocpriv.server.counting.backend import LocalCounter, part_size
+from assocpriv.server.counting import parts as counting
+from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.parts import part_size
 
 LEAST = 64 * 64  # reports in the smallest batch
 PLANS = {

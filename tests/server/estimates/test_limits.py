@@ -13,6 +13,7 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
+from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
@@ -115,8 +116,10 @@ def test_groups_of_operators_and_sizes_nothing_is_known_of() -> None:
     assert few >= 1 / 30
 
 
-class EmptyCollection:
+class EmptyCollection(CountsOfAll):
     """Counts what reports of empty baskets show of single items and pairs of a plan that shows each with chance ρ."""
+
+    n_reports = 0
 
     def __init__(self, n_reports, default_probability, rng):
         self.n_reports, self.shown, self.rng = n_reports, float(default_probability), rng

@@ -25,6 +25,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets import apriori
 from assocpriv.server.itemsets.apriori import find_itemsets, join_candidates, mine_levels
@@ -36,7 +37,7 @@ N_ITEMS = 6
 some_transactions = st.lists(st.frozensets(st.integers(0, N_ITEMS - 1)), min_size=1, max_size=25)
 
 
-class ExpectedCounter:
+class ExpectedCounter(CountsOfAll):
     """Counts what N randomized reports show on average: the estimates are then the true supports, but for rounding.
 
     ``shares`` maps transactions, all of the operator's size, to their shares.

@@ -122,10 +122,10 @@ def test_counts_of_subsets_add_up(reports: ap.Reports) -> None:
     counted = count_subsets(opened, np.array([[0, 1], [1, 3]]))
     singles = count_subsets(opened, np.array([[0], [1], [3]]))
     large = [column for column, (_, model) in enumerate(opened) if model.tells_of(2)]
-    assert (counted.counts[0, large, 1] == singles.counts[0, large, 1]).all()
-    assert (counted.counts[1, large, 1] == counted.counts[0, large, 2]).all()
-    assert (counted.counts[..., 3] <= counted.counts[..., 1]).all()
-    assert (counted.sums(2) == counted.counts[..., [0, 2]]).all()
+    assert (counted.counted.counts[0, large, 1] == singles.counted.counts[0, large, 1]).all()
+    assert (counted.counted.counts[1, large, 1] == counted.counted.counts[0, large, 2]).all()
+    assert (counted.counted.counts[..., 3] <= counted.counted.counts[..., 1]).all()
+    assert (counted.sums(2) == counted.counted.counts[..., [0, 2]]).all()
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import covariance
+from assocpriv.server.estimates.supports import SubsetCounts, covariance
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.rules import write_rules
 from assocpriv.server.itemsets.selection import METRICS
@@ -110,7 +110,7 @@ def test_variances_are_covariances_with_oneself(itemsets: pd.DataFrame) -> None:
         one, other = sorted(row["itemsets"])
         subsets = [frozenset(), frozenset([one]), frozenset([other]), frozenset([one, other])]
         counts = np.array([[[count[s] for s in subsets]]])
-        variance = covariance(counts, groups, [1, 1], [1, 1], population=False)[0]
+        variance = covariance(SubsetCounts.of_all(counts), groups, [1, 1], [1, 1], population=False)[0]
         assert np.sqrt(variance) == pytest.approx(row["std_error"], rel=1e-9)
 
 

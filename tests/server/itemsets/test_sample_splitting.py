@@ -25,7 +25,7 @@ from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.consistency import realizable
-from assocpriv.server.counting.backend import ReportPart, choosing
+from assocpriv.server.counting.parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
 from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
 from assocpriv.server.estimates.supports import Group, estimate_supports

@@ -21,6 +21,7 @@ from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import MOST_CANDIDATES
+from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets import thresholds
@@ -39,8 +40,10 @@ MARKET = {
 }
 
 
-class NoisyCounter:
+class NoisyCounter(CountsOfAll):
     """Draws what N reports of MARKET show, each count by itself: true supports with the noise of the randomizer."""
+
+    n_reports = 0
 
     def __init__(self, n_reports, rng=None, market=MARKET):
         self.n_reports, self.rng, self.market = n_reports, rng, market

@@ -1,0 +1,65 @@
+"""What supports lose where people hold more than M entries of their block, told from the dummies of reports.
+
+Of a block somebody holds |T| entries and reports M of them, all if there are no more; shorter ones are filled up with
+dummies, so that dummy d is in the transaction iff |T| ≤ M − 1 − d. The supports of the dummies so are those of
+
+    P(|T| ≥ j) = 1 − s(dummy M − j),     j = 1 … M.
+
+Over all itemsets A of k entries, Σ_A P(A ⊆ T, |T| = j) = C(j, k)·P(|T| = j), of which C(min(j, M), k) survive. An
+itemset as frequent among long baskets as others of its size so loses, of each unit of its support as reported,
+
+    Σ_{j>M} (C(j, k) − C(M, k))·P(|T| = j)  /  Σ_j C(min(j, M), k)·P(|T| = j).
+
+How P(|T| = j) falls beyond M no report tells: as by the ratio P(|T| ≥ M)/P(|T| ≥ M − 1), which for sizes of a
+log-concave distribution is more than it can be. An itemset that long baskets hold more often than others loses more.
+"""
+
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WHOLE_BELOW = 0.25  # standard errors: a bias of so much leaves 94 of 100 intervals for 95 right
+_MOST_RATIO = 0.9  # beyond it long baskets decide, of which nothing is known
+_TERMS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SizesInBlocks:
+    """P(|T| ≥ j) for j = 0 … M: how many entries of their block people hold."""
+
+    at_least: tuple[float, ...]
+
+    @classmethod
+    def of_dummies(cls, supports: NDArray[np.float64]) -> "SizesInBlocks":
+        """Return the sizes, given the supports of the dummies 0 … M − 1; made to fall from 1 and to lie above 0.
+
+        >>> SizesInBlocks.of_dummies(np.array([0.9, 0.5])).at_least
+        (1.0, 0.5, 0.1)
+        """
+        at_least = np.minimum.accumulate(np.clip(1 - supports[::-1], 0.0, 1.0))
+        return cls((1.0, *np.round(at_least, 12).tolist()))
+
+    @property
+    def full(self) -> float:
+        """The share of people with M entries or more."""
+        return self.at_least[-1]
+
+    def lost_share(self, k: int) -> float:
+        """Return what an itemset of k entries loses on average, as a share of its support as reported.
+
+        >>> SizesInBlocks((1.0, 0.5, 0.1)).lost_share(1)
+        0.0208...
+        """
+        m, falls = len(self.at_least) - 1, np.array([*self.at_least, 0.0])
+        ratio = min(falls[m] / falls[m - 1], _MOST_RATIO) if falls[m - 1] else 0.0
+        below = sum(comb(j, k) * (falls[j] - falls[j + 1]) for j in range(m))
+        kept = below + comb(m, k) * self.full
+        beyond = sum((comb(m + i, k) - comb(m, k)) * ratio**i * (1 - ratio) for i in range(1, _TERMS))
+        return float(self.full * beyond / kept) if kept else 0.0
+
+    def lost(self, supports: NDArray[Any], k: int) -> NDArray[np.float64]:
+        """Return what supports of itemsets of k entries may have lost, float64 (itemsets,)."""
+        return self.lost_share(k) * np.maximum(supports.astype(np.float64), 0.0)

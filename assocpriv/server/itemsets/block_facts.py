@@ -1,0 +1,74 @@
+"""What a table says of the blocks that its reports are about, and whether its supports are those of whole baskets."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.plans.baskets.asked import AskedReports
+from assocpriv.plans.baskets.blocks import Blocks
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.server.counting.sums import Collections, KnownSums
+from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks
+from assocpriv.server.estimates.supports import Group, estimate_supports
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFacts:
+    """The blocks, how many entries of theirs people hold, and what that may take from the supports of a table.
+
+    Attributes:
+        whole: whether nothing in the table loses more than a quarter of its standard error.
+        largest_loss: the most that a support of the table may lose.
+    """
+
+    asked: AskedReports
+    held: SizesInBlocks
+    whole: bool = True
+    largest_loss: float = 0.0
+
+    def with_rows(self, losses: NDArray[np.float64], errors: NDArray[np.float64]) -> "BlockFacts":
+        """Return what holds of rows with these losses and standard errors; those not asked about have NaN."""
+        known = np.isfinite(losses)
+        whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
+        return replace(self, whole=whole, largest_loss=float(losses[known].max(initial=0.0)))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts as JSON content."""
+        content = self.asked.blocks.to_json() | {"items": self.asked.n_items, "held": list(self.held.at_least)}
+        return content | {"whole_baskets": self.whole, "largest_loss": self.largest_loss}
+
+    @classmethod
+    def from_json(cls, content: Any, transaction_size: int) -> "BlockFacts":
+        """Read the facts.
+
+        Raises:
+            EstimateError: one is missing or out of range.
+        """
+        kinds = {"items": int, "held": list, "whole_baskets": bool, "largest_loss": float | int}
+        if not isinstance(content, dict) or not all(
+            isinstance(content.get(name), kind) for name, kind in kinds.items()
+        ):
+            raise EstimateError("it does not say what its blocks are and what people hold of them")
+        held = content["held"]
+        if not all(isinstance(share, int | float) and 0 <= share <= 1 for share in [*held, content["largest_loss"]]):
+            raise EstimateError("what it says people hold of a block are no shares")
+        if len(held) != transaction_size + 1 or sorted(held, reverse=True) != held:
+            raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
+        cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
+        sizes = SizesInBlocks(tuple(float(share) for share in held))
+        return cls(AskedReports(cut, content["items"]), sizes, content["whole_baskets"], content["largest_loss"])
+
+
+def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan) -> BlockFacts | None:
+    """Return what reports of a plan with blocks say of these, from the supports of its dummies; None without blocks."""
+    asked = AskedReports.of(plan)
+    if asked is None:
+        return None
+    ((counter, _),) = collections
+    dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
+    nothing = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
+    supports = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups).support
+    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64)))
