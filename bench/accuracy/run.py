@@ -8,6 +8,7 @@ was. With --save the tables go to bench/results/accuracy.md and the figures behi
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +60,17 @@ def run(store: Path, choice: Choice) -> dict[str, Any]:
 
 
 def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
-    datasets, epsilons = names(half, choice.people), EPSILONS
+    datasets, epsilons = names(half, choice.people), tuple(EPSILONS)
     if choice.quick:
-        datasets, epsilons = names(half, 100_000, own_sizes=False)[-2:], (2.0,)
+        datasets, epsilons = names(half, 100_000, own_sizes=False)[-2:], epsilons[2:3]
     mine, *fewer = ours()
     compared = choice.chosen([mine, *peers()])
-    cells = {"datasets": datasets, "epsilons": epsilons, "store": store, "workers": choice.workers}
+    cells = partial(run_cells, datasets=datasets, epsilons=epsilons, store=store, workers=choice.workers)
     seeds = range(1 if choice.quick else choice.seeds)
-    rows = run_cells(compared, tops=choice.tops, seeds=seeds, **cells) if compared else []
+    rows = cells(compared, tops=choice.tops, seeds=seeds) if compared else []
     # fewer rounds and the paper's design once: what they are there to show is far larger than a run's deviation
     once = choice.chosen(fewer)
-    every = [*rows, *(run_cells(once, tops=choice.tops[:1], seeds=range(1), **cells) if once else [])]
+    every = [*rows, *(cells(once, tops=choice.tops[:1], seeds=range(1)) if once else [])]
     judged = OURS in {row["method"] for row in rows} and len({row["method"] for row in rows}) > 1
     return {
         "sets": list(datasets),
