@@ -92,11 +92,12 @@ def test_a_table_says_how_many_reports_tell(reports: Reports) -> None:
         assert row["subset_counts"][0] == row["reports"]
         assert row["subset_counts"][-1] == row["count"]
     for level in facts.levels:
-        least = asked.least(level.size, len(reports))
+        least = asked.fewest(level.size, len(reports))
         inside = [sum(set(a) <= told[block] for block in named) for a in combinations(NAMES, level.size)]
-        possible = [a for a, n in zip(combinations(NAMES, level.size), inside, strict=True) if n < least]
-        assert level.left_out <= len(possible)
+        assert level.left_out <= sum(n < least for n in inside)
         assert (table.loc[table["length"] == level.size, "reports"] >= least).all()
+        assert asked.fewest(level.size, len(reports)) < asked.least(level.size, len(reports))
+    assert facts.levels[0].left_out == 0
     pairs = facts.levels[1]
     assert pairs.left_out > 0
     assert any(f"{pairs.left_out} itemset" in line for line in describe_undecided(facts))
