@@ -101,7 +101,7 @@ class PeopleSplit:
     items: float | None = None
     itemsets: float = 0.42
     rule: EntryRule = _RULE
-    blocks: bool = False
+    blocks: bool = True
 
     def shares(self, items: float) -> tuple[float, ...]:
         """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""

@@ -121,6 +121,11 @@ class SizeShares:
         """Mean size."""
         return float(self.sizes @ self.shares)
 
+    @property
+    def variance(self) -> float:
+        """Variance of the size."""
+        return float((self.sizes - self.mean) ** 2 @ self.shares)
+
     def thinned(self, mean: float) -> "SizeShares":
         """Return the sizes' distribution if every item stayed with the same probability, so that ``mean`` are left."""
         from scipy.special import gammaln, xlog1py, xlogy
