@@ -151,8 +151,10 @@ def simulate(
     itemsets = mine(LocalBackend.of(reports, progress=progress), request)
     clock.append(perf_counter())
     offsets = np.arange(len(fitted) + 1, dtype=np.int64) * plan.transaction_size
-    sampled = PlainCounter(offsets, fitted.ravel(), plan.padded_items)
-    truth = Truth(plan.catalogue, sampled, PlainCounter(baskets.offsets, baskets.items, plan.n_items), plan.view)
+    raw = PlainCounter(baskets.offsets, baskets.items, plan.n_items)
+    # with blocks each person is asked of some items alone, and what is estimated is of whole baskets
+    sampled = raw if plan.view.blocks else PlainCounter(offsets, fitted.ravel(), plan.padded_items)
+    truth = Truth(plan.catalogue, sampled, raw, plan.view)
     least = mining_facts(itemsets).min_support
     itemsets, missed = _compare(itemsets, truth, least, largest)
     frequent, truly = itemsets["frequent"].to_numpy(np.bool_), itemsets["true_support"].to_numpy() >= least
