@@ -33,7 +33,7 @@ class BlockFacts:
         """Return what holds of rows with these losses and standard errors; those not asked about have NaN."""
         known = np.isfinite(losses)
         whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
-        return replace(self, whole=whole, largest_loss=float(losses[known].max(initial=0.0)))
+        return replace(self, whole=whole, largest_loss=min(float(losses[known].max(initial=0.0)), 1.0))
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content."""

@@ -282,11 +282,12 @@ def _corrections(
     # of several tables the latest counts: its catalogue is the shortest, so that sampling lost least of it
     known: dict[frozenset[str], float] = {}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
-        if not facts.are_entries:
-            undone, _ = corrections[number] = undo_table(frame, sizes_held(frame, sizes))
+        if not facts.are_entries or facts.blocks is not None:
+            held = sizes if facts.blocks is not None else sizes_held(frame, sizes)
+            undone, _ = corrections[number] = undo_table(frame, held)
             known |= {a: s for a, s in zip(frame["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
-        if facts.are_entries:
+        if facts.are_entries and facts.blocks is None:
             own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
             surviving = surviving_entries(own, known, sizes, facts.transaction_size)
             corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving
