@@ -31,19 +31,20 @@ _TERMS, _NEGLIGIBLE = 200, 1e-12
 
 @dataclass(frozen=True, slots=True)
 class SizesInBlocks:
-    """P(|T| ≥ j) for j = 0 … M: how many entries of their block people hold."""
+    """P(|T| ≥ j) for j = 0 … M: how many entries of their block people hold, of the ``longest`` that a block has."""
 
     at_least: tuple[float, ...]
+    longest: int
 
     @classmethod
-    def of_dummies(cls, supports: NDArray[np.float64]) -> "SizesInBlocks":
+    def of_dummies(cls, supports: NDArray[np.float64], longest: int) -> "SizesInBlocks":
         """Return the sizes, given the supports of the dummies 0 … M − 1; made to fall from 1 and to lie above 0.
 
-        >>> SizesInBlocks.of_dummies(np.array([0.9, 0.5])).at_least
+        >>> SizesInBlocks.of_dummies(np.array([0.9, 0.5]), 9).at_least
         (1.0, 0.5, 0.1)
         """
         at_least = np.minimum.accumulate(np.clip(1 - supports[::-1], 0.0, 1.0))
-        return cls((1.0, *np.round(at_least, 12).tolist()))
+        return cls((1.0, *np.round(at_least, 12).tolist()), longest)
 
     @property
     def full(self) -> float:
@@ -53,7 +54,7 @@ class SizesInBlocks:
     def lost_share(self, k: int) -> float:
         """Return what an itemset of k entries loses on average, as a share of its support as reported.
 
-        >>> SizesInBlocks((1.0, 0.5, 0.1)).lost_share(1)
+        >>> SizesInBlocks((1.0, 0.5, 0.1), 9).lost_share(1)
         0.0137...
         """
         m, at_least = len(self.at_least) - 1, [*self.at_least, *self._beyond()]
@@ -68,7 +69,8 @@ class SizesInBlocks:
         ratios = [after / before if before else 0.0 for before, after in pairwise(known)]
         slower = min(ratios[1] / ratios[0], 1.0) if ratios[0] else 0.0
         beyond, ratio = [self.full], min(ratios[1], _MOST_RATIO)
-        while len(beyond) <= _TERMS and beyond[-1] > _NEGLIGIBLE:
+        most = min(self.longest - (len(self.at_least) - 1), _TERMS)
+        while len(beyond) <= most and beyond[-1] > _NEGLIGIBLE:
             ratio *= slower
             beyond.append(beyond[-1] * ratio)
         return beyond[1:]

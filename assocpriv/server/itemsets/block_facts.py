@@ -58,7 +58,7 @@ class BlockFacts:
         if len(held) != transaction_size + 1 or sorted(held, reverse=True) != held:
             raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
         cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
-        sizes = SizesInBlocks(tuple(float(share) for share in held))
+        sizes = SizesInBlocks(tuple(float(share) for share in held), cut.longest(content["items"]))
         return cls(AskedReports(cut, content["items"]), sizes, content["whole_baskets"], content["largest_loss"])
 
 
@@ -71,4 +71,4 @@ def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan)
     dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
     nothing = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
     supports = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups).support
-    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64)))
+    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64), plan.asked_items))

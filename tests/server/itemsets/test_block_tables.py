@@ -195,7 +195,7 @@ def test_what_is_lost_of_the_average_itemset(baskets: Baskets, k: int) -> None:
     at_least = tuple(float((held >= j).mean()) for j in range(plan.transaction_size + 1))
     binomial = [np.array([comb(int(size), k) for size in np.minimum(held, most)]) for most in (12, 4)]
     lost = (binomial[0].sum() - binomial[1].sum()) / binomial[1].sum()
-    assert 0.7 * lost <= SizesInBlocks(at_least).lost_share(k) <= 1.5 * lost
+    assert 0.7 * lost <= SizesInBlocks(at_least, 6).lost_share(k) <= 1.5 * lost
 
 
 def test_errors_cover_raw_supports_of_dense_baskets(rng: np.random.Generator) -> None:
