@@ -75,15 +75,39 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--half", choices=["tuning", "held-out", "both"], default="held-out", help="accuracy: which half of the sets"
     )
-    parser.add_argument("--tops", default="32,64,128", help="accuracy: itemsets wanted, with commas")
-    parser.add_argument("--people", type=int, default=10**6, help="accuracy: in resampled sets (default 1,000,000)")
-    parser.add_argument("--methods", default="", help="accuracy: only these, with semicolons")
+    parser.add_argument(
+        "--tops", type=whole_numbers, default="32,64,128", help="accuracy: itemsets wanted, with commas"
+    )
+    parser.add_argument(
+        "--people", type=people_number, default=10**6, help="accuracy: in resampled sets (default 1,000,000)"
+    )
+    parser.add_argument("--methods", type=method_names, default="", help="accuracy: only these, with semicolons")
     parser.add_argument("--workers", type=int, default=2, help="accuracy: processes (default 2)")
     parser.add_argument("--forest-python", help="trees: a Python with diffprivlib, which needs an older scikit-learn")
     parser.add_argument("--anjana-python", help="suppression: a Python with anjana, which needs an older pandas")
     parser.add_argument("--store", type=Path, default=STORE, help="accuracy: file of runs to go on with")
     parser.add_argument("--limit", type=float, default=300.0, help="mining: seconds a peer may take (default 300)")
     return parser.parse_args()
+
+
+def people_number(text: str) -> int:
+    """Read how many people there are, enough to be split into groups."""
+    if (number := int(text)) < 1_000:
+        raise argparse.ArgumentTypeError(f"there must be 1,000 people or more, got {number:,}")
+    return number
+
+
+def whole_numbers(text: str) -> tuple[int, ...]:
+    """Read numbers with commas."""
+    return tuple(int(part) for part in text.split(","))
+
+
+def method_names(text: str) -> tuple[str, ...]:
+    """Read names of methods with semicolons; none is all."""
+    found = tuple(name.strip() for name in text.split(";") if name.strip())
+    if unknown := [name for name in found if name not in accuracy.method_names()]:
+        raise argparse.ArgumentTypeError(f"no method {'; '.join(unknown)}, but {'; '.join(accuracy.method_names())}")
+    return found
 
 
 def kernels(options: argparse.Namespace) -> dict[str, Any]:
@@ -136,9 +160,9 @@ def accuracy_choice(options: argparse.Namespace) -> accuracy.Choice:
     """Return what the command line says of the accuracy bench."""
     return accuracy.Choice(
         halves=accuracy.halves_of(options.half),
-        tops=tuple(int(top) for top in options.tops.split(",")),
+        tops=options.tops,
         people=options.people,
-        methods=tuple(name.strip() for name in options.methods.split(";") if name.strip()),
+        methods=options.methods,
         seeds=options.seeds,
         quick=options.quick,
         workers=options.workers,

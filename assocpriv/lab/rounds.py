@@ -32,7 +32,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.rounds.holdings import SyntheticHoldings
-from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge
+from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge, ranked
 from assocpriv.server.rounds.published import published
 from assocpriv.server.rounds.sampling_model import (
     LEFT_BIAS,
@@ -42,7 +42,7 @@ from assocpriv.server.rounds.sampling_model import (
     shares_from_dummies,
     undo_sampling,
 )
-from assocpriv.server.rounds.shrinking import Measure, Prior, believed
+from assocpriv.server.rounds.shrinking import Measure, Prior, believed, cuts
 
 Floats = NDArray[np.float64]
 LARGEST_ITEMSET = 4  # items of an itemset that counts
@@ -52,7 +52,7 @@ LARGEST_ITEMSET = 4  # items of an itemset that counts
 class RoundResult:
     """One round: its plan, the people asked, and what all rounds up to it know, by items of the baskets' catalogue.
 
-    ``evidence`` is what was measured, ``prior`` how supports of items are distributed.
+    ``sizes`` are those of whole baskets, ``evidence`` is what was measured, ``prior`` how items' supports are spread.
     """
 
     name: str
@@ -151,15 +151,16 @@ class _Run:
         items = self.split.rule.shortlisted(before.knowledge, self.wanted)
         names = [self.crowd.catalogue[item] for item in items]
         expected = np.array([before.knowledge[item,].expected for item in items])
-        plan, sizes = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
+        plan, held = plan_shortlist(names, expected, self.people(count, before.sizes), self.wanted)
         asked = self.crowd.ask(plan, count)
-        sizes, singles = estimate_singles(asked, sizes)
+        held, singles = estimate_singles(asked, held)
         entries: list[Itemset] = [(item,) for item in items]
-        evidence = before.evidence.joined(entries, singles, cuts(before.evidence, entries))
+        cut = cuts(entries, before.knowledge, before.evidence, 0.0)
+        evidence = before.evidence.joined(entries, singles, cut)
         place = {item: row for row, item in enumerate(items)}
-        measure = asked.measure(sizes, place)
+        measure = asked.measure(held, place)
         known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET, measure)
-        return self._result("shortlist", plan, count, sizes, known, evidence, before.prior)
+        return self._result("shortlist", plan, count, before.sizes, known, evidence, before.prior)
 
     def ask_itemsets(self, count: int, before: RoundResult) -> RoundResult:
         entries = self.split.rule.candidates(before.knowledge, self.wanted)
@@ -171,7 +172,9 @@ class _Run:
         m, n = plan.transaction_size, len(entries)
         surviving = holdings.surviving(sampling_of(plan), support[n : n + m][::-1])
         estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving)
-        evidence = before.evidence.joined(entries, estimates, cuts(before.evidence, entries))
+        least = before.knowledge[ranked(before.knowledge, self.wanted)[-1]].expected
+        cut = cuts(entries, before.knowledge, before.evidence, least)
+        evidence = before.evidence.joined(entries, estimates, cut)
         known, evidence = believed(evidence, before.prior, self.wanted, LARGEST_ITEMSET)
         return self._result("itemsets", plan, count, before.sizes, known, evidence, before.prior)
 
@@ -179,15 +182,6 @@ class _Run:
         self, name: str, plan: Plan, count: int, sizes: SizeShares, known: Knowledge, evidence: Evidence, prior: Prior
     ) -> RoundResult:
         return RoundResult(name, plan, count, sizes, published(known, evidence), evidence, prior)
-
-
-def cuts(evidence: Evidence, chosen: list[Itemset]) -> list[float]:
-    """Return above which earlier estimate each itemset was chosen; infinite where it was not for that alone.
-
-    Items' estimates are about equally noisy, so the lowest of those chosen is the cut.
-    """
-    cut = min((evidence.fresh[a].support for a in chosen if len(a) == 1), default=math.inf)
-    return [cut if len(a) == 1 else math.inf for a in chosen]
 
 
 def sampling_of(plan: Plan) -> Sampling:

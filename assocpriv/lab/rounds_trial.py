@@ -15,14 +15,14 @@ from assocpriv.client.baskets.transactions import apply_view
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach
-from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds
+from assocpriv.lab.rounds import LARGEST_ITEMSET, RoundResult, run_rounds, sampling_of
 from assocpriv.lab.simulate import PlainCounter
 from assocpriv.planning.rounds import PeopleSplit, plan_sizes
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Group, lowest_discoverable_support, normal_quantile
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -34,6 +34,7 @@ MOST_ROUNDS = 3
 _STEP = 0.6  # how far the support falls before itemsets are counted again
 _BLOCK = 1 << 17
 _MOST_TOP = 100_000
+_REACH = normal_quantile(0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class RoundScore:
         name: ``sizes``, ``items``, ``shortlist`` or ``itemsets``.
         hits: of the wanted itemsets, how many are among the best found; ``precision`` is their share.
         rmse: root of the mean squared error over the true itemsets; one that is not estimated counts as 0.
+        covered: of the true itemsets that are estimated, which share lies within the 95% interval that is published.
         surviving: mean share of the true itemsets' support that is left within what this round's transactions report.
         discoverable: true itemsets whose support within that is at least the lowest that this round could tell from 0.
     """
@@ -54,6 +56,7 @@ class RoundScore:
     hits: int | None = None
     precision: float | None = None
     rmse: float | None = None
+    covered: float | None = None
     surviving: float | None = None
     discoverable: int | None = None
 
@@ -152,13 +155,15 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     errors = [known[a].support - s if a in known else -s for a, s in truth.items()]
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
+    held = [abs(known[a].support - s) <= _REACH * known[a].variance ** 0.5 for a, s in truth.items() if a in known]
     plan, groups = result.plan, [Group.of(result.plan, result.people)]
     limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
     sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
     reached = sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
     mean = float(surviving.mean())
-    return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, mean, reached)
+    covered = sum(held) / len(held) if held else None
+    return RoundScore(result.name, plan, result.people, hits, hits / len(truth), rmse, covered, mean, reached)
 
 
 def true_itemsets(baskets: Baskets, top: int, largest: int = LARGEST_ITEMSET) -> dict[Itemset, float]:
@@ -211,16 +216,20 @@ def of_used_items(baskets: Baskets) -> Baskets:
 
 
 def true_surviving_shares(baskets: Baskets, plan: Plan, itemsets: Sequence[Itemset]) -> Floats:
-    """Return which share of the support of itemsets, of the baskets' catalogue, is left within M sampled entries."""
+    """Return which share of the support of itemsets, of the baskets' catalogue, is left within what is reported.
+
+    With blocks that is of the people whose block holds the itemset.
+    """
     transactions, _ = apply_view(baskets, plan)
-    m, index = plan.transaction_size, plan.catalogue.index_of
+    index = plan.catalogue.index_of
     if plan.view.itemsets:
         asked = set(plan.view.itemsets)
         sizes = [int(tuple(sorted(baskets.catalogue[i] for i in a)) in asked) for a in itemsets]
     else:
         sizes = [len(a) if all(baskets.catalogue[i] in index for i in a) else 0 for a in itemsets]
     every = SizeShares(np.arange(int(transactions.sizes.max(initial=0)) + 1), np.ones(1))
-    left = {k: every.surviving(m, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
+    sampling = sampling_of(plan)
+    left = {k: sampling.kept(every.sizes, k) if k else np.zeros(len(every.sizes)) for k in set(sizes)}
     items = np.array(sorted({item for itemset in itemsets for item in itemset}), dtype=np.int64)
     place = {item: row for row, item in enumerate(items.tolist())}
     total, surviving = np.zeros(len(itemsets)), np.zeros(len(itemsets))

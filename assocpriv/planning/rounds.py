@@ -55,6 +55,10 @@ class EntryRule:
         chance: a catalogue of itemsets has those that are among the wanted ones with this probability or more,
         least, most_entries: but at least and at most so many times as many as are wanted.
         explore: rank these by that probability, not by what is expected of them.
+
+    Chosen on Groceries, T10I4D100K, Mushroom, BMS-WebView-2 and four generated sets, simulated with a million people at
+    ε = 1, 2 and 4, one seed: with a chance of .005 and up to five times as many entries the NCR of the top 64 is .922,
+    with these .926.
     """
 
     reach: float = 1.5
@@ -99,9 +103,9 @@ class PeopleSplit:
     rounds: int = 3
     sizes: float = 0.02
     items: float | None = None
-    itemsets: float = 0.42
+    itemsets: float = 0.42  # on six of the data of EntryRule .6 does as well: NCR .901 against .905
     rule: EntryRule = _RULE
-    blocks: bool = False
+    blocks: bool = True
 
     def shares(self, items: float) -> tuple[float, ...]:
         """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""

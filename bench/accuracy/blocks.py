@@ -93,8 +93,7 @@ def measure(transactions: Transactions, seeds: Sequence[int]) -> list[Row]:
 def blocks_plan(baskets: Baskets) -> Plan:
     """Return the plan of ``plan --blocks auto`` for these baskets."""
     known = KnownSizes.of_sample(count_sizes(baskets), top_holders(baskets, LARGEST), len(baskets.catalogue))
-    choices = {"itemset_size": LARGEST, "reports": len(baskets)}
-    return plan_for_sizes(baskets.catalogue, PROMISE, known, blocks="auto", **choices)[0]
+    return plan_for_sizes(baskets.catalogue, PROMISE, known, itemset_size=LARGEST, reports=len(baskets))[0]
 
 
 def sampling_plan(baskets: Baskets) -> Plan:

@@ -36,11 +36,12 @@ _FIRST = ("entropy", "exact_laws", "fixed_size", "bulk", "vectors", "ledger", "a
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault: what of which files of the package is replaced by what, and whether the plan has no code."""
+    """A fault: what of which files of the package is replaced by what; whether the plan has no code, or has blocks."""
 
     name: str
     edits: tuple[tuple[str, str, str], ...]
     is_plain: bool = False
+    has_blocks: bool = False
 
 
 _SHOWN = (
@@ -123,6 +124,32 @@ FAULTS = (
         f"{_PICKED_IN_BULK}        for place in range(m):\n            if fit[place] == {ITEM}:\n"
         "                return t, used, DEPENDENT_COLUMNS\n",
     ),)),
+    Fault("the fullest block of a partition, client for one", ((
+        _ITEMSET,
+        "        places = blocks.places(block, checked, self.plan.n_items)\n",
+        "        first = block - block % blocks.pieces\n"
+        "        block = max(range(first, first + blocks.pieces), key=lambda b: len(blocks.places(b, checked, self.plan.n_items)))\n"
+        "        places = blocks.places(block, checked, self.plan.n_items)\n",
+    ),), has_blocks=True),
+    Fault("a block drawn anew while it is empty, client for one", ((
+        _ITEMSET,
+        "        places = blocks.places(block, checked, self.plan.n_items)\n",
+        "        while checked and not blocks.places(block, checked, self.plan.n_items):\n"
+        "            block = entropy.below(blocks.count)\n"
+        "        places = blocks.places(block, checked, self.plan.n_items)\n",
+    ),), has_blocks=True),
+    Fault("the last partition never drawn, bulk client", ((
+        _BULK,
+        "        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)\n",
+        "        drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)\n"
+        "        drawn %= self._blocks.count - self._blocks.pieces\n",
+    ),), has_blocks=True),
+    Fault("items 777 and 778 swapped in blocks, bulk client", ((
+        _BULK,
+        "        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)\n        partitions, pieces = np.divmod(drawn, self._blocks.pieces)\n",
+        "        items = np.where(items == 777, 778, np.where(items == 778, 777, items))\n"
+        "        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)\n        partitions, pieces = np.divmod(drawn, self._blocks.pieces)\n",
+    ),), has_blocks=True),
 )  # fmt: skip
 
 
@@ -147,7 +174,7 @@ def measured(fault: Fault) -> dict[str, Any]:
             path.write_text(replaced(path.read_text(encoding="utf-8"), old, new), encoding="utf-8")
         environment = os.environ | {"PYTHONPATH": str(clone)}
         _call([*_ASSOCPRIV, "warm-up"], clone, environment)  # compiling is no part of an audit
-        asked = [*_PLAN, "--code", "none"] if fault.is_plain else _PLAN
+        asked = [*_PLAN, *(["--code", "none"] * fault.is_plain), *(["--blocks", "4"] * fault.has_blocks)]
         _call([*_ASSOCPRIV, *asked], clone, environment)
         return _audits(clone, environment) | _suite(clone, environment)
 

@@ -71,7 +71,8 @@ def changed(settings: Any, changes: Mapping[str, Any]) -> Any:
 def settings_from(name: str, values: Mapping[str, Any]) -> Any:
     """Make settings of a peer from what asdict made of them."""
     made = type(RUNS[name][1])
-    return made(**values | {"items": SvimSettings(**values["items"])}) if made is SvsmSettings else made(**values)
+    inner = {"items": SvimSettings(**values["items"])} if "items" in values else {}
+    return made(**{**values, **inner})
 
 
 def tune(

@@ -172,6 +172,7 @@ def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
 
 def run(n_reports: int) -> dict[str, Any]:
     """Return all figures (a task)."""
+    from bench.speed.block_counting import block_rates
     from bench.speed.ceiling import ceilings
 
     rng = np.random.default_rng(0)
@@ -186,4 +187,4 @@ def run(n_reports: int) -> dict[str, Any]:
         "triples_tbit_per_s_one_core": triples,
         "triples_share_of_ceiling": triples / ceiling,
     }
-    return result | expand_rates(rng) | randomize_rates(n_reports)
+    return result | expand_rates(rng) | randomize_rates(n_reports) | block_rates(n_reports)

@@ -1,6 +1,7 @@
 """What a device does must not tell what it keeps: how much randomness it draws."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import Entropy, WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import bch_generator, reed_solomon_generator
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
 
 SINGLE, ODD = Operator(3, 1, 3, 6, (5, 3, 6, 32)), Operator(3, 5, 3, 6, (5, 3, 6, 32))
 GENERATORS = {
@@ -63,10 +66,12 @@ def _used(randomizer: Randomizer, basket: tuple[int, ...], kept: int) -> int:
 
 @pytest.mark.parametrize("name", GENERATORS)
 def test_words_do_not_tell_what_is_kept(name: str) -> None:
-    """Whatever is kept, whichever and however many items up to M are held, as many words are drawn."""
-    randomizer = Randomizer(plan_of(name))
-    drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
-    assert len(drawn) == 1
+    """Whatever is kept, whichever and however many items up to M are held, as many words are drawn; of blocks too."""
+    plan = plan_of(name)
+    cut = replace(plan, catalogue=Catalogue.numbered(60), view=View(blocks=Blocks(5, 3)))
+    for randomizer in (Randomizer(plan), Randomizer(cut)):
+        drawn = {words for basket in ((), (0,), (0, 1, 2), (7, 18, 19)) for words in words_drawn(randomizer, basket)}
+        assert len(drawn) == 1
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(3, 2), (27, 5), (64, 3), (200, 5), (250, 4)])

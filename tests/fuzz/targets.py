@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
@@ -45,6 +45,7 @@ from assocpriv.files.plans import read_catalogue, read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.mining import mine
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
@@ -123,7 +124,8 @@ def plans() -> tuple[Plan, ...]:
         Catalogue.numbered(4), 1, 1, groups[:1], none.generator, Breach(Fraction(1, 1000), Fraction(1, 2)),
         reports_per_person=2,
     )  # fmt: skip
-    return none, bch, rs, fixed_plan(5, 2, 2, 3), sized, viewed, counted, chosen, twice
+    cut = replace(bch, catalogue=Catalogue.numbered(17), view=View(blocks=Blocks(2, 3, 5)))
+    return none, bch, rs, fixed_plan(5, 2, 2, 3), sized, viewed, counted, chosen, twice, cut
 
 
 def run_plan(data: bytes) -> bool:

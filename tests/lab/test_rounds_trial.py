@@ -114,7 +114,7 @@ def test_the_proposal_has_most_hits_and_then_fewest_rounds() -> None:
     sizes = RoundScore("sizes", plan, 1)
 
     def tried(*hits: int) -> ScheduleTrial:
-        rounds = tuple(RoundScore("items", plan, 1, hit, 0.0, 0.0, 1.0, 0) for hit in hits)
+        rounds = tuple(RoundScore("items", plan, 1, hit, 0.0, 0.0, 1.0, 1.0, 0) for hit in hits)
         return ScheduleTrial((sizes, *rounds), {(0,): measured(0.1, 0.1)}, 0.0)
 
     data = Baskets.from_sets([[0]])

@@ -2,7 +2,9 @@
 
 import gzip
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -27,8 +29,10 @@ from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.files.plans import write_plan
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
 from assocpriv.plans.numeric.laws import Clear
 from assocpriv.plans.numeric.tree_model import CategoryInput, Node, NumberInput, Split, TreeModel
 from assocpriv.records.baskets import Baskets, to_baskets
@@ -320,6 +324,11 @@ def test_aligning_shows_no_item() -> None:
 # ---- randomizing
 
 
+def cut(plan: Plan) -> Plan:
+    """Return a plan whose blocks of at most five items are what another plan is about."""
+    return replace(plan, catalogue=Catalogue.numbered(14), view=View(blocks=Blocks(2, 3)))
+
+
 BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {NUMBER}, range(NUMBER, NUMBER + 1)]
 
 
@@ -327,8 +336,11 @@ BAD_TRANSACTIONS: list[Iterable[int]] = [[NUMBER], [-NUMBER], [1, 1, NUMBER], {N
 @pytest.mark.parametrize("code", ["none", "bch", "reed-solomon"])
 def test_one_transaction_shows_no_item(position: int, code: str) -> None:
     """A device that refuses a transaction of ids shows none of them."""
-    randomizer = Randomizer(small_plan(code, 5, 2, 2))
-    assert not marks_in(refusal(lambda: randomizer.randomize(list(BAD_TRANSACTIONS[position]), entropy=ENTROPY)))
+    plan = small_plan(code, 5, 2, 2)
+    bad = list(BAD_TRANSACTIONS[position])
+    for randomizer in map(Randomizer, (plan, cut(plan))):
+        assert not marks_in(refusal(partial(randomizer.randomize, bad, entropy=ENTROPY)))
+        assert not marks_in(repr(randomizer))
 
 
 @pytest.mark.parametrize(
@@ -350,9 +362,10 @@ def test_a_repeated_name_of_the_catalogue_is_not_shown() -> None:
 def test_many_transactions_show_no_item() -> None:
     """Bulk randomization refuses baskets of another catalogue, and items outside the plan's, without showing them."""
     baskets = Baskets.from_sets([["milk", NAME], [NAME]])
-    assert not marks_in(refusal(lambda: list(randomize_chunks(baskets, PLAN, entropy=ENTROPY))))
-    assert not marks_in(refusal(lambda: api.randomize_baskets(baskets, PLAN)))
-    assert not marks_in(refusal(lambda: api.randomize_baskets([[NUMBER]], PLAN)))
+    for plan in (PLAN, cut(PLAN)):
+        assert not marks_in(refusal(lambda plan=plan: list(randomize_chunks(baskets, plan, entropy=ENTROPY))))
+        assert not marks_in(refusal(partial(api.randomize_baskets, baskets, plan)))
+        assert not marks_in(refusal(partial(api.randomize_baskets, [[NUMBER]], plan)))
     assert not marks_in(refusal(lambda: trials.simulate(baskets, PLAN, 0.5)))
 
 

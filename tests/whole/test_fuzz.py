@@ -118,7 +118,8 @@ HOSTILE: list[Any] = [
     None, True, -1, 0, 1, 2, 15, 16, 2**31, 2**63, 2**64, 10**9, 10**4000, -(10**30), 0.5, 1e308, float("nan"),
     float("inf"), "", "0", "1/0", "1e999999999", "9" * 5000, "-1", "½", "\ud800", "\0", "a" * 100_000, [], [[]], {},
     [1, "a"], {"count": 10**9}, {"names": ["a", "a"]}, {"names": [None]}, {"kind": "none"}, {"kind": []},
-    [["a"]] * 3, {"a": "a"}, {"a": {"b": "c"}}, "hidden", "in clear", "fixed-size",
+    [["a"]] * 3, {"a": "a"}, {"a": {"b": "c"}}, {"partitions": 2, "pieces": 2, "seed": 0}, "hidden",
+    "in clear", "fixed-size",
 ]  # fmt: skip
 
 
@@ -142,7 +143,7 @@ def hostile(draw: st.DrawFn, texts: list[str]) -> str:
         elif change == "drop":
             del container[key]
         elif isinstance(container, dict):
-            container[draw(st.sampled_from(["view", "x", "report_size", "ones_row", "\ud800"]))] = 1
+            container[draw(st.sampled_from(["view", "x", "report_size", "ones_row", "blocks", "\ud800"]))] = 1
         else:
             container.append(deepcopy(draw(st.sampled_from(HOSTILE))))
     return json.dumps(content).replace('"\ud800"', '"\\ud800"')
@@ -603,7 +604,13 @@ def test_files_without_end_are_refused(reader: Any, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "insert_bits", "blocks", "view"),
-    [("bch", 15, 170, {}), ("bch", 1, 195, {}), ("reed-solomon", 16, 195, {}), ("none", 16, 0, {"left_out": ["bags"]})],
+    [
+        ("bch", 15, 170, {}),
+        ("bch", 1, 195, {}),
+        ("reed-solomon", 16, 195, {}),
+        ("none", 16, 0, {"left_out": ["bags"]}),
+        ("none", 16, 0, {"blocks": {"partitions": 16, "pieces": 3, "seed": 1}}),
+    ],
 )
 def test_a_plan_of_few_bytes_costs_a_device_little(
     kind: str, insert_bits: int, blocks: int, view: dict[str, Any]

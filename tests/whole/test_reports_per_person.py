@@ -27,10 +27,12 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.planning.plan_facts import foresee
 from assocpriv.planning.planner import best_operators, make_plan
 from assocpriv.planning.request import PlanWishes, limit_of_each
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
 from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
+from assocpriv.plans.baskets.view import View
 from tests.planning.test_refine import FALLING, NAMES, mined, refine, singles
 
 PROMISE = Breach("5%", "50%")
@@ -59,6 +61,14 @@ PLANS = {
     "bch, three reports": replace(ONE, promise=just_below(Fraction(343) * ABOVE), reports_per_person=3),
     "none": replace(ONE, generator=Generator(), promise=just_below(Fraction(49) * ABOVE), reports_per_person=2),
     "fixed size": fixed((2, 5), just_below(Fraction(25, 4) * ABOVE), 2),
+    # each report draws one of two blocks of an item
+    "blocks": replace(
+        ONE,
+        generator=Generator(),
+        view=View(blocks=Blocks(1, 2)),
+        promise=just_below(Fraction(49) * ABOVE),
+        reports_per_person=2,
+    ),
 }
 
 

@@ -35,8 +35,8 @@ _CORRECTED = (
     "the correction, which may be wrong; --json has the bounds that hold without a model"
 )
 _CONSISTENT_CLAIMS = {
-    "realizable": "consistent: the nearest supports that some baskets of at most {} items have",
-    "local": "consistent: the nearest supports within the bounds that were checked, for baskets of at most {} items; "
+    "realizable": "consistent: the nearest supports that some baskets{} have",
+    "local": "consistent: the nearest supports within the bounds that were checked, for baskets{}; "
     "that some baskets have them is not proven",
 }
 _NOT_ASKED = "not asked: no block of the plan holds all of these items, so no report tells of them"
@@ -80,7 +80,8 @@ def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERY
         )
     lines += _rest_lines(shown, wanted, rows)
     if facts.consistent is not None:
-        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(facts.transaction_size))
+        most = f" of at most {facts.transaction_size} items" if facts.blocks is None else ""
+        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(most))
     lines += [_CORRECTED] if facts.corrected else []
     if certain is not None:
         false = f"support below {percent_as_given(facts.min_support)}"

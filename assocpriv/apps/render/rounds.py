@@ -22,7 +22,7 @@ from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import IN_CLEAR
+from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.server.rounds.combine import combined_records
 from assocpriv.server.rounds.knowledge import Itemset, ranked
 
@@ -142,6 +142,7 @@ def trial_record(trial: RoundsTrial) -> dict[str, Any]:
             {
                 "itemset": sorted(trial.baskets.catalogue[item] for item in itemset),
                 "support": best.known[itemset].support,
+                "std_error": math.sqrt(best.known[itemset].variance),
                 "true_support": trial.supports.get(itemset),
                 "wanted": itemset in trial.truth,
             }
@@ -170,14 +171,19 @@ def _schedule_record(tried: ScheduleTrial, proposed: bool) -> dict[str, Any]:
     }
 
 
+def _pieces(plan: Plan) -> int:
+    return 1 if plan.view.blocks is None else plan.view.blocks.pieces
+
+
 def _round_record(each: RoundScore) -> dict[str, Any]:
     return {
         **fields(each, "name people"),
         "entries": each.plan.n_items,
+        "pieces": _pieces(each.plan),
         "transaction_size": each.plan.transaction_size,
         "plan_kind": each.plan.kind,
         "report_bytes": each.plan.report_bytes,
-        **fields(each, "hits precision rmse"),
+        **fields(each, "hits precision rmse covered"),
         "support_kept": each.surviving,
         "discoverable": each.discoverable,
     }
@@ -189,26 +195,29 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
     lines = [
         f"{len(trial.baskets):,} baskets over {len(trial.baskets.catalogue):,} items; each person answers once, "
         f"γ < {figure_up(float(trial.promise.amplification_limit))}; wanted: the {count:,} most frequent itemsets",
-        f"{'rounds':>6} {'round':<10} {'people':>11} {'entries':>8} {'M':>3} {'kind':<13} {'bytes':>6} {'found':>6} "
-        f"{'precision':>9} {'RMSE':>8} {'kept':>6} {'tellable':>8}",
+        f"{'rounds':>6} {'round':<10} {'people':>11} {'entries':>8} {'pieces':>6} {'M':>3} {'kind':<13} {'bytes':>6} "
+        f"{'found':>6} {'precision':>9} {'RMSE':>8} {'covered':>7} {'kept':>6} {'tellable':>8}",
     ]
     for tried in trial.schedules:
         for place, each in enumerate(tried.rounds):
             plan, name = each.plan, "all items" if each.name == "items" else each.name
             line = (
                 f"{tried.count if not place else '':>6} {name:<10} {each.people:>11,} {plan.n_items:>8,} "
-                f"{plan.transaction_size:>3} {plan.kind:<13} {plan.report_bytes:>6,}"
+                f"{_pieces(plan):>6} {plan.transaction_size:>3} {plan.kind:<13} {plan.report_bytes:>6,}"
             )
             if each.hits is not None and each.precision is not None and each.rmse is not None:
                 line += (
                     f" {each.hits:>6,} {percent(each.precision, 1, 9)} {percent(each.rmse, 3, 8)} "
-                    f"{percent(each.surviving or 0.0, 1, 6)} {each.discoverable:>8,}"
+                    f"{percent(each.covered or 0.0, 1, 7)} {percent(each.surviving or 0.0, 1, 6)} "
+                    f"{each.discoverable:>8,}"
                 )
             last = place == len(tried.rounds) - 1
             lines.append(line + ("  ← proposed" if last and tried is best else ""))
     lines += [
+        "pieces: a report is about one of so many of the catalogue; "
         f"found: of the {count:,} truly most frequent itemsets, how many are among the {count:,} best estimates after "
-        "the round; RMSE: of the estimates, over the true ones; kept: share of their support within M sampled entries; "
+        "the round; RMSE: of the estimates, over the true ones; covered: true ones within the 95% interval of their "
+        "estimate; kept: share of their support that what is reported keeps; "
         "tellable: true ones that this round alone could tell from 0",
         "one run: precision varies from run to run (3% at a million baskets, more with fewer): near ties are ties",
     ]
@@ -223,12 +232,12 @@ def trial_lines(trial: RoundsTrial, rows: int) -> list[str]:
 def _found_lines(trial: RoundsTrial, rows: int) -> list[str]:
     found = _found(trial)
     rounds = "one round" if trial.proposed.count == 1 else f"{trial.proposed.count} rounds"
-    lines = [f"{'support':>9} {'true':>9}  found by {rounds} (*: truly among the wanted)"]
+    lines = [f"{'support':>9} {'± error':>9} {'true':>9}  found by {rounds} (*: truly among the wanted)"]
     for itemset in found[:rows]:
         names = ", ".join(sorted(trial.baskets.catalogue[item] for item in itemset))
         true = trial.supports.get(itemset, math.nan)
         mark = "*" if itemset in trial.truth else " "
-        lines.append(
-            f"{percent_or_dash(trial.proposed.known[itemset].support)} {percent_or_dash(true)}  {mark} {names}"
-        )
+        known = trial.proposed.known[itemset]
+        cells = (known.support, math.sqrt(known.variance), true)
+        lines.append(f"{' '.join(percent_or_dash(cell) for cell in cells)}  {mark} {names}")
     return lines + (rest_line(len(found), rows) if found else [])

@@ -18,6 +18,7 @@ from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.plan import Plan
 
 TOO_FEW_SHARE = 0.01  # of the itemsets of a size, which lie in the fewest blocks
+_SURELY = 1e-6  # so seldom fewer reports are about so many blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,28 @@ class AskedReports:
         """Return how many of N reports tell of at least 99 of 100 itemsets of k entries: N_A is seldom less.
 
         >>> AskedReports(Blocks(64, 2), 100).least(1, 10_000), AskedReports(Blocks(64, 2), 100).least(2, 10_000)
-        (4884, 1736)
+        (4884, 1745)
         """
         return _least(self, k, n_reports)
+
+    def fewest(self, k: int, n_reports: int) -> int:
+        """Return how many of N reports surely tell of an itemset of k entries that does not lie in too few blocks.
+
+        Too few are fewer than 99 of 100 itemsets of the size lie in.
+
+        >>> AskedReports(Blocks(64, 2), 100).fewest(1, 10_000), AskedReports(Blocks(64, 2), 100).fewest(2, 10_000)
+        (4762, 1542)
+        """
+        return _fewest(self, k, n_reports)
+
+
+@lru_cache(maxsize=256)
+def _fewest(asked: AskedReports, k: int, n_reports: int) -> int:
+    from scipy.stats import binom
+
+    partitions, pieces = asked.blocks.partitions, asked.blocks.pieces
+    blocks = binom.ppf(TOO_FEW_SHARE, partitions, float(asked.share(k) * pieces))
+    return max(0, int(binom.ppf(_SURELY, n_reports, float(blocks) / (partitions * pieces))))
 
 
 @lru_cache(maxsize=256)

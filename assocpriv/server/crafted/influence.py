@@ -66,7 +66,7 @@ def among_asked(plan: Plan, k: int, reports: int, share: Fraction) -> tuple[int,
         return reports, share
     honest = asked.least(k, reports)
     crafted = share * reports
-    return max(honest, 1), crafted / (honest * (1 - share) + crafted) if crafted else Fraction(0)
+    return honest, crafted / (honest * (1 - share) + crafted) if crafted else Fraction(0)
 
 
 def influence_of(plan: Plan, k: int) -> Influence | None:
@@ -99,8 +99,8 @@ def liars_among(plan: Plan, reports: int) -> dict[int, Liars | None]:
     liars: dict[int, Liars | None] = {}
     for k in range(1, plan.itemset_size + 1):
         influence, liars[k] = influence_of(plan, k), None
-        if influence is not None:
-            told, share = among_asked(plan, k, reports, _PERCENT)
+        told, share = among_asked(plan, k, reports, _PERCENT)
+        if influence is not None and told:
             one, (down, up) = influence.of_one(told), influence.of_share(share)
             liars[k] = Liars(float(one), float(one * plan.reports_per_person), (float(down), float(up)))
     return liars

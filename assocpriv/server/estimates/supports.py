@@ -88,6 +88,13 @@ def reports_of(groups: Sequence[Group], k: int) -> int:
     return sum(group.reports_of(k) for group in groups)
 
 
+def fewest_reports(groups: Sequence[Group], k: int) -> int:
+    """Return with how many reports an itemset of k items may still be judged with its size: not in too few blocks."""
+    return sum(
+        group.n_reports if group.asked is None else max(1, group.asked.fewest(k, group.n_reports)) for group in groups
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class SupportEstimates:
     """Estimates of many itemsets: raw (not clipped) supports and variances, arrays of shape (itemsets,).

@@ -12,7 +12,7 @@ believed (limits.py), z standard errors. Where other transactions hold some of t
 plan foresees. So s_min must also be at least z − 0.5 of the standard errors measured on the candidates near s_min.
 
 With blocks fewer reports tell of larger itemsets, and not of all alike. A size is decided by how many tell of at least
-99 of 100 of its itemsets; those that fewer tell of are left out, and counted.
+99 of 100 of its itemsets; those in fewer blocks are left out, and counted.
 
 Source: ESAG02, section 5.
 """
@@ -32,9 +32,9 @@ from assocpriv.server.estimates.supports import (
     Group,
     SupportEstimates,
     estimate_supports,
+    fewest_reports,
     foreseen_error,
     lowest_discoverable_support,
-    reports_of,
 )
 
 UNDECIDABLE_BELOW = 2.0  # standard errors
@@ -53,7 +53,7 @@ class Level:
         level_discoverable_support: the same of all candidates counted, of one where there were none; of an undecidable
             size of all its itemsets.
         errors: z, the standard errors that the latter is.
-        left_out: with blocks, candidates that too few reports tell of: fewer than of 99 of 100 itemsets of the size.
+        left_out: with blocks, candidates in too few of them: in fewer than 99 of 100 itemsets of the size.
         status: ``decided`` (s_min ≥ level_discoverable_support and ≥ (z − 0.5) std_error), ``uncertain`` (below:
             expect false ones) or ``undecidable``.
     """
@@ -115,7 +115,7 @@ class Candidates:
 class Step:
     """Candidates of one size, their estimates (none where nothing can be decided), and those of them that go on.
 
-    ``left_out`` are others, which too few reports tell of.
+    ``left_out`` are others, which lie in too few blocks.
     """
 
     counted: Candidates
@@ -186,11 +186,11 @@ def walk_levels(
 
 
 def _with_enough_reports(candidates: Candidates, groups: Sequence[Group]) -> Candidates:
-    """Leave out those that fewer reports tell of than of 99 of 100 itemsets of their size: a level is judged by these.
+    """Leave out those in too few blocks: fewer than 99 of 100 itemsets of their size, by which a level is judged.
 
-    An itemset has no more reports than its subsets, so those made of them would be left out too.
+    An itemset lies in no more blocks than its subsets.
     """
-    enough = candidates.sums[..., 0].sum(axis=1) >= reports_of(groups, candidates.itemsets.shape[1])
+    enough = candidates.sums[..., 0].sum(axis=1) >= fewest_reports(groups, candidates.itemsets.shape[1])
     return candidates if enough.all() else candidates.among(enough)
 
 

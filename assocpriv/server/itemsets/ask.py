@@ -188,7 +188,7 @@ def _itemset_answers(
         estimates = counted.estimates()
         part = pd.DataFrame(estimate_columns(names, counted.sums(), estimates, counted.groups, errors), index=places)
         if blocks is not None:
-            part = part.assign(reports=estimates.asked, sampling_loss=blocks.lost(estimates.support, k))
+            part = part.assign(reports=estimates.asked, sampling_loss=blocks.held.lost(estimates.support, k))
         if len(counted.groups) > 1:
             part[GROUP_COUNTS] = counted.counted.counts[..., -1].tolist()
         parts.append(part)

@@ -29,15 +29,11 @@ class BlockFacts:
     whole: bool = True
     largest_loss: float = 0.0
 
-    def lost(self, supports: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-        """Return what supports of itemsets of k entries may have lost, float64 (itemsets,)."""
-        return self.held.lost(supports, k, self.asked.blocks.longest(self.asked.n_items))
-
     def with_rows(self, losses: NDArray[np.float64], errors: NDArray[np.float64]) -> "BlockFacts":
         """Return what holds of rows with these losses and standard errors; those not asked about have NaN."""
         known = np.isfinite(losses)
         whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
-        return replace(self, whole=whole, largest_loss=float(losses[known].max(initial=0.0)))
+        return replace(self, whole=whole, largest_loss=min(float(losses[known].max(initial=0.0)), 1.0))
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content."""
@@ -62,7 +58,7 @@ class BlockFacts:
         if len(held) != transaction_size + 1 or sorted(held, reverse=True) != held:
             raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
         cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
-        sizes = SizesInBlocks(tuple(float(share) for share in held))
+        sizes = SizesInBlocks(tuple(float(share) for share in held), cut.longest(content["items"]))
         return cls(AskedReports(cut, content["items"]), sizes, content["whole_baskets"], content["largest_loss"])
 
 
@@ -75,4 +71,4 @@ def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan)
     dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
     nothing = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
     supports = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups).support
-    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64)))
+    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64), plan.asked_items))

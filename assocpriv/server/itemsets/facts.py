@@ -14,7 +14,7 @@ from assocpriv.files.tables import FORMAT
 from assocpriv.plans.baskets.operator import operator_from_json
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.estimates.supports import Group, reports_of
+from assocpriv.server.estimates.supports import Group, fewest_reports
 from assocpriv.server.itemsets.apriori import STATUSES, Level
 from assocpriv.server.itemsets.block_facts import BlockFacts
 
@@ -227,10 +227,10 @@ def describe_undecided(facts: MiningFacts) -> list[str]:
 
 
 def _left_out(facts: MiningFacts) -> list[str]:
-    """Say how many itemsets too few reports tell of."""
+    """Say how many itemsets lie in too few blocks."""
     return [
-        f"{counted(level.left_out, 'itemset')} of {level.size} left out: fewer reports tell of each than of 99 of 100 "
-        f"itemsets of this size (of these {reports_of(facts.groups, level.size):,} or more)"
+        f"{counted(level.left_out, 'itemset')} of {level.size} left out, in too few blocks: fewer than "
+        f"{fewest_reports(facts.groups, level.size):,} reports tell of {'it' if level.left_out == 1 else 'each'}"
         for level in facts.levels
         if level.left_out
     ]

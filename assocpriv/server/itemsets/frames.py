@@ -60,7 +60,7 @@ def itemset_frame(
         if level.counts.shape[1] > 1:
             part[GROUP_COUNTS] = level.counts.tolist()
         if level.subsets is not None and facts.blocks is not None:
-            loss = facts.blocks.lost(level.estimates.support, level.itemsets.shape[1])
+            loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
             part = part.assign(**dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True)))
         parts.append(part.assign(**more).sort_values("support", ascending=False, kind="stable"))
     frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts)

@@ -159,8 +159,8 @@ def _with_consistent(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame
         variance = sparse_covariance(itemsets, variance, of_pattern)
     # every basket has a size, so where all buckets are in the table each transaction holds one of its items
     every = facts.buckets is not None and len(frame) == len(facts.buckets)
-    found = consistent_supports(
-        itemsets, frame["support"].to_numpy(np.float64), variance, smallest=int(every), largest=facts.transaction_size
-    )
+    most = facts.transaction_size if facts.blocks is None else None  # of all blocks together baskets hold more
+    supports = frame["support"].to_numpy(np.float64)
+    found = consistent_supports(itemsets, supports, variance, smallest=int(every), largest=most)
     kind = REALIZABLE if found.realizable else LOCAL
     return with_facts(frame.assign(**{CONSISTENT: found.supports}), replace(facts, consistent=kind))

@@ -135,15 +135,15 @@ def _entries(facts: MiningFacts) -> int:
 def undo_table(frame: "pd.DataFrame", sizes: SizeShares) -> tuple[Floats, Floats]:
     """Return a table's supports before transactions of these sizes were sampled, and the factors of their errors.
 
-    With blocks it was sampled of what a block holds.
+    Of a plan with blocks little was lost of what a block holds, and the table says itself how much: ``sampling_loss``.
     """
-    facts, lengths = mining_facts(frame), frame["length"].to_numpy(np.int64)
-    pieces = 1 if facts.blocks is None else facts.blocks.asked.blocks.pieces
-    sampling = Sampling(facts.transaction_size, _entries(facts), pieces)
+    if mining_facts(frame).blocks is not None:
+        return (frame["support"] + frame["sampling_loss"]).to_numpy(np.float64), np.ones(len(frame))
+    m, lengths = mining_facts(frame).transaction_size, frame["length"].to_numpy(np.int64)
     supports, factors = frame["support"].to_numpy(np.float64).copy(), np.ones(len(frame))
     for k in np.unique(lengths).tolist():
         rows = np.flatnonzero((lengths == k) & np.isfinite(supports))
-        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, sampling, k)
+        supports[rows], factors[rows] = undo_sampling(supports[rows], sizes, Sampling(m), k)
     return supports, factors
 
 
@@ -292,13 +292,12 @@ def _corrections(
     # of several tables the latest counts: its catalogue is the shortest, so that sampling lost least of it
     known: dict[frozenset[str], float] = {}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
-        if not facts.are_entries:
-            undone, _ = corrections[number] = undo_table(frame, sizes_held(frame, sizes))
+        if not facts.are_entries or facts.blocks is not None:
+            held = sizes if facts.blocks is not None else sizes_held(frame, sizes)
+            undone, _ = corrections[number] = undo_table(frame, held)
             known |= {a: s for a, s in zip(frame["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
-        if facts.are_entries and facts.blocks is not None:  # the table says itself how much was lost
-            corrections[number] = (frame["support"] + frame["sampling_loss"]).to_numpy(np.float64), np.ones(len(frame))
-        elif facts.are_entries:
+        if facts.are_entries and facts.blocks is None:
             own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
             surviving = surviving_entries(own, known, sizes, facts.transaction_size)
             corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving

@@ -28,15 +28,19 @@ class SyntheticHoldings:
 
     @classmethod
     def of(cls, entries: Sequence[Itemset], known: Knowledge, sizes: SizeShares) -> "SyntheticHoldings":
-        """Draw baskets of the entries' items, as long as the sizes say, that hold as many entries as expected.
+        """Draw baskets of the entries' items that hold as many entries as expected on average.
 
+        ``sizes`` are those of whole baskets: where they say that long ones differ more than pairs tell, baskets have
+        the sizes that follow.
         The mean number of entries that a basket holds is the sum of their supports, whatever goes with what.
         """
         items = sorted({item for entry in entries for item in entry})
         rng = np.random.default_rng(0)  # nobody's baskets
         baskets = _tree_baskets(items, known, _BASKETS, rng)
         single = np.clip([known[item,].expected for item in items], 1e-5, 0.99)
-        baskets = _of_sizes(baskets, single, sizes.thinned(float(single.sum())), rng)
+        within = sizes.grouped().within(single)
+        if within.variance > baskets.sum(axis=1).var():
+            baskets = _of_sizes(baskets, single, within, rng)
         place = {item: column for column, item in enumerate(items)}
         holds = np.stack([baskets[:, [place[item] for item in entry]].all(axis=1) for entry in entries], axis=1)
         # shrunk supports of noisy items add up to too little
@@ -134,9 +138,8 @@ def surviving_entries(
     for name, place in number.items():
         if (place,) not in known:  # at least as frequent as what it is part of
             known[place,] = measured(max(support for itemset, support in own.items() if name in itemset), 0.0)
-    mean = float(np.clip([known[place,].support for place in number.values()], 0.0, 1.0).sum())
     entries = [tuple(sorted(number[name] for name in entry)) for entry in own]
-    holdings = SyntheticHoldings.of(entries, known, sizes.thinned(mean))
+    holdings = SyntheticHoldings.of(entries, known, sizes)
     counts = np.bincount(np.minimum(holdings.holds.sum(axis=1), m), holdings.weights, minlength=m + 1)
     return holdings.surviving(Sampling(m), np.cumsum(counts)[:m] / counts.sum())
 

@@ -28,7 +28,8 @@ class Estimate:
 
     ``support`` is published, with ``variance`` that of its error, what undoing the sampling may have left included.
     ``expected`` is the mean after shrinking, which ranks; ``spread`` the variance of the true support around that.
-    ``modes`` is how the true support is distributed: (probability, mean, variance) of normal parts.
+    ``modes`` is how the true support is distributed: (probability, mean, variance) of normal parts, none of it
+    beyond ``most``.
     """
 
     support: float
@@ -36,9 +37,12 @@ class Estimate:
     expected: float
     spread: float
     modes: tuple[tuple[float, float, float], ...] = ()
+    most: float = 1.0
 
     def chance(self, least: float) -> float:
         """Return the probability that the true support is ``least`` or more."""
+        if least > self.most:
+            return 0.0
         modes = self.modes or ((1.0, self.expected, self.spread),)
         return sum(
             p * math.erfc((least - mean) / math.sqrt(2 * max(var, LEAST_VARIANCE))) / 2 for p, mean, var in modes
@@ -123,15 +127,16 @@ def after_choice(before: Average, now: Average, cut: float) -> Average:
 
     It is the mean of the later one given the average of both and the choice: the average, where the earlier one lies
     far above the cut, and hardly more than the later one near it. No other estimate that is unbiased given the choice
-    has a smaller variance. With a cut of infinity, where it is not known what was chosen by, the later one is left.
+    has a smaller variance. Where the earlier one lies below the cut something else was chosen by, and the later one is
+    left; so it is with a cut of infinity.
 
     Source: Cohen and Sackrowitz, Two stage conditionally unbiased estimators of the selected mean, 1989.
 
     >>> before, now = Average(0.5, 1.0), Average(0.25, 1.0)
-    >>> [after_choice(before, now, cut).support for cut in (-math.inf, 0.5, math.inf)]
-    [0.375, -0.15, 0.25]
+    >>> [round(after_choice(before, now, cut).support, 3) for cut in (-math.inf, 0.5, math.inf)]
+    [0.375, -0.271, 0.25]
     """
-    if cut == math.inf:
+    if cut > before.support:
         return now
     mean = average([before, now])
     if cut == -math.inf:

@@ -26,7 +26,8 @@ Floats = NDArray[np.float64]
 # Of what undoing the sampling changes, this much may be wrong: for the choice of M, as a weight beside noise, and as
 # what tables of several rounds state. One number for the three: over Groceries, T10I4D100K and generated baskets
 # (300,000 people, three rounds, ε = 1 and ln 19, three seeds) .3 as the weight finds .780 of the top 64, .5 finds .793,
-# with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points.
+# with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points. Rounds publish
+# twice of it (published.py): a choice should be near the best, an interval should hold.
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
@@ -121,6 +122,11 @@ class SizeShares:
         """Mean size."""
         return float(self.sizes @ self.shares)
 
+    @property
+    def variance(self) -> float:
+        """Variance of the size."""
+        return float((self.sizes - self.mean) ** 2 @ self.shares)
+
     def thinned(self, mean: float) -> "SizeShares":
         """Return the sizes' distribution if every item stayed with the same probability, so that ``mean`` are left."""
         from scipy.special import gammaln, xlog1py, xlogy
@@ -185,7 +191,7 @@ class SizeShares:
         if self.sizes[-1] <= most:
             return self
         sizes, place = np.unique(np.minimum(self.sizes, most), return_inverse=True)
-        shares: Floats = np.bincount(place, self.shares)
+        shares = np.bincount(place, self.shares).astype(np.float64)
         return SizeShares(sizes, shares)
 
     def grouped(self) -> "SizeShares":

@@ -79,16 +79,28 @@ class Shrunk:
     far: Floats
     far_variance: Floats
     odds: Floats
+    most: Floats
+
+    def chances(self, least: float) -> Floats:
+        """Return the probabilities that supports are ``least`` or more, as :meth:`Estimate.chance`."""
+        from scipy.special import ndtr
+
+        near, far = (
+            ndtr((mean - least) / np.sqrt(np.maximum(variance, LEAST_VARIANCE)))
+            for mean, variance in ((self.near, self.near_variance), (self.far, self.far_variance))
+        )
+        chances: Floats = np.where(least > self.most, 0.0, self.odds * far + (1 - self.odds) * near)
+        return chances
 
     def estimates(self) -> list[Estimate]:
         """Return them with means and variances; what is published is not known yet."""
         mean = self.odds * self.far + (1 - self.odds) * self.near
         square = self.odds * (self.far**2 + self.far_variance) + (1 - self.odds) * (self.near**2 + self.near_variance)
         spread = np.maximum(square - mean**2, LEAST_VARIANCE)
-        columns = (mean, spread, self.odds, self.near, self.near_variance, self.far, self.far_variance)
+        columns = (mean, spread, self.most, self.odds, self.near, self.near_variance, self.far, self.far_variance)
         return [
-            Estimate(m, v, m, v, ((1 - p, near, nv), (p, far, fv)))
-            for m, v, p, near, nv, far, fv in zip(*(column.tolist() for column in columns), strict=True)
+            Estimate(m, v, m, v, ((1 - p, near, nv), (p, far, fv)), most)
+            for m, v, most, p, near, nv, far, fv in zip(*(column.tolist() for column in columns), strict=True)
         ]
 
 
@@ -114,7 +126,7 @@ def shrunk(supports: Floats, variances: Floats, bounds: Bounds, patterns: float)
     far_variance = np.clip(variances * shape, LEAST_VARIANCE, (most - least) ** 2 / 12 + LEAST_VARIANCE)
     odds = patterns * inside / np.maximum(most - least, 1e-6)
     odds = odds / (odds + (1 - patterns) * near_likelihood + 1e-300)
-    return Shrunk(np.clip(near, least, most), 1 / precision, far, far_variance, odds)
+    return Shrunk(np.clip(near, least, most), 1 / precision, far, far_variance, odds, most)
 
 
 def _density(values: Floats) -> Floats:
@@ -188,6 +200,31 @@ def believed(
         supports, variances = _averages([evidence.all.get(a, _UNMEASURED) for a in candidates])
         known |= dict(zip(candidates, shrunk(supports, variances, bounds, patterns).estimates(), strict=True))
     return known, evidence
+
+
+def cuts(chosen: Sequence[Itemset], known: Knowledge, evidence: Evidence, least: float) -> list[float]:
+    """Return which earlier estimate each chosen itemset had at least: a lower one, all else equal, were not chosen.
+
+    Chosen are those that have a support of ``least`` with the largest probabilities. Items are about equally noisy, so
+    the lowest of those chosen is the cut; of other itemsets the estimate that would have given them the least
+    probability of any chosen.
+    """
+    chance = min(known[a].chance(least) for a in chosen)
+    found: dict[Itemset, float] = {}
+    for k in sorted({len(a) for a in chosen}):
+        sized = [a for a in chosen if len(a) == k and a in evidence.fresh]
+        if k == 1:
+            found |= dict.fromkeys(sized, min((evidence.fresh[a].support for a in sized), default=math.inf))
+        elif sized:
+            bounds, patterns = _bounds(sized, known)
+            _, errors = _averages([evidence.all[a] for a in sized])
+            low, high = np.full(len(sized), -2.0), np.full(len(sized), 3.0)
+            for _ in range(40):
+                middle = (low + high) / 2
+                reached = shrunk(middle, errors, bounds, patterns).chances(least) >= chance
+                low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+            found |= dict(zip(sized, high.tolist(), strict=True))
+    return [found.get(a, math.inf) for a in chosen]
 
 
 def _items(evidence: Evidence, prior: Prior) -> Knowledge:

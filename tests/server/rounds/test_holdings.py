@@ -12,8 +12,7 @@ def test_synthetic_baskets_have_the_known_supports() -> None:
     """Entries held by baskets along the tree of pairs have about the supports of items and of the tree's pairs."""
     known: Knowledge = {(0,): measured(0.4, 1e-6), (1,): measured(0.3, 1e-6), (2,): measured(0.1, 1e-6)}
     known |= {(0, 1): measured(0.25, 1e-6), (0, 2): measured(0.04, 1e-6), (1, 2): measured(0.09, 1e-6)}
-    by_size = np.array([0.542, 0.191, 0.192, 0.075])  # of the tree 0 – 1 – 2
-    sizes = SizeShares(np.arange(4), by_size / by_size.sum())
+    sizes = SizeShares(np.array([10]), np.ones(1))  # that baskets are equally long changes nothing
     holdings = SyntheticHoldings.of([(0,), (1,), (0, 1), (1, 2)], known, sizes)
     assert np.average(holdings.holds, axis=0, weights=holdings.weights) == pytest.approx(
         [0.4, 0.3, 0.25, 0.09], abs=0.03

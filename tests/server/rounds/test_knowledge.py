@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fit import FALSE_ALARM
 
 from assocpriv.server.rounds.knowledge import (
     Average,
@@ -15,7 +16,6 @@ from assocpriv.server.rounds.knowledge import (
     measured,
     ranked,
 )
-from tests.fit import FALSE_ALARM
 
 
 def test_estimates_are_averaged_by_inverse_variance() -> None:
