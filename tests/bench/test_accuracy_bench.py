@@ -138,6 +138,23 @@ def test_the_verdict_counts_cells_by_hand():
 # ---- tuning and sets
 
 
+def drawn(transactions, epsilon, top, rng, settings):
+    """Estimate one item by a random number."""
+    return Estimates({(0,): rng.random()}, {(0,): 1.0})
+
+
+def test_methods_of_a_stream_draw_the_same_numbers(rng, monkeypatch):
+    """Two methods have random numbers of their own, unless they name one stream."""
+    source = random_transactions(rng, 50, 4)
+    monkeypatch.setattr(harness, "load", lambda name: source)
+
+    def rmse(name, stream):
+        return harness.run_task(harness._Task("small", 1.0, Method(name, drawn, stream=stream), 0, 1))["rmse"]
+
+    assert rmse("a", "both") == rmse("b", "both")
+    assert rmse("a", "") != rmse("b", "")
+
+
 def test_settings_are_chosen_stage_by_stage():
     """The best mean over data sets wins, changes reach inner settings, and kept settings come back the same."""
     start = tuning.RUNS["SVSM, wheel"][1]
