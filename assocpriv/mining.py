@@ -87,8 +87,9 @@ def mine(
         lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
         ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
         which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors of
-        both tables included). Of a plan with blocks also ``reports`` (that tell of the itemset), ``sampling_loss`` (what
-        its support in whole baskets may have more) and ``subset_counts``. ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
+        both tables included). Of a plan with blocks also ``reports`` (that tell of the itemset), ``sampling_loss``
+        (what its support in whole baskets may have more) and ``subset_counts``. ``write_itemsets`` keeps the table with
+        what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
