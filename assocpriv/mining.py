@@ -52,7 +52,9 @@ def mine(
     """Find frequent itemsets from reports alone.
 
     Supports are shares of transactions *within at most M sampled items* (the plan's transaction size): a longer
-    basket reported only M of its items. Estimates are unbiased and not clipped to [0, 1].
+    basket reported only M of its items. Of a plan with blocks, of which each report is about one, they are those of
+    whole baskets where hardly anybody holds more than M items of a block: ``attrs`` and ``sampling_loss`` say so.
+    Estimates are unbiased and not clipped to [0, 1].
 
     Args:
         reports: reports, a report file, a folder of them, or a list of files.
@@ -85,7 +87,9 @@ def mine(
         lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
         ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
         which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors of
-        both tables included). ``write_itemsets`` keeps the table with what ``association_rules`` needs of it.
+        both tables included). Of a plan with blocks also ``reports`` (that tell of the itemset), ``sampling_loss``
+        (what its support in whole baskets may have more) and ``subset_counts``. ``write_itemsets`` keeps the table with
+        what ``association_rules`` needs of it.
 
     Raises:
         EstimateError: no reports, or sizes that the plan cannot answer.
@@ -204,7 +208,8 @@ def ask(
 
     Returns:
         One row an itemset, in the order asked: ``support``, ``itemsets``, ``std_error``, ``ci_low``, ``ci_high``,
-        ``length`` and ``count``, as :func:`mine` gives them.
+        ``length`` and ``count``, as :func:`mine` gives them. Of a plan with blocks also ``reports`` and
+        ``sampling_loss``; an itemset that no block holds whole was not asked, and its estimates are NaN.
 
     Raises:
         EstimateError, WireError: as :func:`mine`; an unknown or repeated name, or a larger itemset than the plan's.

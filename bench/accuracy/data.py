@@ -125,6 +125,7 @@ HELD_OUT: tuple[str, ...] = (
     "fixed-4", "mixed-2", "quest-7", "dense-1", "dense-5", "dense-20", "dense-40", "long-pairs-25", "long-tail-9",
     "flat-200",
 )  # fmt: skip
+UNSEEN: tuple[str, ...] = tuple(base for base in HELD_OUT if base in GENERATED)  # see above of the others
 HALVES = {"tuning": TUNING, "held-out": HELD_OUT}
 _LARGE = ("T5N1D1800",)  # more than a million baskets: not taken at its own size
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.accuracy import consistency
 from bench.accuracy import verdict as verdicts
-from bench.accuracy.data import HALVES, MILLION, names
+from bench.accuracy.data import HALVES, MILLION, UNSEEN, names, sized
 from bench.accuracy.harness import Method, Row, grouped, run_cells, summary
 from bench.accuracy.methods import OURS, ours, peers
 from bench.accuracy.tuning import EPSILONS
@@ -65,10 +65,13 @@ def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
     once = choice.chosen(fewer)
     every = [*rows, *(cells(once, tops=choice.tops[:1], seeds=range(1)) if once else [])]
     judged = OURS in {row["method"] for row in rows} and len({row["method"] for row in rows}) > 1
+    generated = {sized(base, 100_000 if choice.quick else choice.people) for base in UNSEEN}
+    unseen = [row for row in rows if row["dataset"] in generated]
     return {
         "sets": list(datasets),
         "cells": _cells(every),
         "verdict": verdicts.verdict(rows) if judged else None,
+        "unseen": verdicts.verdict(unseen) if judged and unseen else None,
         "tables": summary(every),
     }
 
@@ -87,10 +90,14 @@ def markdown(result: dict[str, Any]) -> str:
     """Return verdicts and tables."""
     parts = []
     for half, found in result["halves"].items():
-        seen = "constants may be chosen on" if half == "tuning" else "nothing was chosen on"
-        parts.append(f"## Sets that {seen} ({half}): {', '.join(found['sets'])}\n")
+        seen = "constants may be chosen on it" if half == "tuning" else "settings of peers were not chosen on it"
+        parts.append(f"## The {half} half; {seen}: {', '.join(found['sets'])}\n")
         if found["verdict"]:
             parts.append(verdicts.markdown(found["verdict"]))
+        if found["unseen"]:
+            parts.append(
+                f"### Of these the generated ones, which nobody looked at\n\n{verdicts.markdown(found['unseen'])}"
+            )
         parts.append(str(found["tables"]))
     if "consistency" in result:
         parts.append(consistency.markdown(result["consistency"]))

@@ -11,6 +11,7 @@ from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.numeric.bulk import TableRandomizer
 from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
+from assocpriv.core.kernels.block_counting import count_block_items, count_block_itemsets
 from assocpriv.core.kernels.cells import replace_cells
 from assocpriv.core.kernels.counting import count_pairs, count_supersets
 from assocpriv.core.kernels.draws import OUT_OF_WORDS
@@ -329,3 +330,38 @@ def test_randomize_records_at_the_boundaries_of_weights():
         assert len(wanted[0]) == len(drawn)
         assert len(set(wanted[0])) == len(law.cumulative)
         assert run_tables(plan, inputs, words) == (wanted, 0)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_blocks_are_counted_where_they_hold_an_itemset(rng, k, sparse):
+    """In segments of 1, 63, 64 and 65 reports each mask's count is that of the rows, bits beyond left out."""
+    n_items, held = 6, [[0, 1, 2, 4], [1, 2, 3, 5], [0, 1, 2, 3, 4, 5], [4]]
+    rows = rng.integers(0, 1 << 64, size=(2, 7, 3), dtype=np.uint64)
+    spots = [(0, 0, 1, 1), (0, 1, 2, 63), (1, 0, 1, 64), (1, 1, 3, 65)]
+    places = [rng.permutation(7)[: len(block)] for block in held]
+    ends = np.cumsum([0, *map(len, held)])
+    segments = np.array([[*spot, ends[b], ends[b + 1]] for b, spot in enumerate(spots)], dtype=np.int64)
+    members = np.array([[item for block in held for item in block], np.concatenate(places)], dtype=np.int64)
+    itemsets = np.array(list(combinations(range(n_items), k)), dtype=np.int64)
+    itemsets = itemsets[rng.random(len(itemsets)) < 0.6] if sparse else itemsets
+    expected = np.zeros((len(itemsets), 1 << k), dtype=np.int64)
+    for (panel, start, stop, count), block, row_of in zip(spots, held, places, strict=True):
+        bits = np.unpackbits(rows[panel, :, start:stop].copy().view(np.uint8), axis=1, bitorder="little")[:, :count]
+        for c, itemset in enumerate(itemsets.tolist()):
+            if set(itemset) <= set(block):
+                own = [bits[row_of[block.index(item)]].astype(bool) for item in itemset]
+                for mask in range(1 << k):
+                    shown = np.ones(count, dtype=bool)
+                    for i in range(k):
+                        shown &= own[i] | (mask >> i & 1 == 0)
+                    expected[c, mask] += shown.sum()
+    sums = np.zeros((n_items if k == 1 else len(itemsets), 1 << k), dtype=np.int64)
+    if k == 1:
+        count_block_items(rows, segments, members, sums)
+        assert np.array_equal(sums[itemsets[:, 0]], expected)
+        return
+    starts = np.searchsorted(itemsets[:, 0], np.arange(n_items + 1)).astype(np.int64)
+    slots = np.arange(1 << k, dtype=np.int64)
+    count_block_itemsets(rows, segments, members, itemsets, starts, slots, sums)
+    assert np.array_equal(sums, expected)

@@ -207,9 +207,9 @@ class BlockCounter:
         numbers = np.where(starts + places[:longest] < stops, number_of[ids], -1)
         dummies = np.broadcast_to(number_of[self._n_items :], (len(blocks), self._n_ids - self._n_items))
         numbers = np.hstack([numbers, dummies])
-        row, place = np.nonzero(numbers >= 0)
-        ends = np.append(0, np.cumsum(np.bincount(row, minlength=len(blocks))))
-        return np.stack([numbers[row, place], place]), ends
+        asked = numbers >= 0
+        flat = np.flatnonzero(asked)
+        return np.stack([numbers.ravel()[flat], flat % numbers.shape[1]]), np.append(0, np.cumsum(asked.sum(axis=1)))
 
     def _teller(self, what: str) -> Callable[[float], None] | None:
         progress = self._progress
