@@ -135,7 +135,7 @@ def describe_privacy(
         Together(number, gamma, breach_curve(gamma, asked))
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
-    largest = min(plan.transaction_size, plan.n_items)
+    largest = min(plan.transaction_size, plan.asked_items)
     sizes = range(1 if plan.in_clear else largest, largest + 1)
     return Privacy(
         plan=plan,

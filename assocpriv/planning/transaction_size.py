@@ -55,7 +55,8 @@ def sampling_loss(sizes: Counter[int], plan: Plan) -> SamplingLoss:
     """
     blocks = plan.view.blocks
     sampling = Sampling(plan.transaction_size, plan.n_items, 1 if blocks is None else blocks.pieces)
-    shares = {k: 1 - share for k, share in surviving_shares(all_holders(sizes, plan.itemset_size), sampling).items()}
+    left = surviving_shares(all_holders(sizes, plan.itemset_size), sampling)
+    shares = {k: max(1 - share, 0.0) for k, share in left.items()}  # of rounding alone it could come out below 0
     sampled = sum(count * chance for count, chance in zip(sizes.values(), _longer(sizes, sampling), strict=True))
     return SamplingLoss(sizes.total(), round(sampled), plan.transaction_size, shares, sampling.pieces)
 

@@ -12,6 +12,7 @@ from assocpriv.apps.cli import main
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.files.plans import write_plan
+from assocpriv.planning.plan_facts import describe_privacy, foresee
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
@@ -97,3 +98,13 @@ def test_bad_input(folder: Path, tmp_path: Path) -> None:
         assert "says nothing of what a block holds" in refused.stderr
         assert len(refused.stderr.strip().splitlines()) == 1
         assert not out.exists()
+
+
+def test_what_a_report_tells_is_said_of_the_block_drawn(folder: Path) -> None:
+    """Information, and what a liar can show at once, are those of a block's own plan: no report shows more items."""
+    asked = plan()
+    told = describe_privacy(asked).information
+    assert told == describe_privacy(asked.block_plan).information
+    assert foresee(asked, 100).most_targets == 3
+    text = run("privacy", folder / "plan.json").stdout
+    assert "of one, all transactions of 3 items of the part drawn equally likely: WI " in text

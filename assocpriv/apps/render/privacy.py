@@ -205,8 +205,9 @@ def _information_lines(privacy: Privacy) -> list[str]:
     if privacy.together.reports > 1:
         limit = figure(privacy.together.information_limit)
         lines.append(f"             of {privacy.together.reports} reports, {whatever}: WI and IWI ≤ {limit}")
+    of_block = "" if plan.view.blocks is None else " of the part drawn"
     for part in privacy.information:
-        entries = "item" if part.basket_size == 1 else "items"
+        entries = ("item" if part.basket_size == 1 else "items") + of_block
         sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
         figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
         lines.append(

@@ -82,7 +82,7 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
 
 def most_targets(plan: Plan) -> int:
     """Return how many real items one crafted report can show at once."""
-    return min(plan.n_items, shown_by_all(plan) or plan.n_items)
+    return min(plan.asked_items, shown_by_all(plan) or plan.asked_items)
 
 
 @dataclass(frozen=True, slots=True)
