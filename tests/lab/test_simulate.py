@@ -14,6 +14,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import PlainCounter, simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
@@ -141,3 +142,16 @@ def test_bad_requests_are_refused() -> None:
         simulate(baskets, plan, 0.5, max_itemset=2)
     with pytest.raises(EstimateError, match=r"1\.\.2 items"):
         simulate(baskets, plan, 0.5, max_itemset=3)
+
+
+def test_with_blocks_the_truth_is_that_of_whole_baskets() -> None:
+    """With blocks true and raw supports are one, and baskets count as sampled by what a block holds of them."""
+    baskets = Baskets.from_sets([{i, i + 1, i + 2, 12} for i in range(10)] * 300, Catalogue.numbered(13))
+    plan = make_plan(baskets.catalogue, 2, Breach("5%", "50%"), itemset_size=1, blocks=3)
+    done = simulate(baskets, plan, 0.5, seed=1)
+    assert done.of_whole_baskets
+    table = done.itemsets[done.itemsets["frequent"]]
+    assert (table["true_support"] == table["raw_support"]).all()
+    assert done.truth.supports([frozenset({"12"}), frozenset({"0"})], raw=False).tolist() == [1.0, 0.1]
+    assert 0 < done.sampled_baskets < len(baskets)  # all hold more than two items, few of one block
+    assert not simulate(baskets, make_plan(13, 2, Breach("5%", "50%")), 0.5, seed=1).of_whole_baskets
