@@ -113,8 +113,7 @@ def ask(
     limits, blocks = _limits({*asked, *unions}, plan, groups), facts_of_blocks(collections, groups, plan)
     itemset_frame = _itemset_answers(asked, plan, collections, errors, blocks)
     if blocks is not None and asked:
-        losses, deviations = (itemset_frame[name].to_numpy(np.float64) for name in ("sampling_loss", "std_error"))
-        blocks = blocks.with_rows(losses, deviations)
+        blocks = blocks.with_rows(itemset_frame)
     facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits, plan.view.kind, blocks)
     frames = itemset_frame, _rule_answers(sides, plan, collections, errors)
     for frame in frames:

@@ -1,10 +1,9 @@
 """What a table says of the blocks that its reports are about, and whether its supports are those of whole baskets."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.plans.baskets.asked import AskedReports
@@ -14,23 +13,35 @@ from assocpriv.server.counting.sums import Collections, KnownSums
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks
 from assocpriv.server.estimates.supports import Group, estimate_supports
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SURELY = 2.0  # standard errors
+
 
 @dataclass(frozen=True, slots=True)
 class BlockFacts:
     """The blocks, how many entries of theirs people hold, and what that may take from the supports of a table.
 
     Attributes:
-        whole: whether nothing in the table loses more than a quarter of its standard error.
-        largest_loss: the most that a support of the table may lose.
+        held_at_most: the same, two standard errors higher: few reports hardly tell it. Only of reports at hand.
+        whole: whether nothing in the table loses more than a quarter of its standard error, by ``held_at_most``.
+        largest_loss: the most that a support of the table may lose, by ``held_at_most``.
     """
 
     asked: AskedReports
     held: SizesInBlocks
+    held_at_most: SizesInBlocks | None = None
     whole: bool = True
     largest_loss: float = 0.0
 
-    def with_rows(self, losses: NDArray[np.float64], errors: NDArray[np.float64]) -> "BlockFacts":
-        """Return what holds of rows with these losses and standard errors; those not asked about have NaN."""
+    def with_rows(self, frame: "pd.DataFrame") -> "BlockFacts":
+        """Return what holds of the itemsets of a table; those not asked about have NaN."""
+        columns = (frame[name].to_numpy(np.float64) for name in ("length", "support", "std_error"))
+        lengths, supports, errors = columns
+        losses, sizes = np.full(len(frame), np.nan), self.held_at_most or self.held
+        for k in np.unique(lengths).tolist():
+            losses[lengths == k] = sizes.lost(supports[lengths == k], int(k))
         known = np.isfinite(losses)
         whole = bool((losses[known] <= WHOLE_BELOW * errors[known]).all())
         return replace(self, whole=whole, largest_loss=min(float(losses[known].max(initial=0.0)), 1.0))
@@ -59,7 +70,8 @@ class BlockFacts:
             raise EstimateError("the shares of people by what they hold of a block must fall, from 0 entries to M")
         cut = Blocks.from_json({name: value for name, value in content.items() if name not in kinds})
         sizes = SizesInBlocks(tuple(float(share) for share in held), cut.longest(content["items"]))
-        return cls(AskedReports(cut, content["items"]), sizes, content["whole_baskets"], content["largest_loss"])
+        told = {"whole": content["whole_baskets"], "largest_loss": content["largest_loss"]}
+        return cls(AskedReports(cut, content["items"]), sizes, **told)
 
 
 def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan) -> BlockFacts | None:
@@ -70,5 +82,8 @@ def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan)
     ((counter, _),) = collections
     dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
     nothing = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
-    supports = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups).support
-    return BlockFacts(asked, SizesInBlocks.of_dummies(supports.astype(np.float64), plan.asked_items))
+    found = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups)
+    supports = np.clip(found.support.astype(np.float64), 0.0, 1.0)
+    # z²/N more, as Wilson's interval has it: where none of few people was seen, its standard error is 0
+    surely = supports - _SURELY * found.std_error(population=True) - _SURELY**2 / counter.n_reports
+    return BlockFacts(asked, *(SizesInBlocks.of_dummies(each, plan.asked_items) for each in (supports, surely)))

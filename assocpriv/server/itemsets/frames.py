@@ -65,8 +65,7 @@ def itemset_frame(
         parts.append(part.assign(**more).sort_values("support", ascending=False, kind="stable"))
     frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts)
     if facts.blocks is not None:
-        losses, errors = (frame[name].to_numpy(np.float64) for name in ("sampling_loss", "std_error"))
-        facts = replace(facts, blocks=facts.blocks.with_rows(losses, errors))
+        facts = replace(facts, blocks=facts.blocks.with_rows(frame))
     return with_facts(frame, facts)
 
 

@@ -183,6 +183,16 @@ def test_whole_baskets_are_claimed_where_nothing_is_lost(baskets: Baskets, repor
     assert 0.8 * lost - Z_LIMIT * error < said < 1.3 * lost + Z_LIMIT * error
 
 
+def test_few_reports_do_not_tell_that_nothing_is_lost(baskets: Baskets) -> None:
+    """Where none of ten people is seen to hold M of the block, a third of all may: that is what is judged by."""
+    asked = reports_of(plan_of(m=4), baskets[:10], 4)
+    facts = answer(asked, [[NAMES[0]]], [], ErrorOptions()).facts.blocks
+    assert facts is not None
+    assert facts.held_at_most is not None
+    assert facts.held.full < 0.1 < 0.3 < facts.held_at_most.full
+    assert facts.largest_loss > facts.held.lost(np.ones(1), 1)[0]
+
+
 @pytest.mark.parametrize("k", [1, 2, 3])
 def test_what_is_lost_of_the_average_itemset(baskets: Baskets, k: int) -> None:
     """Sizes up to M say about what sampling takes from the sum of all itemsets of a size."""
