@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 TRANSACTION_SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15)
 MOST_USED_BLOCKS = 4096  # how many of them a server counts one by one
 _BLOCKS_OF_AN_ITEMSET = 20  # that hold it, on average, of the largest itemsets
-_LEAST_BLOCKS = 5  # where even so many blocks do not hold it there would be itemsets in none
+LEAST_BLOCKS = 5  # where even so many blocks do not hold it there would be itemsets in none
 MOST_PIECES = 256
 _MOST_FIXED_ITEMS = 400  # with the dummies; beyond, independent insertion is as good
 _WORTH = 0.95  # blocks lower the squared error to this at least, or there are none
@@ -193,7 +193,7 @@ def _possible(survey: Survey) -> range:
     def held(pieces: int) -> float:
         return partitions(survey.n_items, pieces, largest) * pieces * float(_asked(survey.n_items, pieces, largest))
 
-    while most < MOST_PIECES and survey.n_items // (most + 1) >= largest and held(most + 1) >= _LEAST_BLOCKS:
+    while most < MOST_PIECES and survey.n_items // (most + 1) >= largest and held(most + 1) >= LEAST_BLOCKS:
         most += 1
     return range(1, most + 1)
 

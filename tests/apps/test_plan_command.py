@@ -225,6 +225,9 @@ def test_blocks_by_number(long_baskets: Path, tmp_path: Path) -> None:
     plain = ["plan", "--items", "40", "--itemset-size", "2", *PROMISE, "-o", tmp_path / "p.json", "--force"]
     assert run_json(*plain, "--transaction-size", "5", "--blocks", "none")["blocks"] is None
     assert run_json(*plain, "--transaction-size", "5", "--blocks", "4")["blocks"]["block_items"] == 10
+    thin = ["plan", "--items=120", "--transaction-size=2", "--blocks=40", *PROMISE, "-o", tmp_path / "t.json"]
+    said = CliRunner().invoke(main, [str(argument) for argument in thin]).stdout
+    assert "a pair lies in 1.7 of these parts on average: many lie in none" in said
     rows = run_json(*plain, "--baskets", long_baskets / "b.dat", "--blocks", "4")["transaction_sizes"]
     assert {row["blocks"] for row in rows} == {4}
     unasked = run_json(*plain, "--histogram-table", long_baskets / "h.csv")

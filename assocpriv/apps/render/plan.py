@@ -18,6 +18,7 @@ from assocpriv.apps.render.figures import (
 )
 from assocpriv.core.errors import counted
 from assocpriv.core.privacy import Breach, epsilon, format_fraction, highest_posterior
+from assocpriv.planning.blocks import LEAST_BLOCKS
 from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
@@ -161,11 +162,18 @@ def _block_lines(prospects: Prospects) -> list[str]:
         return []
     asked = ", ".join(f"1 of {_people(share)} about {_one_of(k)}" for k, share in prospects.asked.items() if share)
     parts, ways = f"{blocks.count:,} parts", counted(blocks.partitions, "way")
+    held = {k: float(share * blocks.count) for k, share in prospects.asked.items()}
+    rarely = [
+        f"            {_one_of(k)} lies in {parts_held:.2g} of these parts on average: many lie in none; give fewer"
+        for k, parts_held in held.items()
+        if parts_held < LEAST_BLOCKS
+    ]
     return [
         f"blocks      each report is about 1 of {blocks.pieces:,} random parts of the catalogue, "
         f"{plan.asked_items:,} {_ENTRIES[plan.view.kind]} at most;",
         f"            the device draws it from {parts} ({ways} to cut), whatever the basket, and names it in clear;",
         f"            so of all people are asked {asked}",
+        *rarely,
     ]
 
 
