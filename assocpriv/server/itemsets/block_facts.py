@@ -86,4 +86,5 @@ def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan)
     supports = np.clip(found.support.astype(np.float64), 0.0, 1.0)
     # z²/N more, as Wilson's interval has it: where none of few people was seen, its standard error is 0
     surely = supports - _SURELY * found.std_error(population=True) - _SURELY**2 / counter.n_reports
-    return BlockFacts(asked, *(SizesInBlocks.of_dummies(each, plan.asked_items) for each in (supports, surely)))
+    held, at_most = (SizesInBlocks.of_dummies(each, plan.asked_items) for each in (supports, surely))
+    return BlockFacts(asked, held, at_most)
