@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import PlanError
 from assocpriv.planning.designs import Family, Focus, changing_patterns, insertion_families
 from assocpriv.planning.fixed_size_designs import AnyDesign, fixed_size_families
+from assocpriv.plans.baskets.asked import asked_share
 from assocpriv.plans.baskets.blocks import MOST_CUT, Blocks
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares
 from assocpriv.server.rounds.shrinking import LIFT
@@ -181,7 +182,7 @@ def partitions(n_items: int, pieces: int, itemset_size: int) -> int:
     >>> partitions(100, 4, 3), partitions(10_000, 16, 3)
     (352, 256)
     """
-    held = pieces * _asked(n_items, pieces, itemset_size)  # by the blocks of one partition
+    held = pieces * asked_share(n_items, pieces, itemset_size)  # by the blocks of one partition
     wanted = math.ceil(_BLOCKS_OF_AN_ITEMSET / held) if held else MOST_USED_BLOCKS
     return max(min(wanted, MOST_USED_BLOCKS // pieces, MOST_CUT // n_items), 1)
 
@@ -191,7 +192,9 @@ def _possible(survey: Survey) -> range:
     largest, most = survey.focus.largest, 1
 
     def held(pieces: int) -> float:
-        return partitions(survey.n_items, pieces, largest) * pieces * float(_asked(survey.n_items, pieces, largest))
+        return (
+            partitions(survey.n_items, pieces, largest) * pieces * float(asked_share(survey.n_items, pieces, largest))
+        )
 
     while most < MOST_PIECES and survey.n_items // (most + 1) >= largest and held(most + 1) >= LEAST_BLOCKS:
         most += 1
@@ -242,10 +245,6 @@ def people_for_one(sampling: Sampling, k: int, largest: int) -> float:
     ways = gammaln(count + 1.0) - gammaln(x + 1) - gammaln(count - x + 1)
     chances = np.exp(ways + x * math.log(chance) + (count - x) * math.log1p(-chance))
     return float(chances @ (count * pieces / x)) / float(chances.sum())
-
-
-def _asked(n_items: int, pieces: int, k: int) -> Fraction:
-    return Sampling(1, n_items, pieces).asked(k)
 
 
 def typical_shares(k: int, support: float) -> tuple[float, ...]:

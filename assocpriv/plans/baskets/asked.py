@@ -39,10 +39,7 @@ class AskedReports:
         >>> AskedReports(Blocks(4, 2), 6).share(2)
         Fraction(1, 5)
         """
-        n, g = self.n_items, self.blocks.pieces
-        short, longer = n // g, n % g
-        held = longer * comb(short + 1, k) + (g - longer) * comb(short, k)
-        return Fraction(held, comb(n, k) * g) if k <= n else Fraction(0)
+        return asked_share(self.n_items, self.blocks.pieces, k)
 
     def least(self, k: int, n_reports: int) -> int:
         """Return how many of N reports tell of at least 99 of 100 itemsets of k entries: N_A is seldom less.
@@ -61,6 +58,17 @@ class AskedReports:
         (4762, 1542)
         """
         return _fewest(self, k, n_reports)
+
+
+def asked_share(n_entries: int, pieces: int, k: int) -> Fraction:
+    """Return p_k/g, the share of blocks that hold an itemset of k entries whole, on average; 0 of more than there are.
+
+    >>> [str(asked_share(7, 3, k)) for k in (1, 2, 3)]
+    ['1/3', '5/63', '1/105']
+    """
+    short, longer = divmod(n_entries, pieces)
+    held = longer * comb(short + 1, k) + (pieces - longer) * comb(short, k)
+    return Fraction(held, comb(n_entries, k) * pieces) if k <= n_entries else Fraction(0)
 
 
 @lru_cache(maxsize=256)

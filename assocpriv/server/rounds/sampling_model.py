@@ -22,6 +22,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.plans.baskets.asked import asked_share
+
 Floats = NDArray[np.float64]
 # Of what undoing the sampling changes, this much may be wrong: for the choice of M, as a weight beside noise, and as
 # what tables of several rounds state. One number for the three: over Groceries, T10I4D100K and generated baskets
@@ -57,7 +59,7 @@ class Sampling:
         >>> [str(Sampling(2, 7, 3).asked(k)) for k in (1, 2, 3)]
         ['1/3', '5/63', '1/105']
         """
-        return sum((share for _, share in self._lengths(k)), Fraction(0)) if self.pieces > 1 else Fraction(1)
+        return asked_share(self.items, self.pieces, k) if self.pieces > 1 else Fraction(1)
 
     def kept(self, sizes: NDArray[np.int64], k: int) -> Floats:
         """Return κ(c) for sizes c: the share of its k-itemsets that a report keeps of those that it is about.
