@@ -30,6 +30,7 @@ from assocpriv.files.reports import write_reports
 from assocpriv.plans.published import PublishedPlan
 
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
+EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
 _IDS_ENDING = ".ids"
 _BESIDE = ("-wal", "-shm")
 
@@ -78,7 +79,7 @@ def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | No
     for key, records in by_key.items():
         target = sealed_file(folder, token, key)
         if not target.exists():
-            metadata = {KEY_KEY: str(key).encode("ascii")} if key else None
+            metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
             reports = shuffled(np.ascontiguousarray(records[:, ID_BYTES:]))
             write_reports([reports], plan, target, metadata=metadata)
             without_date(target)

@@ -54,7 +54,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Service:
+class Sources:
     """What the page asks of the collector.
 
     Attributes:
@@ -73,8 +73,8 @@ class Service:
 class AdminPage:
     """The application; ``sessions`` say who may see it."""
 
-    def __init__(self, service: Service, sessions: Sessions, analyst: Analyst | None = None) -> None:
-        self._service, self._sessions = service, sessions
+    def __init__(self, sources: Sources, sessions: Sessions, analyst: Analyst | None = None) -> None:
+        self._sources, self._sessions = sources, sessions
         self._analyst = analyst or Analyst()
         self._rates: dict[str, Rate] = {}
         self._notices: dict[str, str] = {}  # what the last action on a plan came to, to be shown once
@@ -111,7 +111,7 @@ class AdminPage:
 
     def note_reports(self) -> None:
         """Note how many reports there are, for the rate; at the start and whenever the page is seen."""
-        for plan_id, counts in self._service.status()["plans"].items():
+        for plan_id, counts in self._sources.status()["plans"].items():
             self._rates.setdefault(plan_id, Rate(counts["reports"])).per_second(counts["reports"])
 
     # ---- who may
@@ -186,7 +186,7 @@ class AdminPage:
             "query": query,
             "wishes": _wishes(request)[0],
         }
-        facts = round_facts(answer) | {"can_join": self._service.join is not None}
+        facts = round_facts(answer) | {"can_join": self._sources.join is not None}
         return _page("round.html", self._frame(request, shown) | facts | more)
 
     def _round(self, request: Request) -> Question | str:
@@ -225,17 +225,17 @@ class AdminPage:
         return FileResponse(sealed[name], media_type="application/octet-stream", headers=_attached(name))
 
     async def _counts(self, shown: Shown) -> dict[str, Any]:
-        status = await asyncio.to_thread(self._service.status)
+        status = await asyncio.to_thread(self._sources.status)
         return dict(status["plans"][shown.plan.plan_id])
 
     def _chosen(self, request: Request) -> Shown:
         """Return the collection that is asked for, the first by default."""
-        there, named = self._service.collections(), request.query_params.get("plan", "")
+        there, named = self._sources.collections(), request.query_params.get("plan", "")
         return next((each for each in there if named and each.plan.plan_id.startswith(named)), there[0])
 
     def _frame(self, request: Request, shown: Shown) -> dict[str, Any]:
         """Return what every page shows of a collection and of those beside it."""
-        ids = [each.plan.plan_id[:12] for each in self._service.collections()]
+        ids = [each.plan.plan_id[:12] for each in self._sources.collections()]
         value = request.cookies.get(_COOKIE, "")
         return {
             "plan": shown.plan.plan_id[:12],
@@ -270,7 +270,7 @@ class AdminPage:
 
     async def _seal(self, shown: Shown, _: Request) -> tuple[bool, str]:
         try:
-            sealed = await self._service.seal(shown.plan.plan_id)
+            sealed = await self._sources.seal(shown.plan.plan_id)
         except AssocprivError as error:
             return False, f"Sealing failed: {error}."
         return True, f"{counted(sealed, 'epoch')} sealed." if sealed else "There was nothing to seal."
@@ -292,7 +292,7 @@ class AdminPage:
 
     async def _join(self, _: Shown, request: Request) -> tuple[bool, str]:
         """Make the proposed plan the campaign's next round."""
-        text, join = await self._proposed(request), self._service.join
+        text, join = await self._proposed(request), self._sources.join
         if text is None or join is None:
             return False, "There is no such plan any more; plan the round again."
         try:

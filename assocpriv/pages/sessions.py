@@ -29,8 +29,8 @@ class TooManyFailuresError(Exception):
         self.seconds = seconds
 
 
-def read_or_make_token(folder: Path) -> tuple[str, bool]:
-    """Return the token of a collection's folder, made if there is none, and whether it was.
+def read_or_make_token(folder: Path) -> str:
+    """Return the token of a collection's folder, made if there is none.
 
     Raises:
         FileError: the file cannot be read or written, was cut off, or others may read it.
@@ -38,7 +38,7 @@ def read_or_make_token(folder: Path) -> tuple[str, bool]:
     path = folder / TOKEN_FILE
     try:
         if not path.exists():
-            return _make_token(path), True
+            return _make_token(path)
         mode, token = path.stat().st_mode, path.read_text(encoding="ascii").strip()
     except FileExistsError:
         return read_or_make_token(folder)
@@ -48,7 +48,7 @@ def read_or_make_token(folder: Path) -> tuple[str, bool]:
         raise FileError(f"others than its owner may read {path}; remove it, and a new token is made at the next start")
     if len(token) < _LEAST_LETTERS:
         raise FileError(f"{path} holds no whole token; remove it, and a new one is made at the next start")
-    return token, False
+    return token
 
 
 def _make_token(path: Path) -> str:

@@ -88,6 +88,7 @@ ORDER = [
     "collector.sqlite_store",
     "collector.intake",
     "collector.metrics",
+    "collector.published_guidance",
     "collector.service",
     "records.cells",
     "records.columns",
@@ -360,7 +361,20 @@ ORDER = [
     "apps.commands.warm_up",
     "apps.cli",
 ]
-FLOORS = ["core", "plans", "files", "collector", "records", "owner", "client", "server", "planning", "lab", "auditing"]
+FLOORS = [
+    "core",
+    "plans",
+    "files",
+    "collector",
+    "records",
+    "owner",
+    "client",
+    "server",
+    "planning",
+    "lab",
+    "auditing",
+    "pages",
+]
 DOORS = [
     "basket_files",
     "baskets",
@@ -384,6 +398,7 @@ UNSEEN = {  # what stands above a floor and is still not its business
     "planning": {"owner", "client", "records", "collector"},
     "lab": {"collector"},
     "auditing": {"collector"},
+    "pages": {"owner", "client", "server", "records", "planning", "lab", "auditing"},
 }
 FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
