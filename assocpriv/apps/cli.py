@@ -19,7 +19,7 @@ from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
     "ask", "audit", "catalogue", "combine", "demo", "gather", "generate", "guide", "inspect", "mine", "numeric", "plan",
-    "privacy", "randomize", "refine", "report", "rules", "simulate", "suppress", "warm-up",
+    "privacy", "randomize", "refine", "report", "rules", "serve", "simulate", "suppress", "warm-up",
 )  # fmt: skip
 _HOMES = {name: f"assocpriv.apps.commands.{name.replace('-', '_')}:{name.replace('-', '_')}" for name in _COMMANDS}
 

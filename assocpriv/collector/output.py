@@ -34,6 +34,12 @@ def shuffled(packed: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return rows
 
 
+def without_date(path: Path) -> None:
+    """Give a file a time of modification that tells nothing."""
+    with suppress(OSError):
+        os.utime(path, (_NO_DATE, _NO_DATE))
+
+
 def is_one_file(output: Path) -> bool:
     """Tell whether an output is a report file of its own, and no folder of them."""
     return output.suffix.lower() == _ENDING and not output.is_dir()
@@ -149,8 +155,7 @@ class Collection:
                 name = batches[0] if batches else secrets.token_hex(8)
                 path = self._file_of(self.plan.plan_id[:16] if only else name)
             written = write_reports(chain([first], blocks), self.plan, path, metadata=metadata)
-            with suppress(OSError):
-                os.utime(path, (_NO_DATE, _NO_DATE))
+            without_date(path)
         except OSError as error:
             raise FileError(f"cannot write {path}: {error.strerror or error}") from error
         self.sync()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import FileError, PlanError, WireError, counted
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
+from assocpriv.files.open_epochs import OPEN_FOLDER, read_open_epochs, unsealed_reports
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
@@ -154,28 +155,51 @@ def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[
 def read_reports(paths: str | Path | Iterable[str | Path]) -> Reports:
     """Open report files, or folders of them, as one collection; the reports stay on disk.
 
+    Of a collector's folder what is not sealed yet is read into memory, as it is at this moment.
+
     Raises:
         WireError: no file, a damaged one, one without a plan, or files of different plans.
         PlanError: a plan that is itself invalid.
     """
     listed = [Path(p) for p in ([paths] if isinstance(paths, str | Path) else paths)]
+    open_epochs = [_OpenEpochs(path) for path in listed if (path / OPEN_FOLDER).is_dir()]
     files = [file for path in listed for file in _expand(path)]
-    if not files:
+    unsealed = [each.not_in(files) for each in open_epochs]
+    if not files and not unsealed:
         inbox = next((path for path in listed if any(file.is_file() for file in path.glob("[!.]*"))), None)
         hint = "" if inbox is None else f"; {gather_hint(inbox)}"
         raise WireError(f"there are no report files (*.parquet) to read{hint}")
     if len(set(map(os.path.realpath, files))) != len(files):
         raise WireError("a report file is named twice; its reports would count twice")
-    plan, total = _open(files[0])
+    plan, total = _open(files[0]) if files else (open_epochs[0].plan, 0)
     for file in files[1:]:
         other, count = _open(file, plan)
-        if other.plan_id != plan.plan_id:
-            raise WireError(
-                f"{file} was made with plan {other.plan_id[:12]}, {files[0]} with plan {plan.plan_id[:12]}; "
-                "reports of different plans cannot be mixed: take them one by one"
-            )
+        _check_same(other, file, plan, files[0])
         total += count
-    return Reports(plan, np.empty((0, plan.report_bytes), np.uint8), tuple(files), total)
+    for each in open_epochs:
+        _check_same(each.plan, each.folder, plan, files[0] if files else listed[0])
+    packed = np.concatenate([np.empty((0, plan.report_bytes), np.uint8), *unsealed])
+    return Reports(plan, packed, tuple(files), total)
+
+
+def _check_same(other: PublishedPlan, where: Path, plan: PublishedPlan, first: Path) -> None:
+    if other.plan_id != plan.plan_id:
+        raise WireError(
+            f"{where} was made with plan {other.plan_id[:12]}, {first} with plan {plan.plan_id[:12]}; "
+            "reports of different plans cannot be mixed: take them one by one"
+        )
+
+
+class _OpenEpochs:
+    """What a collector's folder held that was not sealed, when this was made: before its report files were listed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.plan, self._epochs = read_open_epochs(folder)
+
+    def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
+        """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""
+        return unsealed_reports(self.folder, self._epochs, self.plan, files)
 
 
 def as_reports(reports: Any) -> Reports:
@@ -207,7 +231,7 @@ def _expand(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     files = sorted(file for file in path.glob("[!.]*") if file.is_file() or file.suffix == ".parquet")
-    others = [file for file in files if file.suffix != ".parquet"]
+    others = [file for file in files if file.suffix != ".parquet" and not (path / OPEN_FOLDER).is_dir()]
     if others and len(others) < len(files):
         left = counted(len(others), "file")
         _LOG.info("%s: %s left out, not named *.parquet, as %s", path, left, others[0].name)

@@ -69,6 +69,7 @@ ORDER = [
     "files.parquet",
     "files.plans",
     "files.guidance",
+    "files.open_epochs",
     "files.reports",
     "files.guided_messages",
     "files.basket_reports",
@@ -80,6 +81,16 @@ ORDER = [
     "collector.taking",
     "collector.output",
     "collector.gather",
+    "collector.wire",
+    "collector.store",
+    "collector.known_ids",
+    "collector.sealing",
+    "collector.lock",
+    "collector.sqlite_store",
+    "collector.intake",
+    "collector.metrics",
+    "collector.published_guidance",
+    "collector.service",
     "records.cells",
     "records.columns",
     "records.first_lines",
@@ -276,6 +287,13 @@ ORDER = [
     "auditing.numeric",
     "auditing.guided",
     "auditing.kinds",
+    "pages.wording",
+    "pages.rate",
+    "pages.sessions",
+    "pages.analysis",
+    "pages.kinds",
+    "pages.facts",
+    "pages.admin",
     "basket_files",
     "baskets",
     "mining",
@@ -287,6 +305,7 @@ ORDER = [
     "numeric",
     "suppression",
     "guidance",
+    "serving",
     "apps.options",
     "apps.progress",
     "apps.console",
@@ -339,12 +358,26 @@ ORDER = [
     "apps.commands.refine",
     "apps.commands.report",
     "apps.commands.rules",
+    "apps.commands.serve",
     "apps.commands.simulate",
     "apps.commands.suppress",
     "apps.commands.warm_up",
     "apps.cli",
 ]
-FLOORS = ["core", "plans", "files", "collector", "records", "owner", "client", "server", "planning", "lab", "auditing"]
+FLOORS = [
+    "core",
+    "plans",
+    "files",
+    "collector",
+    "records",
+    "owner",
+    "client",
+    "server",
+    "planning",
+    "lab",
+    "auditing",
+    "pages",
+]
 DOORS = [
     "basket_files",
     "baskets",
@@ -357,6 +390,7 @@ DOORS = [
     "numeric",
     "suppression",
     "guidance",
+    "serving",
 ]  # public modules
 APPS, COMMANDS = "apps", "apps.commands."  # commands call doors and nothing deeper
 UNSEEN = {  # what stands above a floor and is still not its business
@@ -367,6 +401,7 @@ UNSEEN = {  # what stands above a floor and is still not its business
     "planning": {"owner", "client", "records", "collector"},
     "lab": {"collector"},
     "auditing": {"collector"},
+    "pages": {"owner", "client", "server", "records", "planning", "lab", "auditing"},
 }
 FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"

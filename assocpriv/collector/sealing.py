@@ -1,0 +1,114 @@
+"""An epoch that has ended → report files in random order without ids, and a file of its ids, sorted.
+
+Neither time nor order of arrival survives, and nothing links an id to a report: both have random names, rows of one
+are in random order, those of the other sorted, and times of modification are fixed ones. The database goes
+last; whatever breaks off before that is done again from it, into the same names, so a report is in the collection once.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collector.output import shuffled, without_date
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.open_epochs import (
+    EPOCH_ENDING,
+    ID_BYTES,
+    IDS_FOLDER,
+    OPEN_FOLDER,
+    SCHEMA,
+    connect,
+    open_epoch,
+    read_uploads,
+    sealed_file,
+    tokens_of,
+)
+from assocpriv.files.reports import write_reports
+from assocpriv.plans.published import PublishedPlan
+
+KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
+EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
+_IDS_ENDING = ".ids"
+_BESIDE = ("-wal", "-shm")
+
+
+def new_epoch(folder: Path, number: int) -> Path:
+    """Make the database of an epoch, whole under its name or not there, and return its path."""
+    path = folder / OPEN_FOLDER / f"{number}{EPOCH_ENDING}"
+    unfinished = path.with_name(f".{path.name}.part")
+    unfinished.unlink(missing_ok=True)
+    database = connect(unfinished, new=True)
+    try:
+        database.execute("PRAGMA synchronous = FULL")
+        for statement in SCHEMA:
+            database.execute(statement)
+        database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
+    finally:
+        database.close()
+    os.replace(unfinished, path)
+    sync_folder(path.parent)
+    return path
+
+
+def ids_files(folder: Path) -> list[Path]:
+    """Return the files of ids of sealed epochs."""
+    return sorted((folder / IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+
+
+def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | None, dict[int, int]]:
+    """Write what an epoch holds as report files and a file of ids; its database stays.
+
+    Returns:
+        The file of ids, None where the epoch holds none, and how many reports came with each key.
+
+    Raises:
+        FileError: the disk refuses.
+        WireError: the database is damaged.
+    """
+    with open_epoch(path) as database:
+        token, ids_token = tokens_of(database)
+        by_key = read_uploads(database, plan)
+    if not by_key:
+        return None, {}
+    ids = folder / IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
+    if not ids.exists():
+        _write_ids(ids, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
+    for key, records in by_key.items():
+        target = sealed_file(folder, token, key)
+        if not target.exists():
+            metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
+            reports = shuffled(np.ascontiguousarray(records[:, ID_BYTES:]))
+            write_reports([reports], plan, target, metadata=metadata)
+            without_date(target)
+    sync_folder(folder)
+    return ids, {key: len(records) for key, records in by_key.items()}
+
+
+def _write_ids(path: Path, ids: NDArray[np.uint8]) -> None:
+    """Write ids (n, 16), sorted as bytes are compared."""
+    halves = np.ascontiguousarray(ids).view(">u8")
+    with atomic_output(path) as stream:
+        stream.write(ids[np.lexsort((halves[:, 1], halves[:, 0]))].tobytes())
+    without_date(path)
+    sync_folder(path.parent)
+
+
+def remove_epoch(path: Path) -> None:
+    """Remove the database of an epoch that is sealed, and what SQLite keeps beside it."""
+    for ending in ("", *_BESIDE):
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a crash left: of files that were being written, and beside databases that are removed."""
+    for place in (folder, folder / IDS_FOLDER, folder / OPEN_FOLDER):
+        for unfinished in place.glob(".*.part*"):
+            unfinished.unlink(missing_ok=True)
+    for ending in _BESIDE:
+        for beside in (folder / OPEN_FOLDER).glob(f"*{EPOCH_ENDING}{ending}"):
+            if not beside.with_name(beside.name.removesuffix(ending)).exists():
+                beside.unlink(missing_ok=True)

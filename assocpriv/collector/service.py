@@ -1,0 +1,287 @@
+"""The collector as an ASGI application: reports come in, the plan and counts go out (docs/formats/collector.md).
+
+``POST /reports`` is answered without a framework, as thousands come a second; all else is routed by Starlette. Nothing
+of a request but its records is stored or logged: no address, no time, no header.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from assocpriv.collector.intake import Intake
+from assocpriv.collector.lock import FolderLock
+from assocpriv.collector.metrics import Load, Metrics
+from assocpriv.collector.published_guidance import PublishedGuidance
+from assocpriv.collector.store import ReportStore
+from assocpriv.collector.wire import MOST_BYTES, NO_KEY, Refused, read_upload
+from assocpriv.plans.guided.plan import GuidedPlan
+from assocpriv.plans.published import PublishedPlan
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+_BODY_SECONDS = 30.0  # in which a request must have come whole
+_JSON = (b"content-type", b"application/json")
+_PLAN_SECONDS = 300  # for which a plan may be taken from a cache
+Scope = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance."""
+
+    plan: PublishedPlan
+    store: ReportStore
+    folder: Path | None = None
+
+
+class Page(Protocol):
+    """An application that is served beside the collection, as the operator's page."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    async def close(self) -> None:
+        """End what it does beside answering."""
+
+
+class Service:
+    """The application. Its stores are written to between the start and the end of its lifespan."""
+
+    def __init__(
+        self,
+        collections: Sequence[Collecting],
+        *,
+        key_number: Callable[[Headers], int] | None = None,
+        lock: FolderLock | None = None,
+    ) -> None:
+        """Serve collections, whose folder's ``lock`` is released at the end.
+
+        ``key_number`` tells the number of a request's key, or refuses it. What ``admin`` is set to is served at /admin.
+        """
+        self.collections = {each.plan.plan_id: each for each in collections}
+        self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
+        self._intakes: dict[str, Intake] = {}
+        self.admin: Page | None = None
+        self._key_number, self._lock = key_number, lock
+        self._guidance = {
+            plan_id: PublishedGuidance(each.folder, each.plan)
+            for plan_id, each in self.collections.items()
+            if isinstance(each.plan, GuidedPlan) and each.folder is not None
+        }
+        self.metrics = Metrics()
+        self._rest = self._routes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or begin and end with the server."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] != "http":
+            return
+        elif scope["path"] == "/reports" and scope["method"] == "POST":
+            try:
+                body = await self._take(scope, receive)
+            except Refused as refusal:
+                await self._refuse(refusal, send)
+            else:
+                await _answer(200, body, (), send)
+        elif self.admin is not None and (scope["path"] == "/admin" or scope["path"].startswith("/admin/")):
+            await self.admin(scope, receive, send)
+        else:
+            await self._rest(scope, receive, send)
+
+    # ---- reports
+
+    async def _take(self, scope: Scope, receive: Receive) -> bytes:
+        """Store what a request brings and return the answer's body; raises Refused."""
+        headers = scope["headers"]
+        key = NO_KEY if self._key_number is None else self._key_number(headers)
+        plan = self._plan_named(headers)
+        body = await _read_body(headers, receive)
+        upload = read_upload(body, plan, key)
+        result = await self._intakes[plan.plan_id].submit(upload)
+        if isinstance(result, Refused):
+            raise result
+        self.metrics.took(result, upload.count - result)
+        return b'{"accepted": %d, "duplicates": %d}' % (result, upload.count - result)
+
+    def _plan_named(self, headers: Headers) -> PublishedPlan:
+        """Return the plan that a request says its reports are of; raises Refused."""
+        named = content_type = b""
+        for name, value in headers:
+            if name == b"assocpriv-plan":
+                named = value
+            elif name == b"content-type":
+                content_type = value
+        plan = self._by_header.get(named)
+        if plan is None:
+            raise self._other_plan(named)
+        if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
+            raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
+        return plan
+
+    def _other_plan(self, named: bytes) -> Refused:
+        taken = sorted(self.collections)
+        if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
+            message = "name the plan's id, 64 hexadecimal digits, in the header Assocpriv-Plan"
+            return Refused(400, "no-plan", message, plans=taken)
+        message = "reports of another plan are collected here; GET /plan gives it"
+        return Refused(409, "other-plan", message, plans=taken)
+
+    async def _refuse(self, refusal: Refused, send: Send) -> None:
+        self.metrics.refused(refusal.reason)
+        headers = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
+        if refusal.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
+
+    # ---- what goes out
+
+    def status(self) -> dict[str, Any]:
+        """Return how many reports there are, of all plans and of each."""
+        plans = dict[str, dict[str, Any]]()
+        for plan_id, each in self.collections.items():
+            now = each.store.status()
+            plans[plan_id] = {"reports": now.reports, "sealed": now.sealed, "epochs_sealed": now.sealed_epochs}
+            if plan_id in self._guidance:
+                plans[plan_id]["guidance"] = self._guidance[plan_id].to_json()
+        reports = sum(each["reports"] for each in plans.values())
+        return {"reports": reports, "plans": plans, "keys": self._key_number is not None}
+
+    async def seal(self, plan_id: str) -> int:
+        """Seal what a collection has; see :meth:`Intake.seal`."""
+        return await self._intakes[plan_id].seal()
+
+    def _routes(self) -> Application:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route
+
+        routes = [
+            Route("/plan", self._get_plan),
+            Route("/plans/{plan_id}", self._get_plan),
+            Route("/status", self._get_status),
+            Route("/metrics", self._get_metrics),
+            Route("/healthz", self._get_health),
+            *(Route("/guidance/level", each.get_level) for each in self._guidance.values()),
+            *(Route("/guidance", each.get_guidance) for each in self._guidance.values()),
+            Route("/reports", self._only_post, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
+        ]
+        application: Application = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})  # type: ignore
+        return application
+
+    async def _get_plan(self, request: "Request") -> "Response":
+        from starlette.responses import Response
+
+        plan_id = request.path_params.get("plan_id") or next(iter(self.collections))
+        if plan_id not in self.collections:
+            return _json_error(404, "not-found", "no reports of this plan are collected here")
+        headers = {
+            "etag": f'"{plan_id}"',
+            "assocpriv-plan": plan_id,
+            "cache-control": f"public, max-age={_PLAN_SECONDS}",
+        }
+        if plan_id in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        text = self.collections[plan_id].plan.canonical_json
+        return Response(text, media_type="application/json", headers=headers)
+
+    async def _get_status(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        return JSONResponse(await asyncio.to_thread(self.status), headers={"cache-control": "no-store"})
+
+    async def _get_metrics(self, _: "Request") -> "Response":
+        from starlette.responses import Response
+
+        text = self.metrics.text(await asyncio.to_thread(self._load))
+        return Response(text, media_type="text/plain; version=0.0.4")
+
+    def _load(self) -> Load:
+        """Return what an operator alarms on beside counters."""
+        stored = [each.store.status() for each in self.collections.values()]
+        return Load(
+            reports=sum(each.reports for each in stored),
+            epochs_sealed=sum(each.sealed_epochs for each in stored),
+            epochs_waiting=sum(each.waiting_epochs for each in stored),
+            queue_depth=sum(intake.waiting for intake in self._intakes.values()),
+            waiting_bytes=sum(intake.waiting_bytes for intake in self._intakes.values()),
+            folders=tuple(each.folder for each in self.collections.values() if each.folder is not None),
+        )
+
+    async def _get_health(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
+
+    async def _only_post(self, _: "Request") -> "Response":
+        return _json_error(405, "method", "reports are sent with POST", allow="POST")
+
+    # ---- beginning and end
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                for plan_id, each in self.collections.items():
+                    self._intakes[plan_id] = Intake(each.plan, each.store, observe=self.metrics.committed)
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                if self.admin is not None:
+                    await self.admin.close()
+                for intake in self._intakes.values():
+                    await intake.close()
+                if self._lock is not None:
+                    self._lock.release()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+async def _read_body(headers: Headers, receive: Receive) -> bytes:
+    """Return a request's body; raises Refused where it is too large, or does not come."""
+    for name, value in headers:
+        if name == b"content-length" and int(value) > MOST_BYTES:
+            raise _too_large()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            message = await receive()
+            body: bytes = message.get("body", b"")
+            while message.get("more_body"):
+                message = await receive()
+                body += message.get("body", b"")
+                if len(body) > MOST_BYTES:
+                    raise _too_large()
+    except TimeoutError:
+        raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
+    if message["type"] == "http.disconnect":
+        raise Refused(400, "malformed-body", "the connection broke off")
+    return body
+
+
+def _too_large() -> Refused:
+    return Refused(413, "too-large", f"a request has at most {MOST_BYTES >> 20} MiB", most_bytes=MOST_BYTES)
+
+
+async def _answer(status: int, body: bytes, headers: Sequence[tuple[bytes, bytes]], send: Send) -> None:
+    length = (b"content-length", b"%d" % len(body))
+    await send({"type": "http.response.start", "status": status, "headers": [_JSON, length, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _json_error(status: int, reason: str, message: str, **headers: str) -> "Response":
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
+
+
+async def _http_error(_: "Request", error: Any) -> "Response":
+    reason = {404: "not-found", 405: "method"}.get(error.status_code, "refused")
+    return _json_error(error.status_code, reason, str(error.detail), **dict(error.headers or {}))

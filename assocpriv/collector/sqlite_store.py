@@ -1,0 +1,274 @@
+"""Reports of one plan in a folder: SQLite for what comes in, report files for what is sealed.
+
+A group of uploads is one row of an append-only table and one commit, in WAL mode with synchronous=FULL.
+Ids are compared in memory: a table with the ids as its key writes a page for every report, and takes 10 times as long
+(bench/README.md). So the ids of an open epoch are held in memory, 110 bytes each; those of sealed ones are in files,
+behind a filter of 2 bytes each.
+"""
+
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collector.known_ids import KnownIds
+from assocpriv.collector.sealing import KEY_KEY, ids_files, new_epoch, remove_epoch, seal_epoch, sweep
+from assocpriv.collector.store import StoreFullError, StoreStatus
+from assocpriv.collector.wire import ID_BYTES, Refused, Upload, ids_of, records_of
+from assocpriv.core.errors import FileError, WireError
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.open_epochs import (
+    IDS_FOLDER,
+    OPEN_FOLDER,
+    PLAN_FILE,
+    connect,
+    epoch_files,
+    read_uploads,
+    tokens_of,
+)
+from assocpriv.files.parquet import parquet_errors
+from assocpriv.files.plans import read_plan
+from assocpriv.files.reports import ITEMSETS_KEY
+from assocpriv.plans.published import PublishedPlan
+
+EPOCH_REPORTS = 1 << 20
+_EPOCH_BYTES = 1 << 28  # that an epoch may have in memory when it is read or sealed
+_MOST_EPOCHS_LONG = 4  # times its size an epoch may grow while others cannot be sealed
+_CHECKPOINT_PAGES = 4096
+_BEFORE = {"lock", "keys.json", "admin-token", OPEN_FOLDER, IDS_FOLDER}  # may be in a folder before its plan is
+
+
+class _Epoch:
+    """An epoch's database, open, and the ids in it."""
+
+    def __init__(self, path: Path, plan: PublishedPlan) -> None:
+        self.path = path
+        self.database = connect(path)
+        try:
+            self.database.execute("PRAGMA journal_mode = WAL")
+            self.database.execute("PRAGMA synchronous = FULL")
+            self.database.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+            self.token, _ = tokens_of(self.database)
+            by_key = read_uploads(self.database, plan)
+        except (sqlite3.DatabaseError, WireError) as error:
+            self.database.close()
+            raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
+        self.ids = {each for records in by_key.values() for each in ids_of(records)}
+        self.by_key = Counter({key: len(records) for key, records in by_key.items()})
+
+    def write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        """Add rows of (key, records) and wait for the disk.
+
+        Raises:
+            sqlite3.Error: nothing was added.
+        """
+        try:
+            self.database.execute("BEGIN IMMEDIATE")
+            self.database.executemany("INSERT INTO uploads(key, records) VALUES (?, ?)", rows)
+            self.database.execute("COMMIT")
+        except BaseException:
+            if self.database.in_transaction:
+                self.database.execute("ROLLBACK")
+            raise
+
+
+class SqliteStore:
+    """See :class:`assocpriv.collector.store.ReportStore`."""
+
+    def __init__(self, folder: Path, plan: PublishedPlan, *, epoch_reports: int = EPOCH_REPORTS) -> None:
+        """Open a plan's folder, or make it, and finish what a crash left.
+
+        Raises:
+            FileError: it cannot be written, or is of something else.
+            WireError: a damaged file.
+        """
+        self.folder, self.plan = folder, plan
+        self._epoch_reports = max(1, min(epoch_reports, _EPOCH_BYTES // (ID_BYTES + plan.report_bytes)))
+        self._guard, self._sealing = threading.Lock(), threading.Lock()
+        prepare_folder(folder, plan)
+        sweep(folder)
+        *ended, last = epoch_files(folder) or [new_epoch(folder, 1)]
+        left = _seal_all(ended, folder, plan)
+        self._sealed, self._sealed_epochs = _sealed_counts(folder, {each.token for each in left})
+        self._known = KnownIds(ids_files(folder))
+        self._ended, self._open = left, _Epoch(last, plan)
+
+    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+        """Store uploads; see the protocol."""
+        with self._guard:
+            self._rotate_if_due()
+            records = records_of(uploads, self.plan)
+            ids = ids_of(records)
+            new = self._new(ids, records)
+            accepted = [upload.count for upload in uploads]
+            rows = [(upload.key, upload.body) for upload in uploads]
+            if not new.all():
+                ends = np.cumsum(accepted)
+                parts = [new[end - upload.count : end] for upload, end in zip(uploads, ends.tolist(), strict=True)]
+                accepted = [int(part.sum()) for part in parts]
+                rows = [
+                    (upload.key, records_of([upload], self.plan)[part].tobytes())
+                    for upload, part in zip(uploads, parts, strict=True)
+                    if part.any()
+                ]
+                ids = [each for each, is_new in zip(ids, new.tolist(), strict=True) if is_new]
+            if rows:
+                self._write(_joined(rows))
+                self._open.ids.update(ids)
+                for upload, count in zip(uploads, accepted, strict=True):
+                    self._open.by_key[upload.key] += count
+            return list(accepted)
+
+    def _new(self, ids: list[bytes], records: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Tell which records have an id that no record has that is stored, or stands before it."""
+        new = np.ones(len(ids), dtype=np.bool_)
+        several = len(set(ids)) != len(ids)
+        epochs = [epoch.ids for epoch in (*self._ended, self._open) if several or not epoch.ids.isdisjoint(ids)]
+        if epochs:
+            met = set[bytes]()
+            for position, each in enumerate(ids):
+                new[position] = each not in met and not any(each in found for found in epochs)
+                met.add(each)
+        known = self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))
+        new[list(known)] = False
+        return new
+
+    def _write(self, rows: Sequence[tuple[int, bytes]]) -> None:
+        try:
+            self._open.write(rows)
+        except (sqlite3.OperationalError, sqlite3.IntegrityError, OSError) as error:
+            raise StoreFullError(f"cannot write {self._open.path}: {error}; nothing of it was stored") from None
+
+    def _rotate_if_due(self) -> None:
+        count = len(self._open.ids)
+        if count < self._epoch_reports:
+            return
+        if not self._ended:
+            self._rotate()
+        elif count >= _MOST_EPOCHS_LONG * self._epoch_reports:
+            raise StoreFullError(f"{self._ended[0].path} could not be sealed so far; is the disk full?")
+
+    def rotate(self) -> None:
+        """End the open epoch; see the protocol."""
+        with self._guard:
+            if self._open.ids:
+                self._rotate()
+
+    def _rotate(self) -> None:
+        try:
+            begun = _Epoch(new_epoch(self.folder, int(self._open.path.stem) + 1), self.plan)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreFullError(f"cannot begin an epoch in {self.folder}: {error}") from None
+        self._ended, self._open = [*self._ended, self._open], begun
+
+    def must_seal(self) -> bool:
+        """Tell whether epochs have ended."""
+        return bool(self._ended)
+
+    def seal(self) -> int:
+        """Seal the epochs that have ended; see the protocol."""
+        with self._sealing:
+            sealed = 0
+            for epoch in list(self._ended):
+                try:
+                    ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+                except (FileError, OSError) as error:
+                    raise StoreFullError(f"an epoch cannot be sealed: {error}") from None
+                if ids is not None:
+                    self._known.add(ids)
+                with self._guard:
+                    self._sealed.update(by_key)
+                    self._sealed_epochs += bool(by_key)
+                    self._ended = [each for each in self._ended if each is not epoch]
+                epoch.database.close()
+                remove_epoch(epoch.path)
+                sealed += 1
+            return sealed
+
+    def status(self) -> StoreStatus:
+        """Return how many reports there are."""
+        with self._guard:
+            unsealed = sum(len(epoch.ids) for epoch in (*self._ended, self._open))
+            return StoreStatus(self._sealed.total(), unsealed, self._sealed_epochs, len(self._ended))
+
+    def counts_by_key(self) -> dict[int, int]:
+        """Return how many reports came with each key."""
+        with self._guard:
+            return dict(sum((epoch.by_key for epoch in (*self._ended, self._open)), self._sealed.copy()))
+
+    def close(self) -> None:
+        """Close the databases."""
+        with self._guard, self._sealing:
+            for epoch in (*self._ended, self._open):
+                epoch.database.close()
+
+
+def _joined(rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
+    """Return one row a key."""
+    if all(key == rows[0][0] for key, _ in rows):
+        return [(rows[0][0], rows[0][1] if len(rows) == 1 else b"".join([records for _, records in rows]))]
+    by_key: dict[int, list[bytes]] = {}
+    for key, records in rows:
+        by_key.setdefault(key, []).append(records)
+    return [(key, b"".join(parts)) for key, parts in by_key.items()]
+
+
+def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
+    """Make a collector's folder for a plan, or refuse one that is of another plan or of something else.
+
+    Raises:
+        FileError: as said.
+    """
+    try:
+        folder.mkdir(exist_ok=True)
+        known = folder / PLAN_FILE
+        if known.exists():
+            if read_plan(known).plan_id != plan.plan_id:
+                raise FileError(
+                    f"{folder} collects reports of plan {read_plan(known).plan_id[:12]}; name another folder"
+                )
+        else:
+            if any(each.name not in _BEFORE for each in folder.iterdir()):
+                raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")
+            with atomic_output(known) as stream:
+                stream.write(plan.canonical_json.encode("ascii"))
+        for name in (OPEN_FOLDER, IDS_FOLDER):
+            (folder / name).mkdir(exist_ok=True)
+        sync_folder(folder)
+        sync_folder(folder.parent)
+    except OSError as error:
+        raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
+
+
+def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[_Epoch]:
+    """Seal what a crash left unsealed, and return the epochs for which there is no room."""
+    left = []
+    for path in paths:
+        try:
+            seal_epoch(path, folder, plan)
+        except (FileError, OSError):
+            left.append(_Epoch(path, plan))
+        else:
+            remove_epoch(path)
+    return left
+
+
+def _sealed_counts(folder: Path, unsealed: set[str]) -> tuple[Counter[int], int]:
+    """Return how many sealed reports came with each key, and of how many epochs; footers alone are read."""
+    import pyarrow.parquet as pq
+
+    counts, tokens = Counter[int](), set[str]()
+    for path in folder.glob("[!.]*.parquet"):
+        try:
+            footer = pq.read_metadata(path)
+        except parquet_errors() as error:
+            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
+        metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
+        if ITEMSETS_KEY not in metadata and token not in unsealed:  # else a mined table, or counted in its database
+            counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
+            tokens.add(token)
+    return counts, len(tokens)

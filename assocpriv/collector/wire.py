@@ -1,0 +1,105 @@
+"""What one request to a collector holds, and how it is refused: bytes, lengths and reasons (docs/formats/collector.md).
+
+Nothing here knows of the web: a refusal has the status and the reason that an HTTP answer then carries.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import counted
+from assocpriv.plans.published import PublishedPlan, well_formed
+
+ID_BYTES = 16  # of a submission id
+MOST_BYTES = 4 << 20  # of a request's body
+NO_KEY = 0  # the number of no key, where anybody may send
+_MOST_IDS = 100  # named in a refusal
+
+
+class Refused(Exception):  # noqa: N818  # an answer, not a failure
+    """A request that is answered by a refusal: its HTTP status, a reason that programs read, a sentence for people."""
+
+    def __init__(
+        self, status: int, reason: str, message: str, *, retry_after: int | None = None, **details: Any
+    ) -> None:
+        super().__init__(message)
+        self.status, self.reason, self.message = status, reason, message
+        self.retry_after, self.details = retry_after, details
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the answer's content."""
+        return {"error": self.reason, "message": self.message, **self.details}
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """One request: ``count`` records in ``body``, each a submission id and a report, and the number of its key."""
+
+    body: bytes
+    count: int
+    key: int = NO_KEY
+
+    def __repr__(self) -> str:
+        return f"Upload({counted(self.count, 'report')})"
+
+
+def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY) -> Upload:
+    """Return a request's body as an upload; what its reports hold is looked at later, of many requests at a time.
+
+    Raises:
+        Refused: a body that is no whole number of records, or none.
+    """
+    length = ID_BYTES + plan.report_bytes
+    count, rest = divmod(len(body), length)
+    if rest or not count:
+        raise Refused(
+            400,
+            "malformed-body",
+            f"a body is one or more records of {length} bytes, an id of {ID_BYTES} and a report of "
+            f"{plan.report_bytes}; this one has {counted(len(body), 'byte')}",
+            record_bytes=length,
+        )
+    return Upload(body, count, key)
+
+
+def records_of(uploads: Sequence[Upload], plan: PublishedPlan) -> NDArray[np.uint8]:
+    """Return the records of uploads, uint8 of shape (records, 16 + report_bytes)."""
+    joined = uploads[0].body if len(uploads) == 1 else b"".join([upload.body for upload in uploads])
+    return np.frombuffer(joined, dtype=np.uint8).reshape(-1, ID_BYTES + plan.report_bytes)
+
+
+def ids_of(records: NDArray[np.uint8]) -> list[bytes]:
+    """Return the submission ids of records."""
+    ids = np.ascontiguousarray(records[:, :ID_BYTES]).view(f"V{ID_BYTES}").ravel()
+    return [bytes(each) for each in ids.tolist()]
+
+
+def refuse_malformed(uploads: Sequence[Upload], plan: PublishedPlan) -> list[Refused | None]:
+    """Return a refusal for each upload with a report that no client of the plan can have sent, None for the others."""
+    reports = np.ascontiguousarray(records_of(uploads, plan)[:, ID_BYTES:])
+    good = well_formed(reports, plan)
+    if good.all():
+        return [None] * len(uploads)
+    ends = np.cumsum([upload.count for upload in uploads])
+    return [
+        _malformed(upload, plan, good[end - upload.count : end])
+        for upload, end in zip(uploads, ends.tolist(), strict=True)
+    ]
+
+
+def _malformed(upload: Upload, plan: PublishedPlan, good: NDArray[np.bool_]) -> Refused | None:
+    if good.all():
+        return None
+    bad = records_of([upload], plan)[~good]
+    ids = [each.hex() for each in ids_of(bad[:_MOST_IDS])]
+    return Refused(
+        400,
+        "malformed-report",
+        f"{counted(len(bad), 'report')} of {upload.count:,} cannot come from a client of the plan; nothing of the "
+        "request was stored: send it again without these",
+        count=len(bad),
+        ids=ids,
+    )

@@ -1,0 +1,138 @@
+"""Reports that a collector has stored and not yet sealed, as anybody may read them (docs/formats/collector.md).
+
+An open epoch is a SQLite database: rows of uploads in the order in which they came, each with the number of a key and
+records of a submission id and a report. It is read as a whole into memory, so that whoever reads reports twice
+reads the same ones, however many come meanwhile; a collector ends an epoch before that is much.
+"""
+
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import WireError
+from assocpriv.files.plans import read_plan
+from assocpriv.plans.published import PublishedPlan
+
+if TYPE_CHECKING:
+    import sqlite3  # which takes ten milliseconds to import, and reading of report files alone does not need it
+
+PLAN_FILE, OPEN_FOLDER, IDS_FOLDER = "plan.json", "open", "ids"
+EPOCH_ENDING = ".sqlite"
+ID_BYTES = 16  # of a submission id, before each report
+SCHEMA = (
+    "CREATE TABLE epoch(token TEXT NOT NULL, ids_token TEXT NOT NULL)",
+    "CREATE TABLE uploads(number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL)",
+)
+_WAIT_SECONDS = 10.0  # for another process that has the database
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEpoch:
+    """What an epoch that is not sealed holds: its reports by key, uint8 (n, report_bytes), and the file it will be."""
+
+    token: str
+    by_key: dict[int, NDArray[np.uint8]]
+
+
+def sealed_file(folder: Path, token: str, key: int) -> Path:
+    """Return the report file that an epoch's reports of a key become."""
+    return folder / (f"{token}.parquet" if not key else f"{token}-key-{key}.parquet")
+
+
+def epoch_files(folder: Path) -> list[Path]:
+    """Return the databases of epochs that are not sealed, the oldest first."""
+    return sorted((folder / OPEN_FOLDER).glob(f"[!.]*{EPOCH_ENDING}"), key=lambda path: int(path.stem))
+
+
+@contextmanager
+def open_epoch(path: Path, *, write: bool = False) -> "Iterator[sqlite3.Connection]":
+    """Open an epoch's database, for reading alone by default.
+
+    Raises:
+        WireError: it is damaged, or no such database.
+    """
+    import sqlite3
+
+    try:
+        with closing(connect(path)) as database:
+            if not write:
+                database.execute("PRAGMA query_only = ON")
+            yield database
+    except (sqlite3.DatabaseError, WireError) as error:
+        raise WireError(f"{path} is damaged or in use by something else than a collector: {error}") from None
+
+
+def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
+    """Open a database that exists, or make it, without transactions that Python begins by itself."""
+    import sqlite3
+
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode={'rwc' if new else 'rw'}",
+        uri=True,
+        isolation_level=None,
+        timeout=_WAIT_SECONDS,
+        check_same_thread=False,
+    )
+
+
+def read_uploads(database: "sqlite3.Connection", plan: PublishedPlan) -> dict[int, NDArray[np.uint8]]:
+    """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
+    length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
+    for key, records in database.execute("SELECT key, records FROM uploads"):
+        if len(records) % length:
+            raise WireError("a row is no whole number of records")
+        found.setdefault(key, []).append(records)
+    return {
+        key: np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, length) for key, parts in sorted(found.items())
+    }
+
+
+def tokens_of(database: "sqlite3.Connection") -> tuple[str, str]:
+    """Return the names that an epoch's report files and its file of ids will have."""
+    row = database.execute("SELECT token, ids_token FROM epoch").fetchone()
+    if row is None:
+        raise WireError("it does not say what it will be named")
+    return str(row[0]), str(row[1])
+
+
+def read_open_epochs(folder: Path) -> tuple[PublishedPlan, list[OpenEpoch]]:
+    """Return a collector's plan and what its epochs hold that are not sealed.
+
+    One that is sealed at this moment may be missing or be here: list the folder's report files afterwards, and leave
+    out what is in one of them.
+
+    Raises:
+        PlanError: the folder's plan cannot be read.
+        WireError: a damaged database.
+    """
+    plan, found = read_plan(folder / PLAN_FILE), []
+    for path in epoch_files(folder):
+        try:
+            with open_epoch(path) as database:
+                token, _ = tokens_of(database)
+                records = read_uploads(database, plan)
+        except WireError:
+            if path.exists():
+                raise
+            continue  # sealed meanwhile
+        reports = {key: np.ascontiguousarray(each[:, ID_BYTES:]) for key, each in records.items()}
+        found.append(OpenEpoch(token, reports))
+    return plan, found
+
+
+def unsealed_reports(
+    folder: Path, epochs: list[OpenEpoch], plan: PublishedPlan, files: Collection[Path]
+) -> NDArray[np.uint8]:
+    """Return reports of epochs that are in none of the folder's report files, uint8 (n, report_bytes)."""
+    kept = [
+        packed
+        for epoch in epochs
+        for key, packed in epoch.by_key.items()
+        if sealed_file(folder, epoch.token, key) not in files
+    ]
+    return np.concatenate(kept) if kept else np.empty((0, plan.report_bytes), dtype=np.uint8)

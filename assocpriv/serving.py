@@ -1,0 +1,138 @@
+"""The door of running a collection: a collector behind HTTP, which devices send their reports to."""
+
+import contextlib
+import socket
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.core.errors import FileError, PlanError
+from assocpriv.core.loading import on_first_use
+
+if TYPE_CHECKING:
+    from assocpriv.collector.service import Service
+    from assocpriv.pages.sessions import TOKEN_FILE
+    from assocpriv.plans.published import PublishedPlan
+
+__all__ = ["TOKEN_FILE", "Service", "make_service", "serve"]
+_HOMES = {"assocpriv.collector.service": ("Service",), "assocpriv.pages.sessions": ("TOKEN_FILE",)}
+_STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def make_service(
+    plan: "PublishedPlan", data: str | PathLike[str], *, epoch_reports: int | None = None, admin: bool = True
+) -> "Service":
+    """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
+
+    Args:
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing.
+        epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
+        admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
+
+    Raises:
+        FileError: a folder that cannot be used, is of another plan, or is served already.
+        PlanError: the extra ``assocpriv[server]`` is missing.
+    """
+    _need_extra()
+    from assocpriv.collector.lock import FolderLock
+    from assocpriv.collector.service import Collecting, Service
+    from assocpriv.collector.sqlite_store import EPOCH_REPORTS, SqliteStore
+
+    folder = Path(data)
+    lock = FolderLock.take(folder)
+    try:
+        store = SqliteStore(folder, plan, epoch_reports=epoch_reports or EPOCH_REPORTS)
+        service = Service([Collecting(plan, store, folder)], lock=lock)
+        if admin:
+            _add_page(service, folder)
+    except BaseException:
+        lock.release()
+        raise
+    return service
+
+
+def _add_page(service: "Service", folder: Path) -> None:
+    """Serve the operator's page at /admin, whose token is in the folder."""
+    from assocpriv.pages.admin import AdminPage, Shown, Sources
+    from assocpriv.pages.sessions import Sessions, read_or_make_token
+
+    def collections() -> list[Shown]:
+        return [Shown(each.plan, each.folder) for each in service.collections.values() if each.folder is not None]
+
+    sessions = Sessions(read_or_make_token(folder))
+    service.admin = AdminPage(Sources(collections, service.status, service.seal), sessions)
+
+
+def serve(
+    plan: "PublishedPlan",
+    data: str | PathLike[str],
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8350,
+    epoch_reports: int | None = None,
+    admin: bool = True,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
+
+    Args:
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
+        host: address to listen at; TLS is a reverse proxy's.
+        port: 0 for any that is free.
+        epoch_reports, admin: as of :func:`make_service`.
+        ready: called with the URL once it listens.
+
+    Raises:
+        FileError: an address that is in use or not of this machine; or as :func:`make_service`.
+        PlanError: the extra ``assocpriv[server]`` is missing.
+    """
+    _need_extra()
+    with _listening(host, port) as listener:
+        service = make_service(plan, data, epoch_reports=epoch_reports, admin=admin)
+        _run(service, listener, ready or (lambda _: None))
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int) -> Any:
+    """Give a socket that listens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"cannot listen at {host}, port {port}: {reason}; choose another --host or --port") from None
+    with listener:
+        yield listener
+
+
+def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
+    import uvicorn
+
+    config = uvicorn.Config(
+        service,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_STOP_SECONDS,
+        lifespan="on",
+        limit_max_requests=None,
+        proxy_headers=False,
+    )
+    host, port = listener.getsockname()[:2]
+    ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    with contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised again at the end
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _need_extra() -> None:
+    try:
+        import jinja2  # noqa: F401
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise PlanError("a collector is served by uvicorn and Starlette: pip install 'assocpriv[server]'") from None

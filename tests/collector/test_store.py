@@ -1,0 +1,218 @@
+"""Tests of stores: each report once, whatever is repeated, split, rotated, sealed or broken off."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assocpriv as ap
+from assocpriv.collector import sealing, sqlite_store
+from assocpriv.collector.sqlite_store import SqliteStore
+from assocpriv.collector.wire import Refused, Upload, read_upload, refuse_malformed
+from assocpriv.core.errors import FileError, WireError
+from assocpriv.files.open_epochs import epoch_files, open_epoch
+
+PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
+LENGTH = 16 + PLAN.report_bytes
+
+
+def records(numbers: range | list[int]) -> bytes:
+    """Return records whose ids and reports tell their number."""
+    rows = np.zeros((len(numbers), LENGTH), dtype=np.uint8)
+    rows[:, :4] = np.array(numbers, dtype="<u4")[:, None].view(np.uint8)
+    rows[:, 16:19] = np.array(numbers, dtype="<u4")[:, None].view(np.uint8)[:, :3]
+    return rows.tobytes()
+
+
+def upload(numbers: range | list[int], key: int = 0) -> Upload:
+    """Return an upload of such records."""
+    return read_upload(records(numbers), PLAN, key)
+
+
+def stored(folder: Path) -> list[int]:
+    """Return the numbers of all reports in a folder, as anybody reads it."""
+    packed = np.concatenate([*ap.read_reports(folder).batches(1000), np.empty((0, PLAN.report_bytes), np.uint8)])
+    return sorted((packed[:, :3].astype(int) @ [1, 256, 65536]).tolist())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a place for a store."""
+    return tmp_path / "collection"
+
+
+def test_each_id_counts_once(folder: Path) -> None:
+    """Within an upload, a group, an epoch, after rotation, after sealing and after a restart; readers see the same."""
+    store = SqliteStore(folder, PLAN)
+    assert store.add([upload(range(10)), upload([9, 10, 10])]) == [10, 1]
+    store.rotate()
+    assert store.add([upload([3, 11])]) == [1]
+    assert store.seal() == 1
+    assert store.add([upload([3, 11, 12])]) == [1]
+    assert store.add([upload([1])]) == [0]
+    assert (store.status().sealed, store.status().unsealed) == (11, 2)
+    assert stored(folder) == list(range(13))
+    store.close()
+    store = SqliteStore(folder, PLAN)
+    assert store.add([upload([0, 5, 11, 12, 13])]) == [1]
+    assert stored(folder) == list(range(14))
+    store.close()
+
+
+def test_the_first_report_of_an_id_stays(folder: Path) -> None:
+    """An id that comes with other bytes is a duplicate."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload([7])])
+    other = records([7])[:16] + records([8])[16:]
+    assert store.add([read_upload(other, PLAN)]) == [0]
+    assert stored(folder) == [7]
+    store.close()
+
+
+@pytest.mark.parametrize("step", ["ids", "reports", "remove"])
+def test_a_crash_while_sealing_neither_loses_nor_doubles(
+    folder: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever step it breaks off at, readers see each report once, and the next start finishes."""
+
+    class CrashError(BaseException):
+        pass
+
+    def crash(*_: object, **__: object) -> None:
+        raise CrashError
+
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(range(6), key=1), upload(range(6, 9))])
+    store.rotate()
+    store.add([upload([9])])
+    place, name = {
+        "ids": (sealing, "_write_ids"), "reports": (sealing, "write_reports"), "remove": (sqlite_store, "remove_epoch"),
+    }[step]  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, crash)
+        with pytest.raises(CrashError):
+            store.seal()
+    assert stored(folder) == list(range(10))
+    store.close()
+    store = SqliteStore(folder, PLAN)
+    assert store.status().reports == 10
+    assert store.counts_by_key() == {0: 4, 1: 6}
+    assert store.add([upload(range(10))]) == [0]
+    assert stored(folder) == list(range(10))
+    assert len(epoch_files(folder)) == 1
+    assert len(list(folder.glob("*.parquet"))) == 2
+    store.close()
+
+
+def test_epochs_end_by_their_number_of_reports(folder: Path) -> None:
+    """An epoch that is as long as it may be is ended by the next upload."""
+    store = SqliteStore(folder, PLAN, epoch_reports=4)
+    for start in range(0, 12, 3):
+        store.add([upload(range(start, start + 3))])
+    assert store.must_seal()
+    assert store.seal() == 1
+    assert stored(folder) == list(range(12))
+    store.close()
+
+
+def test_what_is_sealed_tells_neither_ids_nor_order(folder: Path) -> None:
+    """Rows are shuffled: of 64 in a row the order of arrival is kept with chance 1/64!; ids are sorted, and apart."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(list(range(63, -1, -1)))])
+    store.rotate()
+    store.seal()
+    store.close()
+    (file,) = folder.glob("*.parquet")
+    packed = next(ap.read_reports(file).batches(100))
+    came = packed[:, 0].tolist()
+    assert sorted(came) == list(range(64))
+    assert came != sorted(came)
+    assert came != sorted(came, reverse=True)
+    assert file.stat().st_mtime == 946_684_800
+    (ids,) = (folder / "ids").iterdir()
+    assert ids.stem != file.stem
+    assert ids.read_bytes() == b"".join(sorted(records([n])[:16] for n in range(64)))
+
+
+def test_ids_that_begin_alike(folder: Path) -> None:
+    """Sorted files are searched by all 16 bytes."""
+    store = SqliteStore(folder, PLAN)
+    alike = [bytes(15) + bytes([last]) + bytes(PLAN.report_bytes) for last in range(0, 200, 2)]
+    store.add([read_upload(b"".join(alike), PLAN)])
+    store.rotate()
+    store.seal()
+    odd = [each[:15] + bytes([each[15] + 1]) + each[16:] for each in alike]
+    assert store.add([read_upload(b"".join(odd + alike), PLAN)]) == [100]
+    store.close()
+
+
+def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
+    """What could not be written is not known either: sent again, it is new."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(range(10))])
+    database = store._open.database
+    database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")
+    with pytest.raises(sqlite_store.StoreFullError):
+        store.add([upload(range(5000, 20000))])
+    database.execute("PRAGMA max_page_count = 1000000")
+    assert store.add([upload(range(9, 5000))]) == [4990]
+    assert stored(folder) == list(range(5000))
+    store.close()
+
+
+def test_malformed_reports_are_named(folder: Path) -> None:
+    """Of a group of uploads the one with a report that no client sends is refused, and names its id."""
+    plan = ap.plan(items=3, transaction_size=2, promise=ap.Breach("5%", "50%"))
+    assert plan.report_bytes == 1
+    good, bad = bytes(16) + b"\x01", bytes(15) + b"\x07" + b"\xff"
+    refused = refuse_malformed([read_upload(each, plan) for each in (good, good + bad)], plan)
+    assert refused[0] is None
+    assert isinstance(refused[1], Refused)
+    assert refused[1].to_json()["ids"] == [bad[:16].hex()]
+
+
+def test_folders_that_are_something_else(folder: Path, tmp_path: Path) -> None:
+    """A folder of another plan, with other files, or with a damaged database is refused by name."""
+    SqliteStore(folder, PLAN).close()
+    with pytest.raises(FileError, match="collects reports of plan"):
+        SqliteStore(folder, ap.plan(items=21, transaction_size=3, promise=ap.Breach("5%", "50%")))
+    (tmp_path / "mine.txt").write_text("")
+    with pytest.raises(FileError, match="is no collector's folder"):
+        SqliteStore(tmp_path, PLAN)
+    epoch_files(folder)[0].write_bytes(b"damaged" * 1000)
+    with pytest.raises(WireError, match=r"1\.sqlite is damaged"):
+        SqliteStore(folder, PLAN)
+    with pytest.raises(WireError, match=r"1\.sqlite is damaged"):
+        ap.read_reports(folder)
+
+
+def test_reading_beside_a_collector(folder: Path) -> None:
+    """Readers have what was stored when they opened the folder, however often they read; an empty one has none."""
+    store = SqliteStore(folder, PLAN)
+    assert len(ap.read_reports(folder)) == 0
+    store.add([upload(range(5))])
+    reports = ap.read_reports(folder)
+    store.add([upload(range(5, 9))])
+    store.rotate()
+    store.seal()
+    assert len(reports) == 5
+    assert sum(map(len, reports.batches(2))) == 5
+    assert stored(folder) == list(range(9))
+    copy = folder.with_name("copy")
+    shutil.copytree(folder, copy)
+    other = ap.plan(items=21, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    SqliteStore(folder.with_name("other"), other).close()
+    with pytest.raises(WireError, match="different plans"):
+        ap.read_reports([copy, folder.with_name("other")])
+    store.close()
+
+
+def test_databases_are_as_durable_as_promised(folder: Path) -> None:
+    """The journal and its syncing are what an acknowledgement rests on."""
+    store = SqliteStore(folder, PLAN)
+    assert store._open.database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert store._open.database.execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
+    with open_epoch(epoch_files(folder)[0]) as database, pytest.raises(Exception, match="readonly"):
+        database.execute("DELETE FROM uploads")
