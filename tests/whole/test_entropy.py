@@ -241,10 +241,10 @@ IMPORTS = {
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of files, ids of submissions, the deal of an audit
+# who may draw from the system besides: names of files, ids of submissions, pauses before retries, the deal of an audit
 SYSTEM = {
     "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
-    "client/ledger.py",
+    "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
 }  # fmt: skip
 _MODULE = "assocpriv.core.entropy"
