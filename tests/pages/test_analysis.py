@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import assocpriv as ap
 from assocpriv.pages import analysis
 from assocpriv.pages.analysis import Analyst, Question, run_command
 from assocpriv.pages.kinds import _when
@@ -86,13 +87,10 @@ def test_commands_are_the_package_s_own(tmp_path: Path) -> None:
     """A record comes back, an error as its one line, and one that takes too long is ended."""
 
     async def run_all() -> list[Any]:
-        missing = ["inspect", str(tmp_path / "none.json")]
-        plan = ["plan", "--items", "9", "--transaction-size", "2", "--prior", "5%", "--posterior", "50%", "-o"]
-        return [
-            await run_command([*plan, str(tmp_path / "p.json")], 60),
-            await run_command(missing, 60),
-            await run_command(missing, 0.01),
-        ]
+        plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]
+        plan.write_text(ap.plan(items=9, transaction_size=2, promise=ap.Breach("5%", "50%")).canonical_json)
+        record, error = await asyncio.gather(run_command(["inspect", str(plan)], 60), run_command(missing, 60))
+        return [record, error, await run_command(missing, 0.01)]
 
     record, error, late = asyncio.run(run_all())
     assert record["items"] == 9
