@@ -1,5 +1,6 @@
 """What the operator's page says of a collection: the answer first, then the promise and what each kind shows."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
 
 _MOST_FILES = 100
-_LEAST_TOLD = 120.0  # seconds of which it is said how many they are
+_LEAST_SPAN = 120.0  # seconds, of fewer it is said how many they are
 
 
 def collection_facts(
@@ -90,24 +91,24 @@ def _answer_line(view: Mapping[str, Any]) -> str:
     sharp = view.get("sharp")
     if not sharp:
         return ""
-    if any(row["needed"] for row in sharp):
+    if sharp[0]["when"]:
         late = [row for row in sharp if not row["reached"]]
         if not late:
             return "Sharp enough: every itemset of the support that you want can be told."
-        return "Not sharp enough yet: " + "; ".join(
-            f"{row['size']} take {_people(row['needed'])} ({row['when']})" for row in late
-        )
+        takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
+        last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
+        return f"Not sharp enough yet. It takes, for {takes}: {last['when']}."
     can = [f"{row['size']} from {row['all']}" for row in sharp if row["all"] != "none"]
     return f"Can be told now: {', '.join(can)}." if can else "Nothing can be decided yet: more reports are needed."
 
 
+def _reports(needed: int | None) -> str:
+    return "more reports than anybody has" if needed is None else f"{needed:,} reports"
+
+
 def _pace_line(per_second: float, seconds: float) -> str:
-    since = f"in the last {span(seconds)}" if seconds >= _LEAST_TOLD else "since a moment ago"
+    since = f"in the last {span(seconds) if seconds >= _LEAST_SPAN else f'{seconds:.0f} seconds'}"
     return f"Reports come at {pace(per_second)}, {since}." if per_second > 0 else f"No reports came {since}."
-
-
-def _people(needed: int | None) -> str:
-    return "more reports than anybody has" if needed is None else f"about {needed:,} reports"
 
 
 def _bytes(size: int) -> str:

@@ -166,7 +166,7 @@ def _column(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
     if "mean" in column and column["mean"] is not None:
         mean = column["mean"]
         interval = f"{number(mean['low'])} to {number(mean['high'])}"
-        middle = [f"{100 * each['level']:g}%: {number(each['value'])}" for each in column.get("quantiles") or []]
+        middle = [f"{100 * each['level']:g}% < {number(each['value'])}" for each in column.get("quantiles") or []]
         return {"name": shown, "mean": number(mean["value"]), "interval": interval, "spread": middle}
     pairs = sorted(zip(column["share"], column.get("values", []), strict=False), reverse=True)[:_BINS]
     said = [f"{names([str(value)])[0]}: {share(part)}" for part, value in pairs]
