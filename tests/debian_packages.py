@@ -1,4 +1,4 @@
-"""Programs of Debian packages that some tests need; where checks are to be whole (CI=true) their absence is a failure."""
+"""Programs of Debian packages that some tests need; in CI (CI=true) a test fails where one is missing."""
 
 import os
 import shutil
