@@ -165,9 +165,10 @@ class AdminPage:
         rate = self._rates.setdefault(shown.plan.plan_id, Rate(counts["reports"])).per_second(counts["reports"])
         question = question_of(shown.plan, shown.folder, wishes) if counts["reports"] else None
         answer, working = (None, False) if question is None else self._analyst.ask(question, counts["reports"])
-        facts = await asyncio.to_thread(collection_facts, shown.plan, shown.folder, counts, answer, rate)
+        facts = await asyncio.to_thread(collection_facts, shown.plan, shown.folder, counts, answer, rate, wishes)
         notice = self._notices.pop(shown.plan.plan_id, "")
-        more = {"working": working, "wishes": wishes, "wrong": wrong, "notice": notice, "refresh": working}
+        more = {"wishes": wishes, "wrong": wrong, "notice": notice, "working": working}
+        more["refresh"] = working and answer is None
         return _page("collection.html", self._frame(request, shown) | facts | more)
 
     async def _show_round(self, request: Request) -> Response:

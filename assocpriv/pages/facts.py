@@ -1,5 +1,6 @@
 """What the operator's page says of a collection: the answer first, then the promise and what each kind shows."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 from assocpriv.core.errors import counted
 from assocpriv.core.privacy import epsilon
 from assocpriv.pages.analysis import Answer
-from assocpriv.pages.kinds import KINDS, NEXT_PLAN, first_error
+from assocpriv.pages.kinds import AUTO, KINDS, NEXT_PLAN, Wishes, first_error
 from assocpriv.pages.wording import belief, figure_up, pace, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
 
 _MOST_FILES = 100
-_LEAST_TOLD = 120.0  # seconds of which it is said how many they are
+_LEAST_SPAN = 120.0  # seconds, of fewer it is said how many they are
 
 
 def collection_facts(
@@ -22,6 +23,7 @@ def collection_facts(
     counts: Mapping[str, Any],
     answer: Answer | None,
     rate: tuple[float, float] | None,
+    wishes: Wishes,
 ) -> dict[str, Any]:
     """Return what a page shows of a collection; ``rate`` is reports a second, and of how many seconds."""
     kind = KINDS.get(plan.kind)
@@ -31,9 +33,10 @@ def collection_facts(
         "reports": counted(counts["reports"], "report"),
         "none_yet": not counts["reports"],
         "pace": "" if rate is None else _pace_line(*rate),
-        "answer": _answer_line(view),
+        "answer": _answer_line(view, is_wanted=wishes.support != AUTO),
         "promise": promise_sentences(plan),
         "view": view,
+        "is_wanted": wishes.support != AUTO,
         "computed_of": None if answer is None else counted(answer.reports, "report"),
         "template": None if kind is None else kind.template,
         "guidance": counts.get("guidance"),
@@ -85,29 +88,29 @@ def promise_sentences(plan: PublishedPlan) -> list[str]:
     return sentences
 
 
-def _answer_line(view: Mapping[str, Any]) -> str:
-    """Return the sentence that the page leads with, of what can be told."""
+def _answer_line(view: Mapping[str, Any], *, is_wanted: bool) -> str:
+    """Return the sentence that the page leads with: what can be told now, or when what is wanted can."""
     sharp = view.get("sharp")
     if not sharp:
         return ""
-    if any(row["needed"] for row in sharp):
+    can = [f"{row['size']} from {row['all']}" for row in sharp if row["all"] != "none"]
+    if is_wanted and sharp[0]["when"]:
         late = [row for row in sharp if not row["reached"]]
         if not late:
             return "Sharp enough: every itemset of the support that you want can be told."
-        return "Not sharp enough yet: " + "; ".join(
-            f"{row['size']} take {_people(row['needed'])} ({row['when']})" for row in late
-        )
-    can = [f"{row['size']} from {row['all']}" for row in sharp if row["all"] != "none"]
+        takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
+        last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
+        return f"Not sharp enough yet. It takes, for {takes}: {last['when']}."
     return f"Can be told now: {', '.join(can)}." if can else "Nothing can be decided yet: more reports are needed."
 
 
+def _reports(needed: int | None) -> str:
+    return "more reports than anybody has" if needed is None else f"{needed:,} reports"
+
+
 def _pace_line(per_second: float, seconds: float) -> str:
-    since = f"in the last {span(seconds)}" if seconds >= _LEAST_TOLD else "since a moment ago"
+    since = f"in the last {span(seconds) if seconds >= _LEAST_SPAN else f'{seconds:.0f} seconds'}"
     return f"Reports come at {pace(per_second)}, {since}." if per_second > 0 else f"No reports came {since}."
-
-
-def _people(needed: int | None) -> str:
-    return "more reports than anybody has" if needed is None else f"about {needed:,} reports"
 
 
 def _bytes(size: int) -> str:

@@ -13,6 +13,7 @@ from assocpriv.pages.wording import names, number, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 
 AUTO = "auto"
+_EXAMPLE = "10%"  # the support that it is told for how many reports it takes, where none is wanted
 NEXT_PLAN = "next-plan.json"
 _ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
 _NORMAL = 1.96  # standard errors of an interval that holds 95%
@@ -61,7 +62,8 @@ def first_error(answer: Answer) -> str:
 
 
 def _basket_steps(plan: PublishedPlan, folder: Path, wishes: Wishes) -> Steps:
-    discover = ("--discover", wishes.support) if wishes.support != AUTO and _is_hidden(plan) else ()
+    wanted = _EXAMPLE if wishes.support == AUTO else wishes.support
+    discover = ("--discover", wanted) if _is_hidden(plan) else ()
     mined = "{made}/itemsets.parquet"
     return (
         ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", *discover)),
@@ -82,6 +84,7 @@ def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
     found = [row for k in believable for row in [each for each in frequent if each["length"] == k][:_ROWS_EACH]]
     return {
         "sharp": _sharpness(answer, per_second),
+        "example": _EXAMPLE,
         "decided": any(level["status"] != "undecidable" for level in mined.get("levels", [])),
         "largest_estimate": share(mined.get("largest_estimate")) if "largest_estimate" in mined else "",
         "least": share(mined.get("min_support")),
@@ -142,8 +145,8 @@ def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
         "antecedent": names(row["antecedents"]),
         "consequent": names(row["consequents"]),
         "support": share(row["support"]),
-        "confidence": share(min(max(row["confidence"], 0.0), 1.0)),
-        "interval": f"{share(low)} to {share(high)}",
+        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}",
+        "interval": f"{low:.1%} to {high:.1%}",
         "lift": f"{row['lift']:.2f}",
     }
 
@@ -166,7 +169,7 @@ def _column(name: str, column: Mapping[str, Any]) -> dict[str, Any]:
     if "mean" in column and column["mean"] is not None:
         mean = column["mean"]
         interval = f"{number(mean['low'])} to {number(mean['high'])}"
-        middle = [f"{100 * each['level']:g}%: {number(each['value'])}" for each in column.get("quantiles") or []]
+        middle = [f"{100 * each['level']:g}% < {number(each['value'])}" for each in column.get("quantiles") or []]
         return {"name": shown, "mean": number(mean["value"]), "interval": interval, "spread": middle}
     pairs = sorted(zip(column["share"], column.get("values", []), strict=False), reverse=True)[:_BINS]
     said = [f"{names([str(value)])[0]}: {share(part)}" for part, value in pairs]

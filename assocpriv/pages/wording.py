@@ -81,7 +81,8 @@ def figure_up(value: float) -> str:
 def number(value: float) -> str:
     """Write a value of a column with four digits.
 
-    >>> number(85685.7), number(0.25)
-    ('85,690', '0.25')
+    >>> number(85685.7), number(1105432.1), number(0.25)
+    ('85,690', '1,105,000', '0.25')
     """
-    return f"{float(f'{value:.4g}'):,.6g}"
+    short = float(f"{value:.4g}")
+    return f"{short:,.0f}" if abs(short) >= 1000 else f"{short:g}"
