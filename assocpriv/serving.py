@@ -23,7 +23,13 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def make_service(
-    plan: "PublishedPlan", data: str | PathLike[str], *, epoch_reports: int | None = None, admin: bool = True
+    plan: "PublishedPlan",
+    data: str | PathLike[str],
+    *,
+    epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
+    admin: bool = True,
 ) -> "Service":
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
 
@@ -31,22 +37,29 @@ def make_service(
         plan: the published plan, of any kind.
         data: the folder for its reports, made if it is missing.
         epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
+        keys: take reports only with a key, as :func:`assocpriv.operating.add_key` makes them; a folder that has keys
+            needs them in any case.
+        store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
+            ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
         admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
 
     Raises:
-        FileError: a folder that cannot be used, is of another plan, or is served already.
+        FileError: a folder or a database that cannot be used, is of another plan, or is served already.
         PlanError: the extra ``assocpriv[server]`` is missing.
     """
     _need_extra()
+    from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
+    from assocpriv.collector.opening import open_store
     from assocpriv.collector.service import Collecting, Service
-    from assocpriv.collector.sqlite_store import EPOCH_REPORTS, SqliteStore
+    from assocpriv.collector.upkeep import is_closed
 
     folder = Path(data)
     lock = FolderLock.take(folder)
     try:
-        store = SqliteStore(folder, plan, epoch_reports=epoch_reports or EPOCH_REPORTS)
-        service = Service([Collecting(plan, store, folder)], lock=lock)
+        keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
+        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
+        service = Service([Collecting(plan, opened, folder, is_closed(folder))], keys=keyring, lock=lock)
         if admin:
             _add_page(service, folder)
     except BaseException:
@@ -74,6 +87,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8350,
     epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
     admin: bool = True,
     ready: Callable[[str], None] | None = None,
 ) -> None:
@@ -84,7 +99,7 @@ def serve(
         data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
-        epoch_reports, admin: as of :func:`make_service`.
+        epoch_reports, keys, store, admin: as of :func:`make_service`.
         ready: called with the URL once it listens.
 
     Raises:
@@ -93,7 +108,7 @@ def serve(
     """
     _need_extra()
     with _listening(host, port) as listener:
-        service = make_service(plan, data, epoch_reports=epoch_reports, admin=admin)
+        service = make_service(plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin)
         _run(service, listener, ready or (lambda _: None))
 
 

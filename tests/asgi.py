@@ -1,6 +1,7 @@
 """A visitor of ASGI applications without a network: one event loop, cookies, forms."""
 
 import asyncio
+import json
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -19,6 +20,11 @@ class Answer:
     def text(self) -> str:
         """The body as text."""
         return self.body.decode("utf-8")
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON content."""
+        return json.loads(self.body)
 
 
 class Visitor:
