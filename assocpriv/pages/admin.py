@@ -76,7 +76,8 @@ class AdminPage:
     def __init__(self, sources: Sources, sessions: Sessions, analyst: Analyst | None = None) -> None:
         self._sources, self._sessions = sources, sessions
         self._analyst = analyst or Analyst()
-        self._rates: dict[str, Rate] = {}
+        now = sources.status()["plans"].items()
+        self._rates = {plan_id: Rate(counts["reports"]) for plan_id, counts in now}
         self._notices: dict[str, str] = {}  # what the last action on a plan came to, to be shown once
         self._acting = asyncio.Lock()
         self._pages = Starlette(
@@ -92,7 +93,6 @@ class AdminPage:
                 *(Route(f"/admin/{name}", self._act, methods=["POST"]) for name in _ACTIONS),
             ]
         )
-        self.note_reports()
 
     async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
         """Answer a request, with the headers of all pages."""
@@ -108,11 +108,6 @@ class AdminPage:
     async def close(self) -> None:
         """End what is being computed for the page."""
         await self._analyst.close()
-
-    def note_reports(self) -> None:
-        """Note how many reports there are, for the rate; at the start and whenever the page is seen."""
-        for plan_id, counts in self._sources.status()["plans"].items():
-            self._rates.setdefault(plan_id, Rate(counts["reports"])).per_second(counts["reports"])
 
     # ---- who may
 

@@ -88,9 +88,9 @@ class Analyst:
             question, reports = next(iter(self._waiting.items()))
             try:
                 self._answers[question] = await self._answer(question, reports)
-            except OSError as error:  # no room for what is made, no process
-                _LOG.error("cannot analyse the collection: %s", error.strerror or error)
-                said = f"cannot be computed: {error.strerror or error}"
+            except (OSError, ValueError) as error:  # no room for what is made, no process, an answer that is none
+                said = f"cannot be computed: {getattr(error, 'strerror', None) or type(error).__name__}"
+                _LOG.error("the operator's page: %s", said)
                 errors = {name: said for name, _ in question.steps}
                 self._answers[question] = Answer(reports, self._clock(), {}, errors, {})
             finally:

@@ -70,7 +70,7 @@ def promise_sentences(plan: PublishedPlan) -> list[str]:
     sentences = []
     if plan.promise is not None:
         before, after = belief(plan.promise.prior, up=False), belief(plan.promise.posterior, up=True)
-        seen = "all that a person sends" if plan.reports_per_person > 1 else "a person’s report"
+        seen = "all that the person sends" if plan.reports_per_person > 1 else "the person’s report"
         sentences.append(
             f"Somebody thinks that something about a person is {before} likely, and then sees {seen}: that cannot make "
             f"it {after} likely, whatever the thing is, and whatever else is known."
