@@ -37,7 +37,7 @@ def collection_facts(
         "promise": promise_sentences(plan),
         "view": view,
         "is_wanted": wishes.support != AUTO,
-        "computed_of": None if answer is None else counted(answer.reports, "report"),
+        "computed_of": None if answer is None else counted(view.get("reports", answer.reports), "report"),
         "template": None if kind is None else kind.template,
         "guidance": counts.get("guidance"),
         "unsealed": counts["reports"] - counts["sealed"],

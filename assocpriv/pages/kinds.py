@@ -83,6 +83,7 @@ def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
     frequent = [row for row in mined.get("itemsets", []) if row["frequent"]]
     found = [row for k in believable for row in [each for each in frequent if each["length"] == k][:_ROWS_EACH]]
     return {
+        "reports": mined.get("reports", answer.reports),
         "sharp": _sharpness(answer, per_second),
         "example": _EXAMPLE,
         "decided": any(level["status"] != "undecidable" for level in mined.get("levels", [])),
