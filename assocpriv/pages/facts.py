@@ -37,7 +37,7 @@ def collection_facts(
         "promise": promise_sentences(plan),
         "view": view,
         "is_wanted": wishes.support != AUTO,
-        "computed_of": None if answer is None else counted(answer.reports, "report"),
+        "computed_of": None if answer is None else counted(view.get("reports", answer.reports), "report"),
         "template": None if kind is None else kind.template,
         "guidance": counts.get("guidance"),
         "unsealed": counts["reports"] - counts["sealed"],
@@ -100,7 +100,7 @@ def _answer_line(view: Mapping[str, Any], *, is_wanted: bool) -> str:
             return "Sharp enough: every itemset of the support that you want can be told."
         takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
         last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
-        return f"Not sharp enough yet. It takes, for {takes}: {last['when']}."
+        return f"Not sharp enough yet. It takes, for {takes}. When: {last['when']}."
     return f"Can be told now: {', '.join(can)}." if can else "Nothing can be decided yet: more reports are needed."
 
 

@@ -137,12 +137,13 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert text.index("5,000 reports") < text.index("Can be told now: single items from 1.00%") < text.index("<h2")
         assert "5% likely" in text
         assert "ε at most 2.945" in text
-        assert "<bdi>milk</bdi>" in text
+        assert re.search("<bdi>milk</bdi>.*<td>yes</td>", text)
+        assert re.search("<bdi>bread</bdi>.*<td>may be chance</td>", text)
         assert "0.000% to 27.00%" in text
         assert "40.8% to 100.0%" in text
         assert "Nothing speaks against these reports" in text
         wanted = seen(visitor, "/admin?support=1%25&confidence=60%25").text
-        assert "pairs 9,000 reports, triples more reports than anybody has: never under this plan." in wanted
+        assert "pairs 9,000 reports, triples more reports than anybody has. When: never under this plan." in wanted
         assert "9,000" in wanted
         collection.reports = 0
         assert "None has come so far" in visitor.get("/admin?support=2%25").text

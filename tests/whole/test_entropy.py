@@ -241,10 +241,11 @@ IMPORTS = {
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of files, ids of submissions, keys, the deal of an audit
+# who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
+# deal of an audit
 SYSTEM = {
     "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
-    "client/ledger.py",
+    "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
     "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
     "files/store_mark.py", "pages/sessions.py",
