@@ -7,8 +7,6 @@ of a request but its records is stored or logged: no address, no time, no header
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assocpriv.collector.intake import Intake
@@ -16,7 +14,8 @@ from assocpriv.collector.keys import Keyring
 from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.metrics import Load, Metrics
 from assocpriv.collector.published_guidance import PublishedGuidance
-from assocpriv.collector.store import ReportStore, StoreFullError
+from assocpriv.collector.served_campaign import ServedCampaign
+from assocpriv.collector.store import Collecting, StoreFullError
 from assocpriv.collector.wire import MOST_BYTES, Refused, read_upload
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.published import PublishedPlan
@@ -33,19 +32,6 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Collecting:
-    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
-
-    One that is ``closed`` takes no reports any more.
-    """
-
-    plan: PublishedPlan
-    store: ReportStore
-    folder: Path | None = None
-    closed: bool = False
 
 
 class Page(Protocol):
@@ -66,17 +52,20 @@ class Service:
         collections: Sequence[Collecting],
         *,
         keys: Keyring | None = None,
-        lock: FolderLock | None = None,
+        lock: FolderLock | ServedCampaign | None = None,
+        campaign: ServedCampaign | None = None,
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
-        With ``keys`` reports are taken with one of them only. What ``admin`` is set to is served at /admin.
+        Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only. What
+        ``admin`` is set to is served at /admin.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
         self._intakes: dict[str, Intake] = {}
         self.admin: Page | None = None
-        self._keys, self._lock = keys, lock
+        self._keys, self._lock, self._campaign = keys, lock, campaign
+        self._joining = asyncio.Lock()
         self._guidance = {
             plan_id: PublishedGuidance(each.folder, each.plan)
             for plan_id, each in self.collections.items()
@@ -109,7 +98,12 @@ class Service:
         """Store what a request brings and return the answer's body; raises Refused."""
         headers = scope["headers"]
         key = None if self._keys is None else self._keys.key_of(headers)
-        plan = self._plan_named(headers)
+        try:
+            plan = self._plan_named(headers)
+        except Refused:
+            if not await self._catch_up():
+                raise
+            plan = self._plan_named(headers)
         body = await _read_body(headers, receive)
         upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
         result = await self._intakes[plan.plan_id].submit(upload)
@@ -140,7 +134,7 @@ class Service:
         if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
             message = "name the plan's id, 64 hexadecimal digits, in the header Assocpriv-Plan"
             return Refused(400, "no-plan", message, plans=taken)
-        message = "reports of another plan are collected here; GET /plan gives it"
+        message = "reports of another plan are collected here; GET /plan, or of a campaign /campaign, gives it"
         return Refused(409, "other-plan", message, plans=taken)
 
     async def _refuse(self, refusal: Refused, send: Send) -> None:
@@ -149,6 +143,36 @@ class Service:
         if refusal.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
+
+    # ---- plans that join a campaign
+
+    @property
+    def has_campaign(self) -> bool:
+        """Whether plans may join."""
+        return self._campaign is not None
+
+    async def _catch_up(self) -> bool:
+        """Serve plans that joined the campaign since the last look; tell whether there was something to look at."""
+        if self._campaign is None or not self._campaign.has_changed():
+            return False
+        async with self._joining:
+            for each in await asyncio.to_thread(self._campaign.take_up):
+                self._serve(each)
+        return True
+
+    def _serve(self, each: Collecting) -> None:
+        """Take reports of a further plan; whoever goes through the collections meanwhile has those of before."""
+        plan_id = each.plan.plan_id
+        self._intakes = {**self._intakes, plan_id: Intake(each.plan, each.store, observe=self.metrics.committed)}
+        self.collections = {**self.collections, plan_id: each}
+        self._by_header = {**self._by_header, plan_id.encode("ascii"): each.plan}
+
+    async def _get_campaign(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        await self._catch_up()
+        assert self._campaign is not None
+        return JSONResponse(self._campaign.to_json(), headers={"cache-control": "no-cache"})
 
     # ---- what goes out
 
@@ -173,7 +197,8 @@ class Service:
         from starlette.routing import Route
 
         routes = [
-            Route("/plan", self._get_plan),
+            # a plan of a campaign is answered by those who drew its round, so it is asked for by its id
+            Route("/plan", self._get_plan) if self._campaign is None else Route("/campaign", self._get_campaign),
             Route("/plans/{plan_id}", self._get_plan),
             Route("/status", self._get_status),
             Route("/metrics", self._get_metrics),
@@ -190,6 +215,8 @@ class Service:
         from starlette.responses import Response
 
         plan_id = request.path_params.get("plan_id") or next(iter(self.collections))
+        if plan_id not in self.collections:
+            await self._catch_up()
         if plan_id not in self.collections:
             return _json_error(404, "not-found", "no reports of this plan are collected here")
         headers = {
