@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import Callable
 from os import PathLike
@@ -174,6 +175,13 @@ def _listening(host: str, port: int) -> Any:
 def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
     import uvicorn
 
+    host, port = listener.getsockname()[:2]
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")  # from here on signals end it
+
     config = uvicorn.Config(
         service,
         log_level="error",
@@ -184,10 +192,16 @@ def _run(service: "Service", listener: socket.socket, ready: Callable[[str], Non
         limit_max_requests=None,
         proxy_headers=False,
     )
-    host, port = listener.getsockname()[:2]
-    ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    _allow_connections()
     with contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised again at the end
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])
+
+
+def _allow_connections() -> None:
+    """Let the process have as many connections as it may: shells often begin at 1,024, and slow clients hold theirs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _need_extra() -> None:

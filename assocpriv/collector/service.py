@@ -7,7 +7,7 @@ of a request but its records is stored or logged: no address, no time, no header
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from assocpriv.collector.intake import Intake
 from assocpriv.collector.keys import Keyring
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
 _JSON = (b"content-type", b"application/json")
+_HEADERS_OF = {
+    401: [(b"www-authenticate", b"Bearer")],
+    405: [(b"allow", b"POST")],
+    408: [(b"connection", b"close")],  # whoever sends so slowly does not get to go on
+}
 _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -80,7 +85,7 @@ class Service:
             await self._live(receive, send)
         elif scope["type"] != "http":
             return
-        elif scope["path"] == "/reports" and scope["method"] == "POST":
+        elif scope["path"] == "/reports":
             try:
                 body = await self._take(scope, receive)
             except Refused as refusal:
@@ -96,6 +101,8 @@ class Service:
 
     async def _take(self, scope: Scope, receive: Receive) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
+        if scope["method"] != "POST":
+            raise Refused(405, "method", "reports are sent with POST")
         headers = scope["headers"]
         key = None if self._keys is None else self._keys.key_of(headers)
         try:
@@ -140,8 +147,7 @@ class Service:
     async def _refuse(self, refusal: Refused, send: Send) -> None:
         self.metrics.refused(refusal.reason)
         headers = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
-        if refusal.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
+        headers += _HEADERS_OF.get(refusal.status, [])
         await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
 
     # ---- plans that join a campaign
@@ -205,11 +211,11 @@ class Service:
             Route("/healthz", self._get_health),
             *(Route("/guidance/level", each.get_level) for each in self._guidance.values()),
             *(Route("/guidance", each.get_guidance) for each in self._guidance.values()),
-            Route("/reports", self._only_post, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
         ]
         handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
-        application: Application = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore
-        return application
+        application = Starlette(routes=routes, exception_handlers=handlers)
+        application.router.redirect_slashes = False  # a redirect would repeat the request's Host
+        return cast("Application", application)
 
     async def _get_plan(self, request: "Request") -> "Response":
         from starlette.responses import Response
@@ -258,9 +264,6 @@ class Service:
 
         return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
-    async def _only_post(self, _: "Request") -> "Response":
-        return _json_error(405, "method", "reports are sent with POST", allow="POST")
-
     # ---- beginning and end
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -289,17 +292,19 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             message = await receive()
-            body: bytes = message.get("body", b"")
+            parts = [message.get("body", b"")]
+            size = len(parts[0])
             while message.get("more_body"):
                 message = await receive()
-                body += message.get("body", b"")
-                if len(body) > MOST_BYTES:
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MOST_BYTES:
                     raise _too_large()
     except TimeoutError:
         raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
     if message["type"] == "http.disconnect":
         raise Refused(400, "malformed-body", "the connection broke off")
-    return body
+    return b"".join(parts)
 
 
 def _too_large() -> Refused:

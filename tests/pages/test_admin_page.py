@@ -217,9 +217,14 @@ def test_the_next_round_is_proposed_handed_out_and_joins(collection: Collection,
         assert "Asks 800 people about 5 entries." in page.text
         assert "5% likely" in page.text
         assert commands.ran[-1][4:7] == ["--itemsets", "--reports", "800"]
-        text = visitor.get(f"/admin/next-plan.json?{query}").text
+        assert visitor.post(f"/admin/join?{query}&proposal={'0' * 64}", {"form": form_of(page)}).status == 303
+        assert "made anew meanwhile" in visitor.get("/admin").text
+        assert visitor.get(f"/admin/next-plan.json?{query}").status == 303
+        download, join = re.findall(r'"(/admin/(?:next-plan.json|join)\?[^"]+)"', page.text.replace("&amp;", "&"))
+        collection.reports += 1  # the plan stays the one that was seen
+        text = visitor.get(download).text
         assert ap.Plan.parse(text).n_items == 5
-        assert visitor.post(f"/admin/join?{query}", {"form": form_of(page)}).status == 303
+        assert visitor.post(join, {"form": form_of(page)}).status == 303
         assert "joined the campaign" in visitor.get("/admin").text
     assert collection.joined == [text]
 
