@@ -434,7 +434,19 @@ UNSEEN = {  # what stands above a floor and is still not its business
 }
 FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
-HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
+HEAVY = {
+    "numba",
+    "galois",
+    "scipy",
+    "pandas",
+    "pyspark",
+    "click",
+    "pyarrow",
+    "starlette",
+    "uvicorn",
+    "psycopg",
+    "jinja2",
+}
 ONLY_HOME = {
     "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
     "galois": {"plans.baskets.codes"},
