@@ -2,7 +2,7 @@
 
 A filter of Bloom (1970) says of an id that it is new, for certain, or that the files must be asked, which happens to
 one new id in a thousand. Its bits hang on a salt drawn when it is made, so nobody can choose ids that fill it.
-Filters double in size as ids are added: their number stays small, whatever that of the epochs.
+Filters quadruple in size as ids are added: their number stays small, whatever that of the epochs.
 """
 
 import mmap
@@ -18,7 +18,8 @@ from assocpriv.collector.wire import ID_BYTES
 from assocpriv.core.errors import FileError
 
 _BITS_AN_ID = 16
-_PROBES = 6  # with 16 bits an id: .1% of new ids are looked for in the files
+_PROBES = np.arange(6, dtype=np.uint64)  # with 16 bits an id: .1% of new ids are looked for in the files
+_FIRST = 2  # which a tenth of new ids pass: the other probes are for these alone
 _FEWEST = 1 << 20  # ids that the first filter is made for
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -32,21 +33,28 @@ class _Filter:
         self._mask = np.uint64(room * _BITS_AN_ID - 1)
         self._salt = np.frombuffer(secrets.token_bytes(16), dtype="<u8")
 
-    def _places(self, ids: NDArray[np.uint8]) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
+    def _places(
+        self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
         """Return where the bits of ids (n, 16) lie, each (n, probes): the byte, and the bit in it."""
         halves = np.ascontiguousarray(ids).view("<u8") ^ self._salt
         first, second = _mixed(halves[:, 0]), _mixed(halves[:, 1])
-        probes = np.arange(_PROBES, dtype=np.uint64)
         places = (_mixed(first + second * _ODD)[:, None] + probes * (second | np.uint64(1))[:, None]) & self._mask
         return places >> np.uint64(3), np.left_shift(1, places & np.uint64(7)).astype(np.uint8)
 
     def add(self, ids: NDArray[np.uint8]) -> None:
-        places, bits = self._places(ids)
+        places, bits = self._places(ids, _PROBES)
         np.bitwise_or.at(self._bytes, places.ravel(), bits.ravel())
         self.count += len(ids)
 
     def may_have(self, ids: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        places, bits = self._places(ids)
+        found = self._has(ids, _PROBES[:_FIRST])
+        left = np.flatnonzero(found)
+        found[left] = self._has(ids[left], _PROBES[_FIRST:])
+        return found
+
+    def _has(self, ids: NDArray[np.uint8], probes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        places, bits = self._places(ids, probes)
         found: NDArray[np.bool_] = (self._bytes[places] & bits != 0).all(axis=1)
         return found
 
@@ -108,7 +116,7 @@ class KnownIds:
         self._files += (file,)  # before the filter says that it must be asked
         for block in file.blocks(1 << 16):
             if not self._filters or self._filters[-1].count + len(block) > self._filters[-1].room:
-                room = 2 * self._filters[-1].room if self._filters else _FEWEST
+                room = 4 * self._filters[-1].room if self._filters else _FEWEST
                 self._filters += (_Filter(room),)
             self._filters[-1].add(block)
 
