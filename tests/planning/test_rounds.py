@@ -170,7 +170,7 @@ def test_people_are_asked_once(rng: np.random.Generator) -> None:
     baskets, _ = baskets_of(3_000, rng)
     split = PeopleSplit(rounds=3)
     first, again = (run_rounds(baskets, STRONG, 5, split, seed=5) for _ in range(2))
-    assert sum(done.people for done in first) == round((1 - split.sizes) * 3_000)
+    assert sum(done.people for done in first) == round(0.98 * 3_000)  # with hardly any noise sizes take their least
     assert first[-1].knowledge == again[-1].knowledge
 
 
@@ -178,7 +178,7 @@ def test_people_are_asked_once(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("items", [0.0, 0.5, 1.0])
 def test_shares_add_up(rounds: int, items: float) -> None:
     """Nobody is left out, nobody asked twice; rounds that there are not ask nobody."""
-    shares = PeopleSplit(rounds=rounds).shares(items)
+    shares = PeopleSplit(rounds=rounds).shares(0.02, items)
     assert sum(shares) == pytest.approx(1)
     assert min(shares) >= 0
     assert all(share == 0 for share in shares[rounds + 1 :])

@@ -16,11 +16,11 @@ from assocpriv.apps.options import OUTPUT, PATH, WholeRange, usual
 def serve(plan: Path, data: Path, host: str, port: int, epoch_reports: int) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
 
-  X
+    X
 
-    \b
-    Example:
-      assocpriv serve plan.json --data collection
+      \b
+      Example:
+        assocpriv serve plan.json --data collection
     """
     from assocpriv.assurance import read_plan
     from assocpriv.serving import serve as run
