@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assocpriv.files.names import NameSource
     from assocpriv.files.plans import read_catalogue, write_plan
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.planning.discovery import Discovery, promise_needed, reports_needed
+    from assocpriv.planning.discovery import Discovery, promise_needed, reports_needed, reports_to_discover
     from assocpriv.planning.plan_facts import foresee
     from assocpriv.planning.planner import make_plan as plan
     from assocpriv.planning.transaction_size import SamplingLoss
@@ -31,14 +31,14 @@ __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Discovery", "Epsilon", "NameSource", "Plan", "ReadOutcome",
     "Reports", "View", "check_plan", "check_writable", "foresee", "plan", "promise_needed", "randomize",
     "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue", "read_plan", "read_reports",
-    "report_items", "reports_needed", "to_baskets", "write_plan",
+    "report_items", "reports_needed", "reports_to_discover", "to_baskets", "write_plan",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.basket_files": ("read_baskets",),
     "assocpriv.core.errors": ("AssocprivError",), "assocpriv.records.baskets": ("Baskets", "to_baskets"),
     "assocpriv.core.privacy": ("Breach", "Epsilon"), "assocpriv.plans.baskets.catalogue": ("Catalogue",),
     "assocpriv.files.names": ("NameSource",),
-    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed"),
+    "assocpriv.planning.discovery": ("Discovery", "promise_needed", "reports_needed", "reports_to_discover"),
     "assocpriv.plans.baskets.plan": ("Plan",), "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.plans.baskets.view": ("View",),
     "assocpriv.files.atomic": ("check_writable",), "assocpriv.planning.plan_facts": ("foresee",),

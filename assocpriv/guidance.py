@@ -141,10 +141,14 @@ def publish_file(state: str | Path, output: str | Path, *, force: bool = False) 
 def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Path) -> "MinerState":
     """Add files of reports or of messages (.jsonl), or folders of reports, to a state file: all of them or none.
 
+    Of a folder those files are added that were not before, so one to which reports are still being collected can be
+    given again and again; a collector's reports that are not sealed wait. Reports in it that answer guidance not known
+    are left out.
+
     Raises:
         FileError: a state that was cut or changed, by another run meanwhile too, or cannot be written.
         PlanError: reports of another plan.
-        WireError: a file collected before or damaged, or reports that answer guidance not known.
+        WireError: a file that is named was collected before, or its reports answer guidance not known; a damaged one.
     """
     from assocpriv.files.guided_messages import ENDING, read_messages
     from assocpriv.files.reports import read_reports
@@ -156,10 +160,25 @@ def collect_files(reports: "str | Path | Sequence[str | Path]", state: str | Pat
     messages = [path for path in paths if path.suffix == ENDING]
     for path in messages:
         done = collect(done, read_messages(path, done.plan), [path])
-    if others := [path for path in paths if path not in messages]:
+    folders = [path for path in paths if path not in messages and path.is_dir()]
+    for path in folders:
+        done = _collect_folder(done, path)
+    if others := [path for path in paths if path not in messages and path not in folders]:
         done = collect(done, read_reports(others))
     replace_state(before, done, state)
     return done
+
+
+def _collect_folder(state: "MinerState", folder: Path) -> "MinerState":
+    """Return the state with the report files of a folder that it does not have; a collector's open epochs are none."""
+    from assocpriv.files.reports import read_reports
+    from assocpriv.server.guided.state import collect, is_collected
+
+    files = sorted(folder.glob("[!.]*.parquet"))
+    new = [path for path in files if not is_collected(state, path)]
+    if not files and not (folder / "open").is_dir():
+        read_reports(folder)  # says what is wrong with it
+    return collect(state, read_reports(new), leave_out=True) if new else state
 
 
 def _share(mu: "str | float | Fraction") -> "Fraction":

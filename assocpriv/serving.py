@@ -12,40 +12,72 @@ from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
     from assocpriv.collector.service import Service
+    from assocpriv.pages.sessions import TOKEN_FILE
     from assocpriv.plans.published import PublishedPlan
 
-__all__ = ["Service", "make_service", "serve"]
-_HOMES = {"assocpriv.collector.service": ("Service",)}
+__all__ = ["TOKEN_FILE", "Service", "make_service", "serve"]
+_HOMES = {"assocpriv.collector.service": ("Service",), "assocpriv.pages.sessions": ("TOKEN_FILE",)}
 _STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
-def make_service(plan: "PublishedPlan", data: str | PathLike[str], *, epoch_reports: int | None = None) -> "Service":
+def make_service(
+    plan: "PublishedPlan",
+    data: str | PathLike[str],
+    *,
+    epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
+    admin: bool = True,
+) -> "Service":
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
 
     Args:
         plan: the published plan, of any kind.
         data: the folder for its reports, made if it is missing.
         epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
+        keys: take reports only with a key, as :func:`assocpriv.operating.add_key` makes them; a folder that has keys
+            needs them in any case.
+        store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
+            ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
+        admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
 
     Raises:
-        FileError: a folder that cannot be used, is of another plan, or is served already.
+        FileError: a folder or a database that cannot be used, is of another plan, or is served already.
         PlanError: the extra ``assocpriv[server]`` is missing.
     """
     _need_extra()
+    from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
+    from assocpriv.collector.opening import open_store
     from assocpriv.collector.service import Collecting, Service
-    from assocpriv.collector.sqlite_store import EPOCH_REPORTS, SqliteStore
+    from assocpriv.collector.upkeep import is_closed
 
     folder = Path(data)
     lock = FolderLock.take(folder)
     try:
-        store = SqliteStore(folder, plan, epoch_reports=epoch_reports or EPOCH_REPORTS)
+        keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
+        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
+        service = Service([Collecting(plan, opened, folder, is_closed(folder))], keys=keyring, lock=lock)
+        if admin:
+            _add_page(service, folder)
     except BaseException:
         lock.release()
         raise
-    return Service([Collecting(plan, store)], lock=lock)
+    return service
+
+
+def _add_page(service: "Service", folder: Path) -> None:
+    """Serve the operator's page at /admin, whose token is in the folder."""
+    from assocpriv.pages.admin import AdminPage, Shown, Sources
+    from assocpriv.pages.sessions import Sessions, read_or_make_token
+
+    def collections() -> list[Shown]:
+        return [Shown(each.plan, each.folder) for each in service.collections.values() if each.folder is not None]
+
+    sessions = Sessions(read_or_make_token(folder))
+    service.admin = AdminPage(Sources(collections, service.status, service.seal), sessions)
 
 
 def serve(
@@ -55,6 +87,9 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8350,
     epoch_reports: int | None = None,
+    keys: bool = False,
+    store: str | None = None,
+    admin: bool = True,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
@@ -64,7 +99,7 @@ def serve(
         data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
-        epoch_reports: as of :func:`make_service`.
+        epoch_reports, keys, store, admin: as of :func:`make_service`.
         ready: called with the URL once it listens.
 
     Raises:
@@ -73,7 +108,7 @@ def serve(
     """
     _need_extra()
     with _listening(host, port) as listener:
-        service = make_service(plan, data, epoch_reports=epoch_reports)
+        service = make_service(plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin)
         _run(service, listener, ready or (lambda _: None))
 
 
@@ -111,8 +146,8 @@ def _run(service: "Service", listener: socket.socket, ready: Callable[[str], Non
 
 def _need_extra() -> None:
     try:
-        import starlette
+        import jinja2  # noqa: F401
+        import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
         raise PlanError("a collector is served by uvicorn and Starlette: pip install 'assocpriv[server]'") from None
-    del starlette

@@ -20,7 +20,7 @@ from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
 from bench.figures import suppression as suppression_figures
 from bench.machine import machine, versions
-from bench.speed import datasets, device_timing, growth, mining, reconstruction, startup, suppression
+from bench.speed import collector, datasets, device_timing, growth, mining, reconstruction, startup, suppression
 from bench.speed import guided as guided_speed
 from bench.speed import tables as table_speed
 from bench.speed import trees as tree_speed
@@ -39,6 +39,7 @@ TITLES = {
     "tree-speed": "Trees grown",
     "guided-speed": "Guided perturbation, file to file",
     "suppression-speed": "Suppression by templates, file to file",
+    "collector": "The collector under load",
     "device": "What a device's time tells",
     "liars": "Crafted reports",
     "planted": "Planted faults",
@@ -135,6 +136,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "suppression-speed": lambda options: suppression.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
+    "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
     "device": lambda options: device_timing.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),
@@ -144,7 +146,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
-    sets |= {"planted": planted, "suppression-speed": suppression}
+    sets |= {"collector": collector, "planted": planted, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 

@@ -3,6 +3,7 @@
 This module hands raw records on and keeps none.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from assocpriv.core.entropy import Entropy
@@ -23,6 +24,11 @@ RECORDS = {
     "table": "assocpriv.records.table_cells:parse_record",
     "guided": "assocpriv.client.guided.randomizer:parse_guided",
 }
+# kind -> a function that reads the values of one person's record of text, where a collector gives the rest of it
+VALUES = {"guided": "assocpriv.client.guided.asking:read_values"}
+
+# kind -> a function of (values, plan, ask, *, max_level), which asks a collector for that and returns the record
+ASKING = {"guided": "assocpriv.client.guided.asking:with_guidance"}
 _MOST_BYTES = 1 << 24  # of a record
 
 
@@ -37,9 +43,42 @@ def parse_record(text: bytes, plan: PublishedPlan) -> Any:
     Raises:
         RecordError: text that is no record, or too long.
     """
+    _check_length(text)
+    return _names_of(text) if takes_names(plan) else load_for(plan.kind, RECORDS, "read")(text)
+
+
+def parse_values(text: bytes, plan: PublishedPlan) -> Any:
+    """Return what some text holds of a record that a collector is to get, as :func:`parse_record`.
+
+    Raises:
+        RecordError: text that is no record, or too long.
+    """
+    if plan.kind not in VALUES:
+        return parse_record(text, plan)
+    _check_length(text)
+    return load_for(plan.kind, VALUES, "read")(text)
+
+
+def ask_for(record: Any, plan: PublishedPlan, ask: Callable[[str], Any], *, max_level: int | None = None) -> Any:
+    """Return a record with what its plan's kind asks a collector for; of most kinds nothing is.
+
+    Args:
+        record: of one person.
+        plan: the published plan.
+        ask: returns the JSON content of a path of the collector.
+        max_level: of a guided plan, the highest level that is answered.
+
+    Raises:
+        GuidanceError: what the collector has is not answered; nothing is sent.
+    """
+    if plan.kind not in ASKING:
+        return record
+    return load_for(plan.kind, ASKING, "answered")(record, plan, ask, max_level=max_level)
+
+
+def _check_length(text: bytes) -> None:
     if len(text) > _MOST_BYTES:
         raise RecordError(f"the record on standard input is longer than {_MOST_BYTES >> 20} MiB")
-    return _names_of(text) if takes_names(plan) else load_for(plan.kind, RECORDS, "read")(text)
 
 
 def _names_of(text: bytes) -> list[str]:

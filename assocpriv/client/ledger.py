@@ -20,56 +20,51 @@ deleted, cut off behind a mark, or replaced by an older copy: it then forgets.
 import contextlib
 import hashlib
 import os
+import secrets
 import threading
 import unicodedata
-from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from assocpriv.client.kinds import make_report
-from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, LedgerFile, parse_ledger
+from assocpriv.client.ledger_book import LedgerBook, Submission, multiply
+from assocpriv.client.ledger_file import LedgerFile
+from assocpriv.client.ledger_records import (
+    HEADER,
+    ID_BYTES,
+    MARK,
+    MOST_BYTES,
+    Acknowledged,
+    DrawnRound,
+    Entry,
+    Record,
+    Waiting,
+    damaged,
+    parse_ledger,
+)
 from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach, round_up
+from assocpriv.core.privacy import Breach
 from assocpriv.files.atomic import sync_folder
+from assocpriv.plans.campaign import Campaign
 from assocpriv.plans.published import PublishedPlan
 
 _MOST_OCCASION = 1000  # characters
-_PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
-_LARGEST_PRODUCT = Fraction(1 << 192)  # beyond the limit of every promise; products end here
-
-
-def multiply(product: Fraction | None, amplification: Fraction | None) -> Fraction | None:
-    """Return a product of γ, rounded up to a multiple of 2^-192 where its denominator is longer; 2^192 at most.
-
-    So its length does not grow with the number of reports. Where one of them is not stated, neither is the product.
-
-    >>> multiply(Fraction(7, 3), Fraction(3))
-    Fraction(7, 1)
-    """
-    if product is None or amplification is None:
-        return None
-    exact = product * amplification
-    if exact.denominator >> _PRODUCT_BITS:
-        exact = round_up(exact, 1 << _PRODUCT_BITS)
-    return min(exact, _LARGEST_PRODUCT)
 
 
 class Ledger:
     """A device's ledger, open and locked: nobody else can open it before it is closed.
 
-    ``amplification`` is the product of the γ of all reports made (see :func:`multiply`); None where a plan states none.
+    A report that a collector is to get waits in the ledger, with the random id of its submission, until it is
+    acknowledged: so it can be sent again as the same bytes, and is never lost.
     """
 
     def __init__(self, path: Path, file: LedgerFile | None = None, limit: Breach | None = None) -> None:
         if not isinstance(file, LedgerFile):
             raise TypeError("a ledger is opened by its path with Ledger.open('ledger.bin'), which locks the file")
         self.path = path
-        self.amplification: Fraction | None = Fraction(1)
-        self._file, self._limit = file, limit
-        self._reports: dict[tuple[str, bytes], bytes] = {}
-        self._spent: Counter[str] = Counter()
+        self._file, self._limit, self._book = file, limit, LedgerBook()
         self._end, self._ready = 0, False
         self._process, self._guard = os.getpid(), threading.Lock()
 
@@ -110,7 +105,12 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Ledger({self.path.name}, {self._spent.total()} reports)"
+        return f"Ledger({self.path.name}, {self._book.spent.total()} reports)"
+
+    @property
+    def amplification(self) -> Fraction | None:
+        """The product of the γ of all reports made (see :func:`multiply`); None where a plan states none."""
+        return self._book.amplification
 
     def close(self) -> None:
         """Close the file and let others open it."""
@@ -126,11 +126,11 @@ class Ledger:
 
     def has(self, plan: PublishedPlan, occasion: str) -> bool:
         """Tell whether the report of an occasion is made already; refuse an occasion as :meth:`report` does."""
-        return (plan.plan_id, hash_occasion(occasion)) in self._reports
+        return self._book.find(plan.plan_id, hash_occasion(occasion)) is not None
 
     def spent(self, plan: PublishedPlan) -> int:
         """Return how many reports this device has made under a plan."""
-        return self._spent[plan.plan_id]
+        return self._book.spent[plan.plan_id]
 
     def left(self, plan: PublishedPlan) -> int:
         """Return how many further occasions this device can report on under a plan."""
@@ -159,19 +159,97 @@ class Ledger:
             PlanError: the occasion is no name, or the device has a limit and no γ covers all that the plan sends.
             TypeError: no plan, or a record of another type.
         """
+        return self._made(record, plan, hash_occasion(occasion), entropy).report
+
+    def submit(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy | None = None) -> Submission:
+        """Return the report on an occasion as :meth:`report` does, to be sent to a collector.
+
+        Until :meth:`acknowledge` it is among :meth:`unsent`. A report that was handed out before, without a collector,
+        is sent as well when it is asked for here.
+        """
+        return self._submitted(record, plan, hash_occasion(occasion), entropy)
+
+    def draw_round(self, campaign: Campaign, *, entropy: Entropy | None = None) -> int:
+        """Return the round of a campaign that this device answers, counted from 1: drawn once, on disk, and kept.
+
+        It is drawn by the weights of the rounds and of nothing else, before any record is looked at.
+        """
+        if not isinstance(campaign, Campaign):
+            raise TypeError(f"campaign must be a Campaign, got a {type(campaign).__name__}")
+        with self._guard:
+            self._check_ready()
+            if campaign.campaign_id not in self._book.rounds:
+                drawn = campaign.draw_round(entropy or SystemEntropy())
+                self._record(DrawnRound(self._book.count + 1, campaign.campaign_id, drawn))
+            return self._book.rounds[campaign.campaign_id]
+
+    def submit_round(
+        self, record: Any, plan: PublishedPlan, campaign: Campaign, *, entropy: Entropy | None = None
+    ) -> Submission:
+        """Return this device's one report of a campaign: made now under the plan of its round, or the one made before.
+
+        That one is returned whatever plan the round has by now.
+
+        Raises:
+            BudgetError, RecordError, FileError, TypeError: as :meth:`report`.
+            PlanError: a plan that does not keep the campaign's promise, or no round drawn.
+        """
+        if campaign.campaign_id not in self._book.rounds:
+            raise PlanError("this device has drawn no round of the campaign; it draws one first, with draw_round")
+        if self.answered(campaign) is None:
+            campaign.check_plan(plan)
+        return self._submitted(record, plan, bytes.fromhex(campaign.campaign_id), entropy)
+
+    def answered(self, campaign: Campaign) -> Submission | None:
+        """Return this device's one report of a campaign, if it was made."""
+        entry = self._book.find("", bytes.fromhex(campaign.campaign_id))
+        return None if entry is None else self._book.submission(entry)
+
+    def unsent(self) -> tuple[Submission, ...]:
+        """Return the reports that no collector has acknowledged yet, what waits longest first."""
+        return self._book.unsent()
+
+    def acknowledge(self, submission: Submission) -> None:
+        """Note that a collector has a report; it is sent no more."""
+        with self._guard:
+            self._check_ready()
+            if submission in self._book.unsent():
+                self._record(Acknowledged(self._book.count + 1, submission.number))
+
+    def _submitted(self, record: Any, plan: PublishedPlan, occasion: bytes, entropy: Entropy | None) -> Submission:
+        entry = self._made(record, plan, occasion, entropy, waits=True)
+        with self._guard:
+            if (found := self._book.submission(entry)) is None:
+                # an id made of the report alone would be another person's too, whose report holds the same
+                submission_id = entry.submission_id or secrets.token_bytes(ID_BYTES)
+                self._check_ready()
+                self._record(Waiting(self._book.count + 1, entry.number, submission_id))
+                found = self._book.submission(entry)
+            assert found is not None
+            return found
+
+    def _made(
+        self, record: Any, plan: PublishedPlan, occasion: bytes, entropy: Entropy | None, *, waits: bool = False
+    ) -> Entry:
         if not isinstance(plan, PublishedPlan):
             raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
-        key = plan.plan_id, hash_occasion(occasion)
         with self._guard:
-            if not self._ready or self._process != os.getpid():
-                raise FileError(
-                    f"the ledger {self.path} is closed, could not be written, or belongs to another process; open it"
-                )
-            if key not in self._reports:
+            self._check_ready()
+            if (found := self._book.find(plan.plan_id, occasion)) is None:
                 self._check_budget(plan)
                 report = make_report(record, plan, entropy=entropy or SystemEntropy())
-                self._record(Entry(self._spent.total() + 1, *key, plan.amplification, report))
-            return self._reports[key]
+                # of its own: the words of a report's draw say all that is in it
+                submission_id = secrets.token_bytes(ID_BYTES)
+                number, gamma = self._book.count + 1, plan.amplification
+                found = Entry(number, plan.plan_id, occasion, gamma, report, submission_id, waits)
+                self._record(found)
+            return found
+
+    def _check_ready(self) -> None:
+        if not self._ready or self._process != os.getpid():
+            raise FileError(
+                f"the ledger {self.path} is closed, could not be written, or belongs to another process; open it"
+            )
 
     def _check_budget(self, plan: PublishedPlan) -> None:
         if uncovered := self._uncovered(plan):
@@ -186,7 +264,7 @@ class Ledger:
                 f"(ledger {self.path}); make no further one. Sending one of them again is free: name its occasion"
             )
         if not self._within_limit(multiply(self.amplification, plan.amplification)):
-            spent = self._spent.total()
+            spent = self._book.spent.total()
             if not spent:
                 raise BudgetError(
                     f"one report of plan {plan.plan_id[:12]} alone would reach the limit that is set for this device "
@@ -215,10 +293,11 @@ class Ledger:
         content = self._file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise FileError(f"{self.path} is not a ledger: it is larger than {MOST_BYTES >> 20} MiB")
-        entries, self._end, marked = parse_ledger(content, str(self.path))
+        records, self._end, marked = parse_ledger(content, str(self.path))
+        for record in records:
+            if not self._book.add(record):
+                raise FileError(damaged(str(self.path), record.number))
         self._file.keep_private()
-        for entry in entries:
-            self._count(entry)
         if self._end != len(content):
             self._file.cut(self._end)
         if not self._end:
@@ -230,23 +309,18 @@ class Ledger:
             self._write(MARK)
         self._ready = True
 
-    def _count(self, entry: Entry) -> None:
-        self._reports.setdefault((entry.plan_id, entry.occasion), entry.report)
-        self._spent[entry.plan_id] += 1
-        self.amplification = multiply(self.amplification, entry.amplification)
-
     def _write(self, content: bytes) -> None:
         self._file.write(self._end, content)
         self._end += len(content)
 
-    def _record(self, entry: Entry) -> None:
+    def _record(self, record: Record) -> None:
         """Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report."""
-        record, start = entry.to_bytes(), self._end
-        if start + len(record) + len(MARK) > MOST_BYTES:
+        content, start = record.to_bytes(), self._end
+        if start + len(content) + len(MARK) > MOST_BYTES:
             raise FileError(f"the ledger {self.path} is full; no report can be made without forgetting another")
         self._ready = False
         try:
-            self._write(record)
+            self._write(content)
             self._file.sync()
             self._write(MARK)
         except OSError as error:
@@ -256,7 +330,8 @@ class Ledger:
             raise FileError(
                 f"cannot write the ledger {self.path}: {error.strerror or error}; nothing was sent, nothing may be"
             ) from None
-        self._count(entry)
+        added = self._book.add(record)
+        assert added
         self._ready = True
 
 

@@ -1,22 +1,16 @@
-"""A ledger's bytes: records, what of them a crash left whole, and the file, open for one process alone.
+"""A ledger's file, open for one process alone.
 
-docs/formats/ledger.md says what stands where. Nothing here is of a basket but a randomized report.
+Nothing here is of a basket but a randomized report.
 """
 
 import contextlib
-import hashlib
 import os
-import re
 import stat
-import struct
 import time
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
+from assocpriv.client.ledger_records import HEADER
 from assocpriv.core.errors import FileError
-from assocpriv.core.privacy import format_bound
-from assocpriv.files.ledger_name import LEDGER_NAME
 
 try:
     import fcntl
@@ -25,91 +19,8 @@ except ImportError:  # Windows
 else:
     _HAS_FLOCK = True
 
-HEADER = LEDGER_NAME + struct.pack("<I", 1)  # the format's name and version
-MARK = b"\xa7on disk"  # behind a record that is there to stay
-MOST_BYTES = 1 << 24  # of a file
-_MOST_RECORD = 1 << 18  # the longest report, of a million items without a code, has half as many bytes
-_FIXED = struct.Struct("<II32s32sH")  # length, number, plan id, hash of the occasion, length of γ
-_CHECKSUM_BYTES = 32
-_FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
-_UNSTATED = b"none"  # in place of γ, where the plan states none
 _POLL_SECONDS = 0.02
 _MOST_OPENINGS = 10  # of a name that other files take while its lock is waited for
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One report that was made: the ``number``-th of the file, on the ``occasion`` whose name has this SHA-256."""
-
-    number: int
-    plan_id: str
-    occasion: bytes
-    amplification: Fraction | None
-    report: bytes
-
-    def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
-        gamma = _UNSTATED if self.amplification is None else format_bound(self.amplification).encode("ascii")
-        length = _FIXED.size + len(gamma) + len(self.report) + _CHECKSUM_BYTES
-        fixed = _FIXED.pack(length, self.number, bytes.fromhex(self.plan_id), self.occasion, len(gamma))
-        body = fixed + gamma + self.report
-        return body + hashlib.sha256(body).digest()
-
-
-def parse_ledger(content: bytes, source: str = "the ledger") -> tuple[list[Entry], int, bool]:
-    """Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record.
-
-    What does not count was being written when it broke off; 0 bytes count where not even the header is whole.
-
-    Raises:
-        FileError: no ledger, one of another version, or a damaged one.
-    """
-    if len(content) <= len(HEADER) and HEADER.startswith(content.rstrip(b"\0")) and content != HEADER:
-        return [], 0, True  # it broke off while it was made
-    if not content.startswith(HEADER):
-        raise FileError(f"{source} is not a ledger of a version known here; name another file, or a new one")
-    entries: list[Entry] = []
-    end, marked = len(HEADER), True
-    while marked:
-        entry, after = _entry_at(content, end, source)
-        if entry is None:
-            break
-        if entry.number != len(entries) + 1:
-            raise FileError(_damaged(source, len(entries) + 1))
-        entries.append(entry)
-        marked = content.startswith(MARK, after)
-        end = after + len(MARK) * marked
-    rest = content[end:]
-    if MARK in rest or len(rest) > _MOST_RECORD + len(MARK):
-        raise FileError(_damaged(source, len(entries) + marked))
-    return entries, end, marked
-
-
-def _damaged(source: str, number: int) -> str:
-    return (
-        f"{source} is damaged at record {number}: what this device has told is no longer known, so it must not tell "
-        "more; restore the ledger from a copy that is not older, or stop reporting"
-    )
-
-
-def _entry_at(content: bytes, start: int, source: str) -> tuple[Entry | None, int]:
-    """Return the record that begins somewhere and where it ends, or None if there is no whole one."""
-    if len(content) - start < _FIXED.size:
-        return None, start
-    length, number, plan_id, occasion, gamma_bytes = _FIXED.unpack_from(content, start)
-    gamma_at = start + _FIXED.size
-    report_at, end = gamma_at + gamma_bytes, start + length
-    checksum_at = end - _CHECKSUM_BYTES
-    if length > _MOST_RECORD or end > len(content) or report_at >= checksum_at:
-        return None, start
-    if hashlib.sha256(content[start:checksum_at]).digest() != content[checksum_at:end]:
-        return None, start
-    gamma, text = None, content[gamma_at:report_at]
-    if text != _UNSTATED:
-        gamma = Fraction(*map(int, text.split(b"/"))) if _FRACTION.fullmatch(text) else Fraction(0)
-        if gamma < 1:  # nothing that this module wrote
-            raise FileError(_damaged(source, number))
-    return Entry(number, plan_id.hex(), occasion, gamma, content[report_at:checksum_at]), end
 
 
 class LedgerFile:

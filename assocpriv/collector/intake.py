@@ -42,6 +42,11 @@ class Intake:
         self._writer.start()
         self._sealer.start()
 
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for the thread that writes."""
+        return self._queue.qsize()
+
     def submit(self, upload: Upload) -> "asyncio.Future[int | Refused]":
         """Return what will say, when an upload is on disk, how many of its reports are new, or why it was refused.
 

@@ -1,11 +1,43 @@
 """What a collector counts of itself since it started, in Prometheus' text format. No label is of a person."""
 
+import shutil
 import threading
 from bisect import bisect_left
 from collections import Counter
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
 
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds of a commit
+
+
+@dataclass(frozen=True)
+class Load:
+    """What there is at a moment: in the stores, in front of them, and in which folders."""
+
+    reports: int
+    epochs_sealed: int
+    epochs_waiting: int
+    queue_depth: int
+    waiting_bytes: int
+    folders: tuple[Path, ...]
+
+    def to_lines(self) -> list[str]:
+        """Return gauges; sizes are of all files in the folders."""
+        free = min((shutil.disk_usage(folder).free for folder in self.folders), default=None)
+        return [
+            *_one("reports", "gauge", "Reports in all collections.", self.reports),
+            *_one("epochs_sealed", "gauge", "Epochs that are sealed.", self.epochs_sealed),
+            *_one(
+                "epochs_waiting",
+                "gauge",
+                "Epochs that ended and are not sealed; more than one: sealing fails.",
+                self.epochs_waiting,
+            ),
+            *_one("queue_depth", "gauge", "Requests that wait for the disk.", self.queue_depth),
+            *_one("waiting_bytes", "gauge", "Bytes of requests that are not answered.", self.waiting_bytes),
+            *_one("store_bytes", "gauge", "Bytes of all files of the collections.", sum(map(_bytes_in, self.folders))),
+            *([] if free is None else _one("disk_free_bytes", "gauge", "Bytes free on their disk.", free)),
+        ]
 
 
 class Metrics:
@@ -32,7 +64,7 @@ class Metrics:
             self._buckets[bisect_left(_BOUNDS, seconds)] += 1
             self._seconds += seconds
 
-    def text(self, status: dict[str, Any], waiting_bytes: int) -> str:
+    def text(self, load: Load) -> str:
         """Return everything in Prometheus' text format, 0.0.4."""
         with self._guard:
             buckets, seconds = list(self._buckets), self._seconds
@@ -44,8 +76,7 @@ class Metrics:
                 f'assocpriv_requests_refused_total{{reason="{reason}"}} {n}'
                 for reason, n in sorted(self.refusals.items())
             ),
-            *_one("waiting_bytes", "gauge", "Bytes of requests that wait for the disk.", waiting_bytes),
-            *_one("reports", "gauge", "Reports in all collections.", status["reports"]),
+            *load.to_lines(),
             *_head("commit_seconds", "histogram", "Seconds that commits took."),
         ]
         total = 0
@@ -56,6 +87,17 @@ class Metrics:
             "\n".join([*lines, f"assocpriv_commit_seconds_sum {seconds!r}", f"assocpriv_commit_seconds_count {total}"])
             + "\n"
         )
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the size of all files in a folder; one that is removed meanwhile counts nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue
+    return total
 
 
 def _head(name: str, kind: str, text: str) -> list[str]:

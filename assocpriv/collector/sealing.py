@@ -7,12 +7,15 @@ last; whatever breaks off before that is done again from it, into the same names
 
 import os
 import secrets
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collector.output import shuffled, without_date
+from assocpriv.core.errors import WireError
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
     EPOCH_ENDING,
@@ -26,10 +29,13 @@ from assocpriv.files.open_epochs import (
     sealed_file,
     tokens_of,
 )
-from assocpriv.files.reports import write_reports
+from assocpriv.files.parquet import parquet_errors
+from assocpriv.files.reports import ITEMSETS_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
 
+ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
+EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
 _IDS_ENDING = ".ids"
 _BESIDE = ("-wal", "-shm")
 
@@ -75,15 +81,46 @@ def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | No
     ids = folder / IDS_FOLDER / f"{ids_token}{_IDS_ENDING}"
     if not ids.exists():
         _write_ids(ids, np.concatenate([records[:, :ID_BYTES] for records in by_key.values()]))
-    for key, records in by_key.items():
+    write_sealed({key: records[:, ID_BYTES:] for key, records in by_key.items()}, folder, token, plan)
+    return ids, {key: len(records) for key, records in by_key.items()}
+
+
+def write_sealed(by_key: Mapping[int, NDArray[np.uint8]], folder: Path, token: str, plan: PublishedPlan) -> None:
+    """Write an epoch's reports (n, report_bytes) as a file for each key, in random order; one that is there stays.
+
+    Raises:
+        FileError: the disk refuses.
+    """
+    for key, reports in by_key.items():
         target = sealed_file(folder, token, key)
         if not target.exists():
-            metadata = {KEY_KEY: str(key).encode("ascii")} if key else None
-            reports = shuffled(np.ascontiguousarray(records[:, ID_BYTES:]))
-            write_reports([reports], plan, target, metadata=metadata)
+            metadata = {EPOCH_KEY: token.encode("ascii")} | ({KEY_KEY: str(key).encode("ascii")} if key else {})
+            write_reports([shuffled(np.ascontiguousarray(reports))], plan, target, metadata=metadata)
             without_date(target)
     sync_folder(folder)
-    return ids, {key: len(records) for key, records in by_key.items()}
+
+
+def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int], int]:
+    """Return how many reports in a folder's report files came with each key, and of how many epochs.
+
+    Footers alone are read. Epochs whose token is ``unsealed`` are left out, for they are counted where they are stored.
+
+    Raises:
+        WireError: a damaged file.
+    """
+    import pyarrow.parquet as pq
+
+    counts, tokens = Counter[int](), set[str]()
+    for path in folder.glob("[!.]*.parquet"):
+        try:
+            footer = pq.read_metadata(path)
+        except parquet_errors() as error:
+            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
+        metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
+        if ITEMSETS_KEY not in metadata and token not in unsealed:  # else a mined table
+            counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
+            tokens.add(token)
+    return counts, len(tokens)
 
 
 def _write_ids(path: Path, ids: NDArray[np.uint8]) -> None:

@@ -8,13 +8,17 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from assocpriv.collector.intake import Intake
+from assocpriv.collector.keys import Keyring
 from assocpriv.collector.lock import FolderLock
-from assocpriv.collector.metrics import Metrics
-from assocpriv.collector.store import ReportStore
-from assocpriv.collector.wire import MOST_BYTES, NO_KEY, Refused, read_upload
+from assocpriv.collector.metrics import Load, Metrics
+from assocpriv.collector.published_guidance import PublishedGuidance
+from assocpriv.collector.store import ReportStore, StoreFullError
+from assocpriv.collector.wire import MOST_BYTES, Refused, read_upload
+from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.published import PublishedPlan
 
 if TYPE_CHECKING:
@@ -33,10 +37,25 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Collecting:
-    """A plan, and where its reports are kept."""
+    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
+
+    One that is ``closed`` takes no reports any more.
+    """
 
     plan: PublishedPlan
     store: ReportStore
+    folder: Path | None = None
+    closed: bool = False
+
+
+class Page(Protocol):
+    """An application that is served beside the collection, as the operator's page."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    async def close(self) -> None:
+        """End what it does beside answering."""
 
 
 class Service:
@@ -46,18 +65,23 @@ class Service:
         self,
         collections: Sequence[Collecting],
         *,
-        key_number: Callable[[Headers], int] | None = None,
-        admin: Application | None = None,
+        keys: Keyring | None = None,
         lock: FolderLock | None = None,
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
-        ``key_number`` tells the number of a request's key, or refuses it; ``admin`` is served at /admin.
+        With ``keys`` reports are taken with one of them only. What ``admin`` is set to is served at /admin.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
         self._intakes: dict[str, Intake] = {}
-        self._key_number, self._admin, self._lock = key_number, admin, lock
+        self.admin: Page | None = None
+        self._keys, self._lock = keys, lock
+        self._guidance = {
+            plan_id: PublishedGuidance(each.folder, each.plan)
+            for plan_id, each in self.collections.items()
+            if isinstance(each.plan, GuidedPlan) and each.folder is not None
+        }
         self.metrics = Metrics()
         self._rest = self._routes()
 
@@ -74,8 +98,8 @@ class Service:
                 await self._refuse(refusal, send)
             else:
                 await _answer(200, body, (), send)
-        elif self._admin is not None and (scope["path"] == "/admin" or scope["path"].startswith("/admin/")):
-            await self._admin(scope, receive, send)
+        elif self.admin is not None and (scope["path"] == "/admin" or scope["path"].startswith("/admin/")):
+            await self.admin(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
 
@@ -84,10 +108,10 @@ class Service:
     async def _take(self, scope: Scope, receive: Receive) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
         headers = scope["headers"]
-        key = NO_KEY if self._key_number is None else self._key_number(headers)
+        key = None if self._keys is None else self._keys.key_of(headers)
         plan = self._plan_named(headers)
         body = await _read_body(headers, receive)
-        upload = read_upload(body, plan, key)
+        upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
         result = await self._intakes[plan.plan_id].submit(upload)
         if isinstance(result, Refused):
             raise result
@@ -105,6 +129,8 @@ class Service:
         plan = self._by_header.get(named)
         if plan is None:
             raise self._other_plan(named)
+        if self.collections[plan.plan_id].closed:
+            raise Refused(410, "closed", "the collection of this plan has ended; it takes no more reports")
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
         return plan
@@ -128,12 +154,14 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         """Return how many reports there are, of all plans and of each."""
-        plans = {}
+        plans = dict[str, dict[str, Any]]()
         for plan_id, each in self.collections.items():
             now = each.store.status()
             plans[plan_id] = {"reports": now.reports, "sealed": now.sealed, "epochs_sealed": now.sealed_epochs}
+            if plan_id in self._guidance:
+                plans[plan_id]["guidance"] = self._guidance[plan_id].to_json()
         reports = sum(each["reports"] for each in plans.values())
-        return {"reports": reports, "plans": plans, "keys": self._key_number is not None}
+        return {"reports": reports, "plans": plans, "keys": self._keys is not None, "open": self._keys is None}
 
     async def seal(self, plan_id: str) -> int:
         """Seal what a collection has; see :meth:`Intake.seal`."""
@@ -150,9 +178,12 @@ class Service:
             Route("/status", self._get_status),
             Route("/metrics", self._get_metrics),
             Route("/healthz", self._get_health),
+            *(Route("/guidance/level", each.get_level) for each in self._guidance.values()),
+            *(Route("/guidance", each.get_guidance) for each in self._guidance.values()),
             Route("/reports", self._only_post, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
         ]
-        application: Application = Starlette(routes=routes, exception_handlers={HTTPException: _http_error})  # type: ignore
+        handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
+        application: Application = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore
         return application
 
     async def _get_plan(self, request: "Request") -> "Response":
@@ -164,6 +195,7 @@ class Service:
         headers = {
             "etag": f'"{plan_id}"',
             "assocpriv-plan": plan_id,
+            "assocpriv-keys": "none" if self._keys is None else "required",
             "cache-control": f"public, max-age={_PLAN_SECONDS}",
         }
         if plan_id in request.headers.get("if-none-match", ""):
@@ -179,9 +211,20 @@ class Service:
     async def _get_metrics(self, _: "Request") -> "Response":
         from starlette.responses import Response
 
-        waiting = sum(intake.waiting_bytes for intake in self._intakes.values())
-        text = self.metrics.text(await asyncio.to_thread(self.status), waiting)
+        text = self.metrics.text(await asyncio.to_thread(self._load))
         return Response(text, media_type="text/plain; version=0.0.4")
+
+    def _load(self) -> Load:
+        """Return what an operator alarms on beside counters."""
+        stored = [each.store.status() for each in self.collections.values()]
+        return Load(
+            reports=sum(each.reports for each in stored),
+            epochs_sealed=sum(each.sealed_epochs for each in stored),
+            epochs_waiting=sum(each.waiting_epochs for each in stored),
+            queue_depth=sum(intake.waiting for intake in self._intakes.values()),
+            waiting_bytes=sum(intake.waiting_bytes for intake in self._intakes.values()),
+            folders=tuple(each.folder for each in self.collections.values() if each.folder is not None),
+        )
 
     async def _get_health(self, _: "Request") -> "Response":
         from starlette.responses import JSONResponse
@@ -201,6 +244,8 @@ class Service:
                     self._intakes[plan_id] = Intake(each.plan, each.store, observe=self.metrics.committed)
                 await send({"type": "lifespan.startup.complete"})
             else:
+                if self.admin is not None:
+                    await self.admin.close()
                 for intake in self._intakes.values():
                     await intake.close()
                 if self._lock is not None:
@@ -244,6 +289,10 @@ def _json_error(status: int, reason: str, message: str, **headers: str) -> "Resp
     from starlette.responses import JSONResponse
 
     return JSONResponse({"error": reason, "message": message}, status_code=status, headers=headers)
+
+
+async def _store_away(_: "Request", __: Any) -> "Response":
+    return _json_error(503, "full", "the collector cannot ask its store now; come again later", **{"retry-after": "5"})
 
 
 async def _http_error(_: "Request", error: Any) -> "Response":

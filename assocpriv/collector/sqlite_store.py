@@ -15,8 +15,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.collector.accepting import accept
 from assocpriv.collector.known_ids import KnownIds
-from assocpriv.collector.sealing import KEY_KEY, ids_files, new_epoch, remove_epoch, seal_epoch, sweep
+from assocpriv.collector.sealing import (
+    ASIDE_FOLDER,
+    ids_files,
+    new_epoch,
+    remove_epoch,
+    seal_epoch,
+    sealed_counts,
+    sweep,
+)
 from assocpriv.collector.store import StoreFullError, StoreStatus
 from assocpriv.collector.wire import ID_BYTES, Refused, Upload, ids_of, records_of
 from assocpriv.core.errors import FileError, WireError
@@ -30,9 +39,7 @@ from assocpriv.files.open_epochs import (
     read_uploads,
     tokens_of,
 )
-from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.plans import read_plan
-from assocpriv.files.reports import ITEMSETS_KEY
 from assocpriv.plans.published import PublishedPlan
 
 EPOCH_REPORTS = 1 << 20
@@ -93,7 +100,8 @@ class SqliteStore:
         sweep(folder)
         *ended, last = epoch_files(folder) or [new_epoch(folder, 1)]
         left = _seal_all(ended, folder, plan)
-        self._sealed, self._sealed_epochs = _sealed_counts(folder, {each.token for each in left})
+        self._sealed, self._sealed_epochs = sealed_counts(folder, {each.token for each in left})
+        self._aside, _ = sealed_counts(folder / ASIDE_FOLDER, set())
         self._known = KnownIds(ids_files(folder))
         self._ended, self._open = left, _Epoch(last, plan)
 
@@ -103,39 +111,34 @@ class SqliteStore:
             self._rotate_if_due()
             records = records_of(uploads, self.plan)
             ids = ids_of(records)
-            new = self._new(ids, records)
-            accepted = [upload.count for upload in uploads]
-            rows = [(upload.key, upload.body) for upload in uploads]
-            if not new.all():
-                ends = np.cumsum(accepted)
-                parts = [new[end - upload.count : end] for upload, end in zip(uploads, ends.tolist(), strict=True)]
-                accepted = [int(part.sum()) for part in parts]
-                rows = [
-                    (upload.key, records_of([upload], self.plan)[part].tobytes())
-                    for upload, part in zip(uploads, parts, strict=True)
-                    if part.any()
-                ]
-                ids = [each for each, is_new in zip(ids, new.tolist(), strict=True) if is_new]
+            known = self._known_among(ids, records)
+            if not known and len(set(ids)) == len(ids) and all(upload.quota is None for upload in uploads):
+                results: list[int | Refused] = [upload.count for upload in uploads]
+                rows = [(upload.key, upload.body) for upload in uploads]
+            else:
+                accepted = accept(uploads, ids, known, self._used(uploads))
+                results, rows = accepted.results, _rows_stored(uploads, accepted.stored, self.plan)
+                ids = [ids[place] for place in np.flatnonzero(accepted.stored).tolist()]
             if rows:
                 self._write(_joined(rows))
                 self._open.ids.update(ids)
-                for upload, count in zip(uploads, accepted, strict=True):
-                    self._open.by_key[upload.key] += count
-            return list(accepted)
+                for upload, result in zip(uploads, results, strict=True):
+                    self._open.by_key[upload.key] += 0 if isinstance(result, Refused) else result
+            return results
 
-    def _new(self, ids: list[bytes], records: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """Tell which records have an id that no record has that is stored, or stands before it."""
-        new = np.ones(len(ids), dtype=np.bool_)
-        several = len(set(ids)) != len(ids)
-        epochs = [epoch.ids for epoch in (*self._ended, self._open) if several or not epoch.ids.isdisjoint(ids)]
-        if epochs:
-            met = set[bytes]()
-            for position, each in enumerate(ids):
-                new[position] = each not in met and not any(each in found for found in epochs)
-                met.add(each)
-        known = self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))
-        new[list(known)] = False
-        return new
+    def _known_among(self, ids: list[bytes], records: NDArray[np.uint8]) -> set[bytes]:
+        """Return those of the ids that are stored."""
+        known = {ids[place] for place in self._known.find(np.ascontiguousarray(records[:, :ID_BYTES]))}
+        for epoch in (*self._ended, self._open):
+            if not epoch.ids.isdisjoint(ids):
+                known |= epoch.ids.intersection(ids)
+        return known
+
+    def _used(self, uploads: Sequence[Upload]) -> dict[int, int]:
+        """Return how many reports have come with each key that has a quota, also those that were set aside."""
+        counters = (self._sealed, self._aside, *(epoch.by_key for epoch in (*self._ended, self._open)))
+        keys = {upload.key for upload in uploads if upload.quota is not None}
+        return {key: sum(counter[key] for counter in counters) for key in keys}
 
     def _write(self, rows: Sequence[tuple[int, bytes]]) -> None:
         try:
@@ -207,6 +210,16 @@ class SqliteStore:
                 epoch.database.close()
 
 
+def _rows_stored(uploads: Sequence[Upload], stored: NDArray[np.bool_], plan: PublishedPlan) -> list[tuple[int, bytes]]:
+    """Return the records of each upload that are stored, after the number of its key."""
+    rows, end = [], 0
+    for upload in uploads:
+        first, end = end, end + upload.count
+        if stored[first:end].any():
+            rows.append((upload.key, records_of([upload], plan)[stored[first:end]].tobytes()))
+    return rows
+
+
 def _joined(rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     """Return one row a key."""
     if all(key == rows[0][0] for key, _ in rows):
@@ -255,20 +268,3 @@ def _seal_all(paths: Sequence[Path], folder: Path, plan: PublishedPlan) -> list[
         else:
             remove_epoch(path)
     return left
-
-
-def _sealed_counts(folder: Path, unsealed: set[str]) -> tuple[Counter[int], int]:
-    """Return how many sealed reports came with each key, and of how many epochs; footers alone are read."""
-    import pyarrow.parquet as pq
-
-    counts, tokens = Counter[int](), set[str]()
-    for path in folder.glob("[!.]*.parquet"):
-        try:
-            footer = pq.read_metadata(path)
-        except parquet_errors() as error:
-            raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
-        metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
-        if ITEMSETS_KEY not in metadata and token not in unsealed:  # else a mined table, or counted in its database
-            counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
-            tokens.add(token)
-    return counts, len(tokens)

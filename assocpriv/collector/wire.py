@@ -36,17 +36,18 @@ class Refused(Exception):  # noqa: N818  # an answer, not a failure
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One request: ``count`` records in ``body``, each a submission id and a report, and the number of its key."""
+    """One request: ``count`` records in ``body``, each a submission id and a report, its key's number and quota."""
 
     body: bytes
     count: int
     key: int = NO_KEY
+    quota: int | None = None
 
     def __repr__(self) -> str:
         return f"Upload({counted(self.count, 'report')})"
 
 
-def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY) -> Upload:
+def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY, quota: int | None = None) -> Upload:
     """Return a request's body as an upload; what its reports hold is looked at later, of many requests at a time.
 
     Raises:
@@ -62,7 +63,7 @@ def read_upload(body: bytes, plan: PublishedPlan, key: int = NO_KEY) -> Upload:
             f"{plan.report_bytes}; this one has {counted(len(body), 'byte')}",
             record_bytes=length,
         )
-    return Upload(body, count, key)
+    return Upload(body, count, key, quota)
 
 
 def records_of(uploads: Sequence[Upload], plan: PublishedPlan) -> NDArray[np.uint8]:

@@ -53,6 +53,10 @@ class FileError(AssocprivError, ValueError):
     """A file that cannot be read or written, other than baskets, plans and reports."""
 
 
+class CollectorError(AssocprivError):
+    """A collector that cannot be reached, refuses, or answers as none does; what was made for it waits."""
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things in words.
 

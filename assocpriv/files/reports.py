@@ -16,6 +16,7 @@ from assocpriv.files.atomic import atomic_output
 from assocpriv.files.ledger_name import IS_LEDGER, is_ledger
 from assocpriv.files.open_epochs import OPEN_FOLDER, read_open_epochs, unsealed_reports
 from assocpriv.files.parquet import column_chunks, is_inflated, parquet_errors
+from assocpriv.files.store_mark import read_mark
 from assocpriv.plans.published import PublishedPlan, pack_reports
 from assocpriv.plans.registry import parse_plan
 
@@ -196,6 +197,10 @@ class _OpenEpochs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.plan, self._epochs = read_open_epochs(folder)
+        mark = read_mark(folder)
+        if mark is not None and mark.unsealed != 0:
+            which = "reports" if mark.unsealed is None else counted(mark.unsealed, "report")
+            _LOG.info("%s: %s in PostgreSQL left out: assocpriv collector seal %s", folder, which, quote(str(folder)))
 
     def not_in(self, files: list[Path]) -> NDArray[np.uint8]:
         """Return the reports that are in none of the report files, uint8 (n, report_bytes)."""

@@ -97,6 +97,26 @@ def reports_needed(
     return question.answer(promise, reports or edge, REPORTS)
 
 
+def reports_to_discover(plan: Plan, support: "float | str | Fraction") -> dict[int, int | None]:
+    """Return at how many reports of this very plan a support is discoverable, by itemset size, all of a size together.
+
+    At one report fewer it is not. None where 10^15 reports do not do.
+
+    Raises:
+        PlanError: a support outside (0, 1], or a plan of sizes in clear.
+    """
+    wanted = _support(support)
+    _check_hidden(plan.sizes)
+    reports = {}
+    for k in range(1, (1 if plan.view.itemsets else plan.itemset_size) + 1):
+
+        def discovers(count: int, k: int = k) -> bool:
+            return _level(plan, count, k) <= wanted
+
+        reports[k] = _least(discovers, DEFAULT_REPORTS, MOST_REPORTS)
+    return reports
+
+
 def promise_needed(
     support: "float | str | Fraction",
     items: int | Iterable[str],
@@ -156,14 +176,8 @@ class _Question:
     def __post_init__(self) -> None:
         if "reports" in self.choices:
             raise TypeError("reports_needed solves for the reports; promise_needed is the one that takes their number")
-        support = parse_probability(self.asked, "the support to discover")
-        if not support:
-            raise PlanError("the support to discover must be above 0")
-        if self.choices.get("sizes", HIDDEN) != HIDDEN:
-            raise PlanError(
-                "with sizes in clear, what can be discovered depends on how many baskets there are of each size; ask "
-                "with hidden sizes"
-            )
+        support = _support(self.asked)
+        _check_hidden(self.choices.get("sizes", HIDDEN))
         object.__setattr__(self, "items", catalogue_of(self.items))  # names are read more than once
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
@@ -183,12 +197,31 @@ class _Question:
 
     def level(self, plan: Plan, reports: int) -> float:
         """Return the largest of the level's figures."""
-        groups = [Group.of(plan, reports)]
-        return max(level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in self.targets(plan))
+        return max(_level(plan, reports, k) for k in self.targets(plan))
 
     def answer(self, promise: Breach, reports: int, solved: str) -> Discovery:
         plan = self.plan(promise, reports)
         return Discovery(plan, reports, self.support, self.targets(plan), solved)
+
+
+def _support(asked: "float | str | Fraction") -> Fraction:
+    support = parse_probability(asked, "the support to discover")
+    if not support:
+        raise PlanError("the support to discover must be above 0")
+    return support
+
+
+def _check_hidden(sizes: str) -> None:
+    if sizes != HIDDEN:
+        raise PlanError(
+            "with sizes in clear, what can be discovered depends on how many baskets there are of each size; ask "
+            "with hidden sizes"
+        )
+
+
+def _level(plan: Plan, reports: int, k: int) -> float:
+    """Return the level's figure of all itemsets of k items."""
+    return level_discoverable_support([Group.of(plan, reports)], k, comb(plan.n_items, k))
 
 
 def _guess_of_reports(question: _Question, promise: Breach) -> int:

@@ -16,8 +16,10 @@ from command_line import (
     run_json,
     section,
 )
+from uploads import PLAN, upload
 
 from assocpriv.apps.cli import main
+from assocpriv.collector.sqlite_store import SqliteStore
 
 
 def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
@@ -93,6 +95,16 @@ def inbox(folder: Path) -> Path:
     (folder / "inbox").mkdir()
     (folder / "inbox" / "r.bin").write_bytes(bytes(2))
     return folder / "inbox"
+
+
+def collected(folder: Path) -> Path:
+    """Return a collector's folder with a report that came with a key."""
+    data = folder / "data"
+    store = SqliteStore(data, PLAN)
+    store.add([upload([1], key=1)])
+    store.close()
+    run("collector", "keys", "add", data, "--name", "till-1")
+    return data
 
 
 def people(folder: Path) -> Path:
@@ -199,6 +211,13 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     ],
     "assocpriv guide simulate": lambda home, out: ["guide", "simulate", *votes(out), "--level", 1],
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
+    "assocpriv collector keys add": lambda home, out: ["collector", "keys", "add", collected(out), "--name", "till"],
+    "assocpriv collector keys list": lambda home, out: ["collector", "keys", "list", collected(out)],
+    "assocpriv collector keys revoke": lambda home, out: ["collector", "keys", "revoke", collected(out), 1],
+    "assocpriv collector status": lambda home, out: ["collector", "status", collected(out)],
+    "assocpriv collector seal": lambda home, out: ["collector", "seal", collected(out)],
+    "assocpriv collector close": lambda home, out: ["collector", "close", collected(out)],
+    "assocpriv collector set-aside": lambda home, out: ["collector", "set-aside", collected(out), "--key", 1],
     "assocpriv mine": lambda home, out: ["mine", home / "r.parquet", "--min-support", "20%"],
     "assocpriv rules": lambda home, out: ["rules", home / "i.parquet", "--min-confidence", "10%"],
     "assocpriv ask": lambda home, out: ["ask", home / "r.parquet", "--itemset", "1,2", "--rule", "1=>2"],

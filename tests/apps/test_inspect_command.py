@@ -46,6 +46,15 @@ def test_inspect_refuses_other_files(home: Path, name: str) -> None:
     assert not message.rstrip().endswith(":")
 
 
+def test_inspect_says_how_many_reports_discover_a_support(home: Path) -> None:
+    """With --discover each size's number of reports is told, as JSON and as text; of a plan of baskets alone."""
+    needed = run_json("inspect", home / "plan.json", "--discover", "5%")["reports_needed"]
+    assert sorted(needed) == ["1", "2", "3"]
+    assert f"5% takes {needed['2']:,} reports for pairs" in run("inspect", home / "plan.json", "--discover=5%").stdout
+    assert "holds reports" in refused("inspect", home / "r.parquet", "--discover", "5%", status=2)
+    assert "above 0" in refused("inspect", home / "plan.json", "--discover", "0")
+
+
 @pytest.mark.parametrize("reports", ["0", "-1"])
 def test_inspect_needs_a_number_of_reports(home: Path, reports: str) -> None:
     """A plan is described for at least one report."""

@@ -31,8 +31,9 @@ from assocpriv.client import ledger as ledger_module
 from assocpriv.client import ledger_file
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.baskets.transactions import view_transaction
-from assocpriv.client.ledger import Ledger, hash_occasion, multiply
-from assocpriv.client.ledger_file import HEADER, MARK, MOST_BYTES, Entry, parse_ledger
+from assocpriv.client.ledger import Ledger, hash_occasion
+from assocpriv.client.ledger_book import multiply
+from assocpriv.client.ledger_records import FIRST_HEADER, HEADER, MARK, MOST_BYTES, Entry, parse_ledger
 from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
@@ -41,6 +42,7 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.plans.campaign import Campaign
 
 ENTROPY = SystemEntropy()
 BUDGET = 3
@@ -241,11 +243,14 @@ def test_the_file_is_what_the_docs_say(path: Path) -> None:
     """Header, record and mark stand there byte for byte as docs/formats.md has them."""
     (report,) = tell(path, "2026-W47")
     gamma = f"{PLAN.amplification.numerator}/{PLAN.amplification.denominator}".encode()
-    body = struct.pack("<II", 4 + 4 + 32 + 32 + 2 + len(gamma) + len(report) + 32, 1)
-    body += bytes.fromhex(PLAN.plan_id) + sha256(b"2026-W47").digest() + struct.pack("<H", len(gamma)) + gamma + report
+    content, header = path.read_bytes(), b"assocpriv-ledger\x02\0\0\0"
+    submission_id = content[20 + 4 + 4 + 1 + 32 + 32 :][:16]
+    body = struct.pack("<IIB", 4 + 4 + 1 + 32 + 32 + 16 + 2 + len(gamma) + len(report) + 32, 1, 1)
+    body += bytes.fromhex(PLAN.plan_id) + sha256(b"2026-W47").digest() + submission_id
+    body += struct.pack("<H", len(gamma)) + gamma + report
     mark = bytes.fromhex("A7 6F 6E 20 64 69 73 6B")
-    assert path.read_bytes() == b"assocpriv-ledger\x01\0\0\0" + body + sha256(body).digest() + mark
-    assert b"W47" not in path.read_bytes()
+    assert content == header + body + sha256(header + body).digest() + mark
+    assert b"W47" not in content
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -360,7 +365,7 @@ def test_a_damaged_middle_is_refused(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"x", b"assocpriv-ledger\x02\0\0\0", HEADER[:-1] + b"\x01", b"PAR1" * 40, b"\0" * 21]
+    "content", [b"x", b"assocpriv-ledger\x03\0\0\0", HEADER[:-1] + b"\x01", b"PAR1" * 40, b"\0" * 21]
 )
 def test_other_files_are_left_alone(path: Path, content: bytes) -> None:
     """What is no ledger, or one of another version, is refused and not touched."""
@@ -397,15 +402,18 @@ def test_a_name_that_no_file_has_is_refused(
 
 def entry(number: int = 1, gamma: Fraction = Fraction(2), report: bytes = b"r") -> Entry:
     """Return an entry of no plan."""
-    return Entry(number, "ab" * 32, bytes(32), gamma, report)
+    return Entry(number, "ab" * 32, bytes(32), gamma, report, bytes(16))
 
 
 @pytest.mark.parametrize("gamma", [b"1/2", b"0/1", b"02/1", b"2", b"2/0", b"-2/-1", b"2/1 ", b"9" * 501 + b"/1", b""])
 def test_records_that_nobody_writes_are_refused(gamma: bytes) -> None:
     """A γ below 1, or written as it never is, is refused though the checksum is right."""
-    body = struct.pack("<II32s32sH", 74 + len(gamma) + 1 + 32, 1, bytes(32), bytes(32), len(gamma)) + gamma + b"r"
-    with pytest.raises(FileError, match="damaged at record 1"):
-        parse_ledger(HEADER + body + sha256(body).digest() + MARK)
+    names = bytes(32), bytes(32)
+    first = struct.pack("<II32s32sH", 74 + len(gamma) + 1 + 32, 1, *names, len(gamma)) + gamma + b"r"
+    second = struct.pack("<IIB32s32s16xH", 91 + len(gamma) + 1 + 32, 1, 1, *names, len(gamma)) + gamma + b"r"
+    for content in (FIRST_HEADER + first + sha256(first).digest(), HEADER + second + sha256(HEADER + second).digest()):
+        with pytest.raises(FileError, match="damaged at record 1"):
+            parse_ledger(content + MARK)
     assert parse_ledger(HEADER + entry().to_bytes() + MARK)[0] == [entry()]
 
 
@@ -478,12 +486,13 @@ def test_the_first_write_may_stop_anywhere(path: Path, monkeypatch: pytest.Monke
     """A ledger that broke off while it was made, or whose bytes did not arrive, is begun again."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     for length in range(len(HEADER)):
-        for left in (HEADER[:length], HEADER[:length] + bytes(len(HEADER) - length), bytes(length)):
+        begun = HEADER[:length], FIRST_HEADER[:length]
+        for left in (*begun, *(each + bytes(len(HEADER) - length) for each in begun), bytes(length)):
             path.write_bytes(left)
-            if left != HEADER:
+            if left not in (HEADER, FIRST_HEADER):
                 with Ledger.open(path) as ledger:
                     assert ledger.spent(PLAN) == 0
-            assert path.read_bytes() == HEADER
+            assert path.read_bytes() == (left if left == FIRST_HEADER else HEADER)
 
 
 @pytest.mark.parametrize(("failing", "call"), [("write", 0), ("write", 1), ("fsync", 0)])
@@ -633,6 +642,7 @@ class NotedRandomizer(Randomizer):
 
 
 SHORT = replace(small_plan("none", 62, 2, 2), reports_per_person=BUDGET)  # 8 bytes
+CAMPAIGN = Campaign("", Breach("1%", "99%"), (1,) * 64, "ab" * 32)
 
 
 def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
@@ -640,14 +650,31 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
     rng, entropy = Random(seed), SeededEntropy(seed)
     disk = DiskFile.disk = Disk(rng, honest=honest)
     sent: dict[str, set[bytes]] = {}
+    submitted: dict[str, set[bytes]] = {}
+    rounds: set[int] = set()
+    done: set[bytes] = set()
+    if begun := rng.random() < 0.3:  # a file of version 1 goes on
+        told = Entry(1, SHORT.plan_id, hash_occasion("w1"), SHORT.amplification, b"12345678")
+        disk.shown = disk.durable = FIRST_HEADER + told.to_bytes() + MARK
+        disk.drawn, sent["w1"] = {told.report}, {told.report}
     for _ in range(12):
         disk.steps = rng.choice([None, rng.randint(0, 200), rng.randint(0, 1200)])
         try:
             with Ledger.open(Path("ledger")) as ledger:
                 for _ in range(rng.randint(1, 3)):
                     occasion = f"w{rng.randint(1, BUDGET + 2)}"
+                    if rng.random() < 0.2:
+                        rounds.add(ledger.draw_round(CAMPAIGN, entropy=entropy))
                     try:
-                        report = ledger.report(BASKET, SHORT, occasion=occasion, entropy=entropy)
+                        if rng.random() < 0.5:
+                            report = ledger.report(BASKET, SHORT, occasion=occasion, entropy=entropy)
+                        else:
+                            submission = ledger.submit(BASKET, SHORT, occasion=occasion, entropy=entropy)
+                            report = submission.report
+                            submitted.setdefault(occasion, set()).add(submission.submission_id)
+                            if rng.random() < 0.5:
+                                ledger.acknowledge(submission)
+                                done.add(submission.submission_id)
                     except BudgetError:
                         continue
                     sent.setdefault(occasion, set()).add(report)
@@ -663,10 +690,20 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
         wrong.append("more reports than the budget")
     if not set().union(*sent.values()) <= disk.drawn:
         wrong.append("a report that nobody drew")
+    if len(rounds) > 1:
+        wrong.append("two rounds of one campaign")
     with Ledger.open(Path("ledger")) as ledger:
         for occasion, reports in sent.items():
             if {ledger.report([], SHORT, occasion=occasion, entropy=entropy)} != reports:
                 wrong.append("a report was forgotten")
+        if done & {each.submission_id for each in ledger.unsent()}:
+            wrong.append("what a collector has waits again")
+        for occasion, ids in submitted.items():
+            if {ledger.submit([], SHORT, occasion=occasion, entropy=entropy).submission_id} != ids:
+                wrong.append("a submission's id was forgotten")
+        if rounds and {ledger.draw_round(CAMPAIGN, entropy=entropy)} != rounds:
+            wrong.append("a round was forgotten")
+    assert disk.shown.startswith(FIRST_HEADER if begun else HEADER)
     return wrong
 
 

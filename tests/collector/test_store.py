@@ -1,73 +1,23 @@
-"""Tests of stores: each report once, whatever is repeated, split, rotated, sealed or broken off."""
+"""Tests of the store in SQLite: crashes while it seals, full disks, folders that are something else, readers beside."""
 
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
+from uploads import PLAN, stored, upload
 
 import assocpriv as ap
 from assocpriv.collector import sealing, sqlite_store
 from assocpriv.collector.sqlite_store import SqliteStore
-from assocpriv.collector.wire import Refused, Upload, read_upload, refuse_malformed
+from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
 from assocpriv.core.errors import FileError, WireError
 from assocpriv.files.open_epochs import epoch_files, open_epoch
-
-PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
-LENGTH = 16 + PLAN.report_bytes
-
-
-def records(numbers: range | list[int]) -> bytes:
-    """Return records whose ids and reports tell their number."""
-    rows = np.zeros((len(numbers), LENGTH), dtype=np.uint8)
-    rows[:, :4] = np.array(numbers, dtype="<u4")[:, None].view(np.uint8)
-    rows[:, 16:19] = np.array(numbers, dtype="<u4")[:, None].view(np.uint8)[:, :3]
-    return rows.tobytes()
-
-
-def upload(numbers: range | list[int], key: int = 0) -> Upload:
-    """Return an upload of such records."""
-    return read_upload(records(numbers), PLAN, key)
-
-
-def stored(folder: Path) -> list[int]:
-    """Return the numbers of all reports in a folder, as anybody reads it."""
-    packed = np.concatenate([*ap.read_reports(folder).batches(1000), np.empty((0, PLAN.report_bytes), np.uint8)])
-    return sorted((packed[:, :3].astype(int) @ [1, 256, 65536]).tolist())
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a place for a store."""
     return tmp_path / "collection"
-
-
-def test_each_id_counts_once(folder: Path) -> None:
-    """Within an upload, a group, an epoch, after rotation, after sealing and after a restart; readers see the same."""
-    store = SqliteStore(folder, PLAN)
-    assert store.add([upload(range(10)), upload([9, 10, 10])]) == [10, 1]
-    store.rotate()
-    assert store.add([upload([3, 11])]) == [1]
-    assert store.seal() == 1
-    assert store.add([upload([3, 11, 12])]) == [1]
-    assert store.add([upload([1])]) == [0]
-    assert (store.status().sealed, store.status().unsealed) == (11, 2)
-    assert stored(folder) == list(range(13))
-    store.close()
-    store = SqliteStore(folder, PLAN)
-    assert store.add([upload([0, 5, 11, 12, 13])]) == [1]
-    assert stored(folder) == list(range(14))
-    store.close()
-
-
-def test_the_first_report_of_an_id_stays(folder: Path) -> None:
-    """An id that comes with other bytes is a duplicate."""
-    store = SqliteStore(folder, PLAN)
-    store.add([upload([7])])
-    other = records([7])[:16] + records([8])[16:]
-    assert store.add([read_upload(other, PLAN)]) == [0]
-    assert stored(folder) == [7]
-    store.close()
 
 
 @pytest.mark.parametrize("step", ["ids", "reports", "remove"])
@@ -114,25 +64,6 @@ def test_epochs_end_by_their_number_of_reports(folder: Path) -> None:
     assert store.seal() == 1
     assert stored(folder) == list(range(12))
     store.close()
-
-
-def test_what_is_sealed_tells_neither_ids_nor_order(folder: Path) -> None:
-    """Rows are shuffled: of 64 in a row the order of arrival is kept with chance 1/64!; ids are sorted, and apart."""
-    store = SqliteStore(folder, PLAN)
-    store.add([upload(list(range(63, -1, -1)))])
-    store.rotate()
-    store.seal()
-    store.close()
-    (file,) = folder.glob("*.parquet")
-    packed = next(ap.read_reports(file).batches(100))
-    came = packed[:, 0].tolist()
-    assert sorted(came) == list(range(64))
-    assert came != sorted(came)
-    assert came != sorted(came, reverse=True)
-    assert file.stat().st_mtime == 946_684_800
-    (ids,) = (folder / "ids").iterdir()
-    assert ids.stem != file.stem
-    assert ids.read_bytes() == b"".join(sorted(records([n])[:16] for n in range(64)))
 
 
 def test_ids_that_begin_alike(folder: Path) -> None:

@@ -32,7 +32,16 @@ from assocpriv.auditing.recompute.table_text import read_table
 from assocpriv.baskets import read_baskets
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.client.guided.randomizer import GuidedRecord, randomize_guided
-from assocpriv.client.ledger_file import HEADER, MARK, Entry, parse_ledger
+from assocpriv.client.ledger_records import (
+    FIRST_HEADER,
+    HEADER,
+    MARK,
+    Acknowledged,
+    DrawnRound,
+    Entry,
+    Waiting,
+    parse_ledger,
+)
 from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
@@ -463,17 +472,22 @@ def run_ledger(data: bytes) -> bool:
     entries, end, marked = found
     assert 0 <= end <= len(data)
     # a fraction need not be in lowest terms to be read
-    assert parse_ledger(HEADER + b"".join(entry.to_bytes() + MARK for entry in entries))[0] == entries
+    header = data[: len(HEADER)] if entries else HEADER
+    assert parse_ledger(header + b"".join(entry.to_bytes() + MARK for entry in entries))[0] == entries
     assert marked or entries
     return True
 
 
 def ledger_seeds() -> list[bytes]:
-    """Return ledgers with no, one and two records."""
-    entries = [
-        Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number))).to_bytes() for number in (1, 2)
+    """Return ledgers with no, one and several records, and one that began in version 1."""
+    made = [
+        Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number)), submission_id)
+        for number, submission_id in ((1, bytes(16)), (1, None))
     ]
-    return [HEADER, HEADER + entries[0], HEADER + entries[0] + MARK + entries[1] + MARK]
+    later = [Waiting(2, 1, bytes(16)), Acknowledged(3, 1), DrawnRound(4, "cd" * 32, 2)]
+    record, *others = [entry.to_bytes() + MARK for entry in [made[0], *later]]
+    first = made[1].to_bytes() + MARK
+    return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others), FIRST_HEADER + first + others[0]]
 
 
 TARGETS: dict[str, Target] = {

@@ -11,7 +11,7 @@ import pytest
 import assocpriv as ap
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import amplification_of, epsilon
-from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least
+from assocpriv.planning.discovery import MOST_EPSILON, MOST_REPORTS, _least, reports_to_discover
 from assocpriv.planning.plan_facts import foresee
 
 USUAL = ap.Breach("5%", "50%")
@@ -173,3 +173,18 @@ def test_what_nothing_discovers_is_said() -> None:
         ap.reports_needed("1%", 12, 3, USUAL, reports=100)
     with pytest.raises(TypeError, match="promise must be a Breach"):
         ap.reports_needed("1%", 12, 3, 2.5)  # type: ignore[arg-type]
+
+
+def test_reports_of_a_plan_that_discover_a_support_are_edges() -> None:
+    """At so many reports every size's own figure is at most the support, at one fewer it is above."""
+    plan = ap.plan(30, 4, USUAL)
+    needed = reports_to_discover(plan, "2%")
+    assert sorted(needed) == [1, 2, 3]
+    for k, count in needed.items():
+        assert count is not None
+        assert foresee(plan, count).discoverable.level[k] <= 0.02 < foresee(plan, count - 1).discoverable.level[k]
+    assert set(reports_to_discover(plan, "0.0000001%").values()) == {None}
+    with pytest.raises(PlanError, match="above 0"):
+        reports_to_discover(plan, 0)
+    with pytest.raises(PlanError, match="sizes in clear"):
+        reports_to_discover(ap.plan(30, 4, USUAL, sizes="in clear"), "2%")

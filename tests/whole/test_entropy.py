@@ -222,6 +222,7 @@ IMPORTS = {
     "client/baskets/randomizer.py": {"Entropy"},
     "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
+    "plans/campaign.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},
@@ -240,10 +241,17 @@ IMPORTS = {
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-# who may draw from the system besides: names of files, the deal of an audit
+<<<<<<< HEAD
+# who may draw from the system besides: names of files, ids of submissions, pauses before retries, the deal of an audit
+=======
+# who may draw from the system besides: names of files, ids of submissions, keys, the deal of an audit
+>>>>>>> main
 SYSTEM = {
     "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
+    "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
+    "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
+    "files/store_mark.py", "pages/sessions.py",
 }  # fmt: skip
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

@@ -15,6 +15,8 @@ from assocpriv.apps.options import PATH, json_option, reports_argument
 def collect(reports: tuple[Path, ...], state: Path) -> None:
     """Add released tuples to the miner's state: REPORTS are files of reports, folders of them, or messages (.jsonl).
 
+    Of a folder, a running collection's too, files that were collected before are passed over.
+
     \b
     Example:
       assocpriv guide collect released.parquet --state state.json

@@ -3,20 +3,33 @@
 import csv
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assocpriv.apps.console import show_result
-from assocpriv.apps.options import OUTPUT, choice, epsilon_option, plan_option, result_options, take_promise
+from assocpriv.apps.options import (
+    NUMBER,
+    OUTPUT,
+    PATH,
+    WholeRange,
+    choice,
+    epsilon_option,
+    result_options,
+    take_promise,
+)
+
+if TYPE_CHECKING:
+    from assocpriv.sending import Collector
 
 _MOST_BYTES = 1 << 24  # of a record
 
 
 @click.command()
-@plan_option
+@click.option("--plan", "plan_path", type=PATH, help="The published plan; with --output.")
+@click.option("--collector", "url", metavar="URL", help="Where to ask for the plan, and to send the report.")
 @click.option("--ledger", type=OUTPUT, required=True, help="What this device told; made if missing.")
-@click.option("--occasion", required=True, help="What the record is of, as 2026-W47; one report each.")
+@click.option("--occasion", help="What the record is of, as 2026-W47; one report each. A campaign needs none.")
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
 )
@@ -24,10 +37,16 @@ _MOST_BYTES = 1 << 24  # of a record
 @click.option("--prior", help="With --posterior: a promise that all reports of this device keep, under any plans.")
 @click.option("--posterior", help="See --prior.")
 @epsilon_option
-@click.option("-o", "--output", type=OUTPUT, required=True, help="File for the report's bytes, which are to be sent.")
+@click.option("--unsent", is_flag=True, help="Send the reports that wait for the collector, and make none.")
+@click.option("--plan-id", metavar="ID", help="Id of the plan or campaign that the collector must have.")
+@click.option("--key-file", type=PATH, help="File with the key that the collector asks for.")
+@click.option("--max-level", metavar="K", type=WholeRange(1), help="Highest level k* of guidance.  [default: any]")
+@click.option("--patience", metavar="SECONDS", type=NUMBER, help="How long to try.  [default: 60]")
+@click.option("--insecure", is_flag=True, help="Allow http:// beyond this machine.")
+@click.option("-o", "--output", type=OUTPUT, help="File for the report's bytes, which are to be sent.")
 @result_options
-def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> None:
-    """Make one record's report on a device that keeps count of what it told.
+def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | None, **device: Any) -> None:
+    """Make one record's report on a device that keeps count of what it told, and send it or write it.
 
     The record stands on standard input: a basket's names, one a line, or for a plan of a table one JSON object, as
     {"age": 34, "region": "north"}. The same occasion gets the same report again, for free.
@@ -35,27 +54,75 @@ def report(plan_path: Path, basket: str | None, output: Path, **device: Any) -> 
     \b
     Example:
       printf 'milk\\nbread\\n' |
+        assocpriv report --collector https://shop.example --ledger ledger.bin --occasion 2026-W47
+      assocpriv report --collector https://shop.example --ledger ledger.bin --unsent
+      printf 'milk\\nbread\\n' |
         assocpriv report --plan plan.json --ledger ledger.bin --occasion 2026-W47 -o report.bin
     """
+    if (url is None) == (device["output"] is None) or (plan_path is None) != (url is not None):
+        raise click.UsageError("give --collector, or --plan and --output")
+    limit = take_promise(device)
+    asked = {name: device.pop(name) for name in ("plan_id", "key_file", "max_level", "patience", "insecure")}
+    if url is None:
+        given = [name for name, value in (asked | {"unsent": unsent}).items() if value]
+        if given:
+            raise click.UsageError(f"--{given[0].replace('_', '-')} goes with --collector")
+        assert plan_path is not None
+        _write(plan_path, basket, limit=limit, **device)
+    elif unsent:
+        if basket is not None or device["occasion"] is not None or limit is not None:
+            raise click.UsageError("--unsent makes no report: it takes no --basket, --occasion or promise")
+        _send_unsent(url, asked, device["ledger"])
+    else:
+        _send(url, asked, basket, limit=limit, **device)
+
+
+def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) -> None:
     from assocpriv.apps.render.assurance import device_lines, device_record
-    from assocpriv.assurance import read_plan, takes_names
+    from assocpriv.assurance import parse_record, read_plan, takes_names
     from assocpriv.assurance import report as make_report
 
-    limit = take_promise(device)
+    if device["occasion"] is None:
+        raise click.UsageError("Missing option '--occasion'.")
     plan = read_plan(plan_path)
     if basket is not None and not takes_names(plan):
         raise click.UsageError(f"--basket does not go with a plan of the kind {plan.kind}; see docs/cli/clients.md")
-    record = _names_given(basket) if basket is not None else _record_read(plan)
-    done = make_report(record, plan, output=output, limit=limit, inputs=[plan_path], **device)
+    record = _names_given(basket) if basket is not None else parse_record(_record_read(), plan)
+    done = make_report(record, plan, output=output, inputs=[plan_path], **device)
     show_result(lambda: device_record(done), lambda: device_lines(done, output))
 
 
-def _record_read(plan: Any) -> Any:
+def _send(url: str, asked: dict[str, Any], basket: str | None, **device: Any) -> None:
+    from assocpriv.apps.render.sending import sent_lines, sent_record
+    from assocpriv.sending import send_report
+
+    del device["output"], device["force"]
+    record = _record_read() if basket is None else "\n".join(_names_given(basket)).encode("utf-8", "surrogateescape")
+    where = {name: asked[name] for name in ("plan_id", "max_level")}
+    done = send_report(record, _collector(url, asked), **where, **device)
+    show_result(lambda: sent_record(done), lambda: sent_lines(done, url))
+
+
+def _send_unsent(url: str, asked: dict[str, Any], ledger: Path) -> None:
+    from assocpriv.apps.render.sending import waiting_lines, waiting_record
+    from assocpriv.sending import send_unsent
+
+    done = send_unsent(_collector(url, asked), ledger=ledger, plan_id=asked["plan_id"])
+    show_result(lambda: waiting_record(done), lambda: waiting_lines(done, url))
+
+
+def _collector(url: str, asked: dict[str, Any]) -> "Collector":
+    from assocpriv.sending import Collector, read_key
+
+    key = None if asked["key_file"] is None else read_key(asked["key_file"])
+    patience = {} if asked["patience"] is None else {"patience_seconds": asked["patience"]}
+    return Collector(url, key, asked["insecure"], **patience)
+
+
+def _record_read() -> bytes:
     if sys.stdin is None:  # closed by whoever started this
         raise click.UsageError("standard input is closed; give the record there: a basket's names, one a line")
-    from assocpriv.assurance import parse_record
-
-    return parse_record(sys.stdin.buffer.read(_MOST_BYTES + 1), plan)
+    return sys.stdin.buffer.read(_MOST_BYTES + 1)
 
 
 def _names_given(text: str) -> list[str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from assocpriv.apps.console import say
 from assocpriv.apps.options import OUTPUT, PATH, WholeRange, usual
 
 
@@ -13,17 +14,30 @@ from assocpriv.apps.options import OUTPUT, PATH, WholeRange, usual
 @usual("--host", default="127.0.0.1", help="Address to listen at.")
 @usual("--port", default=8350, type=WholeRange(0, 65535), help="Port to listen at; 0 for any that is free.")
 @usual("--epoch-reports", default=1 << 20, type=WholeRange(1, 1 << 24), help="Reports after which an epoch is sealed.")
-def serve(plan: Path, data: Path, host: str, port: int, epoch_reports: int) -> None:
+@click.option("--keys", is_flag=True, help="Take reports with a key only (collector keys); also where DATA has keys.")
+@click.option(
+    "--store",
+    metavar="URL",
+    help="Where reports are before they are sealed: sqlite, postgresql://… or @FILE with it.  [default: what DATA has]",
+)
+@click.option("--no-admin", is_flag=True, help="Serve no operator's page at /admin.")
+def serve(
+    plan: Path, data: Path, host: str, port: int, epoch_reports: int, keys: bool, store: str | None, no_admin: bool
+) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
 
-    X
-
-      \b
-      Example:
-        assocpriv serve plan.json --data collection
+    \b
+    Example:
+      assocpriv serve plan.json --data collection
     """
     from assocpriv.assurance import read_plan
+    from assocpriv.serving import TOKEN_FILE
     from assocpriv.serving import serve as run
+
+    def tell(url: str) -> None:
+        click.echo(f"listening on {url}")
+        if not no_admin:
+            say([f"the operator's page is {url}/admin, its token in {data / TOKEN_FILE}"])
 
     run(
         read_plan(plan),
@@ -31,5 +45,8 @@ def serve(plan: Path, data: Path, host: str, port: int, epoch_reports: int) -> N
         host=host,
         port=port,
         epoch_reports=epoch_reports,
-        ready=lambda url: click.echo(f"listening on {url}"),
+        keys=keys,
+        store=store,
+        admin=not no_admin,
+        ready=tell,
     )

@@ -113,6 +113,20 @@ def discovery_lines(found: Discovery) -> list[str]:
     return [f"discover    {needs}", f"            for {sizes}, all of a size together"]
 
 
+def needed_record(needed: dict[int, int | None] | None) -> dict[str, Any]:
+    """Return how many reports of a plan discover a support, by itemset size, if that was asked."""
+    return {} if needed is None else {"reports_needed": {str(k): count for k, count in needed.items()}}
+
+
+def needed_lines(needed: dict[int, int | None] | None, support: str | None) -> list[str]:
+    """Say it."""
+    return [
+        f"discover    {support} takes {'more than 10^15 reports' if count is None else counted(count, 'report')} "
+        f"for {itemsets_of(k)}, all together"
+        for k, count in (needed or {}).items()
+    ]
+
+
 def _and(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 

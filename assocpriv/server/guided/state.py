@@ -8,6 +8,7 @@ Source: Zhang, Wang, Zhao, A New Scheme on Privacy-Preserving Data Classificatio
 """
 
 import hashlib
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ from assocpriv.server.guided.spectrum import Spectrum, spectrum
 
 RECENT = 32  # guidances that may still be answered: 3,200 tuples at the usual batch
 _AT_ONCE = 1 << 16
+_LOG = logging.getLogger("assocpriv")  # told what is left out; the command line shows it
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -134,11 +136,14 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
     return replace(state, guidances=(*state.guidances[1 - RECENT :], made), published_at=state.tuples)
 
 
-def collect(state: MinerState, reports: Reports, files: Iterable[Path] | None = None) -> MinerState:
+def collect(
+    state: MinerState, reports: Reports, files: Iterable[Path] | None = None, *, leave_out: bool = False
+) -> MinerState:
     """Return the state with reports added, all of them or none.
 
     A file is known by its SHA-256, and refused when it has been collected before. ``files`` are those that the reports
-    came from, where they do not say so themselves.
+    came from, where they do not say so themselves. With ``leave_out`` reports that answer guidance which is not known
+    are left out, and it is logged how many: where anybody may send, one of them would spoil all others.
 
     Raises:
         PlanError: reports of another plan.
@@ -153,10 +158,14 @@ def collect(state: MinerState, reports: Reports, files: Iterable[Path] | None = 
     digests = _new_digests(state, reports.paths if files is None else files)
     received, sums = state.received.copy(), state.sums.copy()
     for packed in reports.batches(_AT_ONCE):
-        for guidance, classes, bits in _by_guidance(state, packed):
+        for guidance, classes, bits in _by_guidance(state, packed, leave_out):
             counts, added = class_sums(classes, bits, len(state.plan.labels))
             received += counts
             sums += corrected(counts, added, state.plan, guidance)
+    if left := len(reports) - int((received - state.received).sum()):
+        _LOG.info(
+            "%s left out: not of the last %d guidances that this state has published", counted(left, "report"), RECENT
+        )
     return replace(state, received=received, sums=sums, collected=(*state.collected, *digests))
 
 
@@ -173,8 +182,14 @@ def _new_digests(state: MinerState, paths: Iterable[Path]) -> list[str]:
     return digests
 
 
+def is_collected(state: MinerState, path: Path) -> bool:
+    """Tell whether a file has been collected before."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() in state.collected
+
+
 def _by_guidance(
-    state: MinerState, packed: NDArray[np.uint8]
+    state: MinerState, packed: NDArray[np.uint8], leave_out: bool
 ) -> Iterable[tuple[Guidance, NDArray[np.int64], NDArray[np.uint8]]]:
     """Yield the classes and bits of reports, for each guidance that they answer."""
     serials, classes, bits = state.plan.unpack(packed)
@@ -182,6 +197,8 @@ def _by_guidance(
     last = max(known, default=0)
     for serial in np.unique(serials).tolist():
         if serial not in known:
+            if leave_out:
+                continue
             raise WireError(_unknown(serial, last))
         mine = serials == serial
         yield known[serial], classes[mine], bits[mine]

@@ -1,0 +1,256 @@
+"""Reports of one plan in PostgreSQL, which several front ends store into; one of them seals into its folder.
+
+A plan has a schema of its own. A group of uploads is one transaction: its new ids go into the table ``ids``, whose key
+makes each count once whoever stores it, and its reports into the table ``reports``, a row a key. No column links the
+two or tells a time or an order, and the order in which PostgreSQL itself keeps ``reports`` ends with the epoch:
+
+    end     ``reports`` is renamed to ``epoch_<token>`` and a new one made; this waits for all who are storing
+    seal    the epoch is read, and written as report files whose names hold the token; then they are on disk
+    forget  its counts are added to ``sealed`` and the table is dropped, in one transaction
+
+Whatever breaks off, an epoch's table is there until its report files are, and a file that is there is not written
+again. Only the folder that the schema names as its home gets them, so a report is in one collection.
+"""
+
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.collector.accepting import accept
+from assocpriv.collector.postgres_link import Link, PostgresUrl
+from assocpriv.collector.sealing import sealed_counts, sweep, write_sealed
+from assocpriv.collector.sqlite_store import prepare_folder
+from assocpriv.collector.store import StoreFullError, StoreStatus
+from assocpriv.collector.wire import ID_BYTES, NO_KEY, Refused, Upload, ids_of, records_of
+from assocpriv.core.errors import FileError
+from assocpriv.files.store_mark import new_mark, read_mark
+from assocpriv.plans.published import PublishedPlan
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_EPOCH_BYTES = 1 << 28  # that an epoch may have, as it is sealed in memory
+_DIGITS = 12  # of a plan's id, in the name of its schema
+_LOOKS = 16  # for a full epoch while one fills
+_LOG = logging.getLogger("assocpriv")
+_EPOCH = "epoch_"  # then a token: the table of an epoch that has ended
+_REPORTS = "CREATE TABLE IF NOT EXISTS reports(key int NOT NULL, count int NOT NULL, packed bytea NOT NULL)"
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS collection(plan text NOT NULL, home text NOT NULL, epochs bigint NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS ids(id uuid PRIMARY KEY)",
+    _REPORTS,
+    "CREATE TABLE IF NOT EXISTS used(key int PRIMARY KEY, count bigint NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS epochs(token text PRIMARY KEY)",
+    "CREATE TABLE IF NOT EXISTS sealed(key int PRIMARY KEY, count bigint NOT NULL)",
+)
+_NEW_IDS = (  # in order, so that two who store the same ids wait for each other and neither for both
+    "WITH added AS (INSERT INTO ids SELECT id FROM unnest(%s::uuid[]) AS given(id) ORDER BY id "
+    "ON CONFLICT DO NOTHING RETURNING id) SELECT string_agg(uuid_send(id), ''::bytea) FROM added"
+)
+_USE = "INSERT INTO used SELECT key, 0 FROM unnest(%s::int[]) AS given(key) ORDER BY key ON CONFLICT DO NOTHING"
+_USED = "SELECT key, count FROM used WHERE key = ANY(%s) ORDER BY key FOR UPDATE"
+
+
+class PostgresStore:
+    """See :class:`assocpriv.collector.store.ReportStore`; a commit whose answer is lost may hold all the same."""
+
+    def __init__(self, folder: Path, plan: PublishedPlan, url: PostgresUrl, *, epoch_reports: int) -> None:
+        """Open a plan's schema, or make it; the first folder that does is the one that reports are sealed into.
+
+        Raises:
+            FileError: no such server, one that loses what it has acknowledged, or a schema or folder of another plan.
+        """
+        self.folder, self.plan = folder, plan
+        self._epoch_reports, self._unseen = max(1, min(epoch_reports, _EPOCH_BYTES // plan.report_bytes)), 0
+        schema = f"assocpriv_{plan.plan_id[:_DIGITS]}"
+        self._writing, self._reading, self._sealing = (Link(url, schema) for _ in range(3))
+        self._mark = replace(read_mark(folder) or new_mark(), store=url.without_password, unsealed=None)
+        try:
+            with self._writing.transaction() as database:
+                self._prepare(database, schema)
+        except StoreFullError as error:
+            raise FileError(str(error)) from None
+        self._has_ended = self.is_home
+
+    def _prepare(self, database: "Connection[Any]", schema: str) -> None:
+        # several front ends may start at a time, and IF NOT EXISTS alone fails then
+        database.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
+        database.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        for statement in _TABLES:
+            database.execute(statement)
+        found = database.execute("SELECT plan, home FROM collection").fetchone()
+        text = self.plan.canonical_json
+        if found is None:
+            database.execute("INSERT INTO collection(plan, home) VALUES (%s, %s)", (text, self._mark.folder_id))
+        elif found[0] != text:
+            raise FileError(f"the schema {schema} of the database is of another plan; name another database")
+        self.is_home = found is None or found[1] == self._mark.folder_id
+        prepare_folder(self.folder, self.plan)
+        sweep(self.folder)
+        self._mark.write(self.folder)  # before the database may name this folder its home
+
+    # ---- storing
+
+    def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:
+        """Store uploads; see the protocol."""
+        records = records_of(uploads, self.plan)
+        ids = ids_of(records)
+        keys = sorted({upload.key for upload in uploads} - {NO_KEY})
+        with self._writing.transaction() as database:
+            used = dict[int, int]()
+            if keys:
+                database.execute(_USE, (keys,))
+                used = dict(database.execute(_USED, (keys,)).fetchall())
+            added = _new_ids(database, set(ids))
+            accepted = accept(uploads, ids, set(ids) - added, used)
+            if refused := added - {ids[place] for place in np.flatnonzero(accepted.stored).tolist()}:
+                listed = [each.hex() for each in refused]
+                database.execute("DELETE FROM ids WHERE id = ANY(%s::uuid[])", (listed,))
+            self._insert(database, uploads, records, accepted.stored)
+        self._unseen += int(accepted.stored.sum())
+        return accepted.results
+
+    def _insert(
+        self,
+        database: "Connection[Any]",
+        uploads: Sequence[Upload],
+        records: NDArray[np.uint8],
+        stored: NDArray[np.bool_],
+    ) -> None:
+        of_key = np.repeat([upload.key for upload in uploads], [upload.count for upload in uploads])
+        for key in np.unique(of_key[stored]).tolist():
+            chosen = records[stored & (of_key == key), ID_BYTES:]
+            row = (key, len(chosen), chosen.tobytes())
+            database.execute("INSERT INTO reports VALUES (%s, %s, %s)", row, binary=True)
+            if key != NO_KEY:
+                database.execute("UPDATE used SET count = count + %s WHERE key = %s", (len(chosen), key))
+
+    # ---- counting
+
+    def status(self) -> StoreStatus:
+        """Return how many reports there are; of those that are set aside only the home's front end knows."""
+        by_key, epochs, waiting, unsealed = self._look()
+        return StoreStatus(by_key.total() - unsealed, unsealed, epochs, waiting)
+
+    def counts_by_key(self) -> dict[int, int]:
+        """Return how many reports came with each key."""
+        return {key: count for key, count in sorted(self._look()[0].items()) if count}
+
+    def _look(self) -> tuple[Counter[int], int, int, int]:
+        """Return how many reports came with each key, how many epochs are sealed, wait, and reports unsealed."""
+        with self._reading.transaction() as database:
+            database.execute("LOCK TABLE epochs IN SHARE MODE")  # no epoch ends or is dropped meanwhile
+            (epochs,) = database.execute("SELECT epochs FROM collection").fetchone() or (0,)
+            waiting = _ended(database)
+            sealed = Counter[int](dict(database.execute("SELECT key, count FROM sealed").fetchall()))
+            unsealed = sum((_counts(database, table) for table in ("reports", *waiting)), Counter[int]())
+            if self.is_home:
+                sealed, _ = sealed_counts(self.folder, {table.removeprefix(_EPOCH) for table in waiting})
+        return sealed + unsealed, epochs, len(waiting), unsealed.total()
+
+    # ---- sealing
+
+    def rotate(self) -> None:
+        """End the open epoch; see the protocol. Only the front end of the collection's home does."""
+        with self._sealing.transaction() as database:
+            self._check_home(database)
+            database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
+            database.execute("LOCK TABLE reports IN ACCESS EXCLUSIVE MODE")
+            if database.execute("SELECT 1 FROM reports LIMIT 1").fetchone() is not None:
+                token = secrets.token_hex(8)
+                database.execute(f"ALTER TABLE reports RENAME TO {_EPOCH}{token}")
+                database.execute(_REPORTS)
+                database.execute("INSERT INTO epochs VALUES (%s)", (token,))
+        self._has_ended = True
+
+    def must_seal(self) -> bool:
+        """Tell whether there are epochs to seal here; looks at what other front ends store now and then."""
+        if self.is_home and self._unseen * _LOOKS >= self._epoch_reports:
+            self._unseen = 0
+            try:
+                with self._writing.transaction() as database:
+                    full = _counts(database, "reports").total() >= self._epoch_reports
+                if full:
+                    self.rotate()
+            except FileError as error:
+                _LOG.error("%s", error)
+        return self.is_home and self._has_ended
+
+    def seal(self) -> int:
+        """Seal the epochs that have ended; see the protocol."""
+        with self._sealing.holding(f"assocpriv sealing {self.plan.plan_id}"):
+            with self._sealing.transaction() as database:
+                self._check_home(database)
+                ended = _ended(database)
+            for table in ended:
+                with self._sealing.transaction() as database:
+                    by_key = self._read(database, table)
+                write_sealed(by_key, self.folder, table.removeprefix(_EPOCH), self.plan)
+                with self._sealing.transaction() as database:
+                    _forget(database, table, by_key)
+            self._has_ended = False
+        return len(ended)
+
+    def _read(self, database: "Connection[Any]", table: str) -> dict[int, NDArray[np.uint8]]:
+        found = dict[int, list[bytes]]()
+        cursor = database.cursor(binary=True)
+        for key, packed in cursor.stream(f"SELECT key, packed FROM {table}"):
+            found.setdefault(key, []).append(packed)
+        shape = (-1, self.plan.report_bytes)
+        return {key: np.frombuffer(b"".join(parts), np.uint8).reshape(shape) for key, parts in found.items()}
+
+    def _check_home(self, database: "Connection[Any]") -> None:
+        self.is_home = database.execute("SELECT home FROM collection").fetchone() == (self._mark.folder_id,)
+        if not self.is_home:
+            raise FileError(
+                f"reports of this database are sealed into the folder of another front end, not into {self.folder}"
+            )
+
+    def close(self) -> None:
+        """Let go of the server, and note in the folder how many reports are not sealed."""
+        try:
+            unsealed: int | None = self.status().unsealed
+        except FileError:
+            unsealed = None
+        replace(self._mark, unsealed=unsealed).write(self.folder)
+        for link in (self._writing, self._reading, self._sealing):
+            link.close()
+
+
+def _new_ids(database: "Connection[Any]", ids: set[bytes]) -> set[bytes]:
+    """Add ids and return those that were not there."""
+    listed = [each.hex() for each in sorted(ids)]
+    row = database.execute(_NEW_IDS, (listed,), binary=True).fetchone()
+    added: bytes = (row and row[0]) or b""
+    return {added[start : start + ID_BYTES] for start in range(0, len(added), ID_BYTES)}
+
+
+def _forget(database: "Connection[Any]", table: str, by_key: Mapping[int, NDArray[np.uint8]]) -> None:
+    """Remove an epoch of which the report files are on disk, and add up what it held."""
+    database.execute("LOCK TABLE epochs IN EXCLUSIVE MODE")
+    for key, reports in by_key.items():
+        database.execute(
+            "INSERT INTO sealed VALUES (%s, %s) ON CONFLICT (key) DO UPDATE SET count = sealed.count + excluded.count",
+            (key, len(reports)),
+        )
+    database.execute("UPDATE collection SET epochs = epochs + 1")
+    database.execute("DELETE FROM epochs WHERE token = %s", (table.removeprefix(_EPOCH),))
+    database.execute(f"DROP TABLE {table}")
+
+
+def _ended(database: "Connection[Any]") -> list[str]:
+    """Return the tables of the epochs that have ended."""
+    return [f"{_EPOCH}{token}" for (token,) in database.execute("SELECT token FROM epochs ORDER BY token")]
+
+
+def _counts(database: "Connection[Any]", table: str) -> Counter[int]:
+    """Return how many reports of each key a table has."""
+    rows = database.execute(f"SELECT key, sum(count)::bigint FROM {table} GROUP BY key").fetchall()
+    return Counter(dict(rows))

@@ -1,0 +1,191 @@
+"""What an operator does to the folder of a collection that nobody serves, and what the folder tells at any time."""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from assocpriv.collector.keys import KEYS_FILE
+from assocpriv.collector.lock import LOCK_FILE, FolderLock
+from assocpriv.collector.opening import open_store
+from assocpriv.collector.sealing import ASIDE_FOLDER, KEY_KEY, ids_files, sealed_counts
+from assocpriv.collector.store import ReportStore
+from assocpriv.core.errors import FileError
+from assocpriv.files.atomic import atomic_output, sync_folder
+from assocpriv.files.open_epochs import PLAN_FILE, read_open_epochs, sealed_file
+from assocpriv.files.plans import read_plan
+from assocpriv.files.store_mark import read_mark
+
+CLOSED_FILE = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """What a folder holds: reports ``sealed`` and ``unsealed``, by number of key, and ``set_aside`` by number of key.
+
+    ``in_database`` is how many reports wait in PostgreSQL and are in none of these: None where that is not known.
+    """
+
+    plan_id: str
+    sealed: int
+    unsealed: int
+    by_key: dict[int, int]
+    set_aside: dict[int, int]
+    in_database: int | None
+    keys: bool
+    served: bool
+    closed: bool
+
+    @property
+    def reports(self) -> int:
+        """How many reports mine and the rest find in the folder."""
+        return self.sealed + self.unsealed
+
+
+def folder_status(folder: Path) -> CollectionStatus:
+    """Return what a folder tells of its collection, which may be served meanwhile.
+
+    Raises:
+        FileError: it is no collection's folder.
+        WireError: a damaged file.
+    """
+    _check_folder(folder)
+    plan, epochs = read_open_epochs(folder)
+    files = set(folder.glob("[!.]*.parquet"))  # after the epochs: what was sealed meanwhile counts once
+    unsealed = Counter[int]()
+    for epoch in epochs:
+        for key, packed in epoch.by_key.items():
+            if sealed_file(folder, epoch.token, key) not in files:
+                unsealed[key] += len(packed)
+    sealed, _ = sealed_counts(folder, ())
+    mark = read_mark(folder)
+    return CollectionStatus(
+        plan_id=plan.plan_id,
+        sealed=sealed.total(),
+        unsealed=unsealed.total(),
+        by_key=dict(sorted((sealed + unsealed).items())),
+        set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
+        in_database=0 if mark is None else mark.unsealed,
+        keys=(folder / KEYS_FILE).exists(),
+        served=_is_served(folder),
+        closed=is_closed(folder),
+    )
+
+
+def is_closed(folder: Path) -> bool:
+    """Tell whether a collection takes no reports any more."""
+    return (folder / CLOSED_FILE).exists()
+
+
+def seal_folder(folder: Path, store: str | None = None) -> int:
+    """Seal all that a collection has, and return how many reports that was.
+
+    Raises:
+        FileError: it is served, or the disk refuses.
+    """
+    with _opened(folder, store) as opened:
+        return _seal(opened)
+
+
+def close_folder(folder: Path, store: str | None = None) -> int:
+    """Seal all that a collection has, let it take no reports any more, and forget the ids; returns as seal_folder.
+
+    Raises:
+        FileError: it is served, or the disk refuses.
+    """
+    with _opened(folder, store) as opened:
+        sealed = _seal(opened)
+        if not is_closed(folder):
+            with atomic_output(folder / CLOSED_FILE):
+                pass
+            sync_folder(folder)
+        for path in ids_files(folder):
+            path.unlink()
+    return sealed
+
+
+def set_aside(folder: Path, key: int, *, restore: bool = False, store: str | None = None) -> int:
+    """Move the reports of a key out of the collection, or back, and return how many these are.
+
+    They are sealed first. What breaks off is finished by the same call again: a file is in one of the two places.
+
+    Raises:
+        FileError: the collection is served, it has no reports of the key there, or the disk refuses.
+    """
+    aside = folder / ASIDE_FOLDER
+    source, target = (aside, folder) if restore else (folder, aside)
+    with _opened(folder, store) as opened:
+        _seal(opened)
+        count = sealed_counts(source, ())[0][key]
+        if not count:
+            raise FileError(
+                f"{source} has no reports of key {key}; assocpriv collector status {folder} shows what there is"
+            )
+        aside.mkdir(mode=0o700, exist_ok=True)
+        sync_folder(folder)
+        for path in _files_of(source, key):
+            os.rename(path, target / path.name)
+        sync_folder(target)
+        sync_folder(source)
+    return count
+
+
+def _files_of(folder: Path, key: int) -> list[Path]:
+    """Return the report files in a folder whose metadata say this key."""
+    import pyarrow.parquet as pq
+
+    found = [(path, pq.read_metadata(path).metadata or {}) for path in sorted(folder.glob("[!.]*.parquet"))]
+    return [path for path, metadata in found if metadata.get(KEY_KEY) == str(key).encode("ascii")]
+
+
+def _seal(opened: ReportStore) -> int:
+    before = opened.status().sealed
+    opened.rotate()
+    opened.seal()
+    return opened.status().sealed - before
+
+
+@contextmanager
+def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
+    with _locked(folder):
+        opened = open_store(folder, read_plan(folder / PLAN_FILE), store)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    _check_folder(folder)
+    try:
+        lock = FolderLock.take(folder)
+    except FileError as error:
+        raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_folder(folder: Path) -> None:
+    if not (folder / PLAN_FILE).is_file():
+        raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}")
+
+
+def _is_served(folder: Path) -> bool:
+    """Tell whether a process has the folder's lock."""
+    try:
+        file = os.open(folder / LOCK_FILE, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False

@@ -1,0 +1,1 @@
+"""Pages for people: what a collection's operator sees in a browser."""

@@ -1,0 +1,335 @@
+"""The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/serve.md).
+
+It is given what it shows: the collections, how many reports there are, and how to seal. What takes time runs in
+processes of its own (analysis.py). Every answer forbids scripts, frames, caches and other hosts.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import parse_qs, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from assocpriv.core.errors import AssocprivError, counted
+from assocpriv.core.privacy import parse_share
+from assocpriv.pages.analysis import MOST_SECONDS, Analyst, Question, run_command
+from assocpriv.pages.facts import collection_facts, round_facts
+from assocpriv.pages.kinds import AUTO, NEXT_PLAN, Wishes, next_round, question_of
+from assocpriv.pages.rate import Rate
+from assocpriv.pages.sessions import Sessions, TooManyFailuresError
+from assocpriv.plans.published import PublishedPlan
+
+STATE_FILE, GUIDANCE_FILE = "miner-state.json", "guidance.json"
+_COOKIE, _MOST_FORM_BYTES = "assocpriv-admin", 1 << 14
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'",
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+}
+_TEMPLATES = Environment(
+    loader=PackageLoader("assocpriv.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+    lstrip_blocks=True,
+)  # fmt: skip
+Form = Mapping[str, str]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A collection: its plan and the folder that its reports are in."""
+
+    plan: PublishedPlan
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the page asks of the collector.
+
+    Attributes:
+        collections: those that there are now, the first round first.
+        status: as ``GET /status``.
+        seal: seals the epochs of a plan, and returns how many.
+        join: makes a plan the next round's; None where there is no campaign.
+    """
+
+    collections: Callable[[], Sequence[Shown]]
+    status: Callable[[], Mapping[str, Any]]
+    seal: Callable[[str], Awaitable[int]]
+    join: Callable[[str], Awaitable[None]] | None = None
+
+
+class AdminPage:
+    """The application; ``sessions`` say who may see it."""
+
+    def __init__(self, sources: Sources, sessions: Sessions, analyst: Analyst | None = None) -> None:
+        self._sources, self._sessions = sources, sessions
+        self._analyst = analyst or Analyst()
+        now = sources.status()["plans"].items()
+        self._rates = {plan_id: Rate(counts["reports"]) for plan_id, counts in now}
+        self._notices: dict[str, str] = {}  # what the last action on a plan came to, to be shown once
+        self._acting = asyncio.Lock()
+        self._pages = Starlette(
+            routes=[
+                Route("/admin", self._show),
+                Route("/admin/", lambda _: RedirectResponse("/admin", 308)),
+                Route("/admin/style.css", self._style),
+                Route("/admin/login", self._login, methods=["POST"]),
+                Route("/admin/logout", self._logout, methods=["POST"]),
+                Route("/admin/round", self._show_round),
+                Route(f"/admin/{NEXT_PLAN}", self._next_plan),
+                Route("/admin/files/{name}", self._file),
+                *(Route(f"/admin/{name}", self._act, methods=["POST"]) for name in _ACTIONS),
+            ]
+        )
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Send) -> None:
+        """Answer a request, with the headers of all pages."""
+
+        async def guarded(message: Mapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+                message = {**message, "headers": [*message.get("headers", []), *own]}
+            await send(message)
+
+        await self._pages(cast(Any, scope), receive, cast(Any, guarded))
+
+    async def close(self) -> None:
+        """End what is being computed for the page."""
+        await self._analyst.close()
+
+    # ---- who may
+
+    def _may(self, request: Request) -> bool:
+        return self._sessions.is_open(request.cookies.get(_COOKIE, ""))
+
+    def _cookie(self, request: Request, response: Response, value: str) -> None:
+        """Set the session's cookie; behind a proxy with TLS for TLS alone."""
+        secure = request.headers.get("x-forwarded-proto", request.url.scheme) == "https"
+        response.set_cookie(_COOKIE, value, path="/admin", secure=secure, httponly=True, samesite="strict")
+
+    def _login_page(self, request: Request, error: str = "", status: int = 200) -> Response:
+        value = request.cookies.get(_COOKIE, "") or self._sessions.new_value()
+        shown = {"form_token": self._sessions.form_token(value), "error": error}
+        response = _page("login.html", shown, status)
+        self._cookie(request, response, value)
+        return response
+
+    async def _login(self, request: Request) -> Response:
+        form = await _read_form(request)
+        if not self._sessions.is_own_form(request.cookies.get(_COOKIE, ""), form.get("form", "")):
+            return self._login_page(request, "This form was too old. Please try again.", 403)
+        try:
+            if not self._sessions.admits(form.get("token", "").strip()):
+                return self._login_page(request, "That is not the token.", 403)
+        except TooManyFailuresError as error:
+            response = self._login_page(request, f"{str(error).capitalize()}.", 429)
+            response.headers["retry-after"] = str(error.seconds)
+            return response
+        response = RedirectResponse("/admin", 303)
+        self._cookie(request, response, self._sessions.begin())
+        return response
+
+    async def _logout(self, request: Request) -> Response:
+        form, value = await _read_form(request), request.cookies.get(_COOKIE, "")
+        if self._sessions.is_own_form(value, form.get("form", "")):
+            self._sessions.end(value)
+        return RedirectResponse("/admin", 303)
+
+    # ---- what is seen
+
+    async def _style(self, _: Request) -> Response:
+        return Response(_TEMPLATES.get_template("style.css").render(), media_type="text/css")
+
+    async def _show(self, request: Request) -> Response:
+        if not self._may(request):
+            return self._login_page(request)
+        shown, (wishes, wrong) = self._chosen(request), _wishes(request)
+        counts = await self._counts(shown)
+        rate = self._rates.setdefault(shown.plan.plan_id, Rate(counts["reports"])).per_second(counts["reports"])
+        question = question_of(shown.plan, shown.folder, wishes) if counts["reports"] else None
+        answer, working = (None, False) if question is None else self._analyst.ask(question, counts["reports"])
+        facts = await asyncio.to_thread(collection_facts, shown.plan, shown.folder, counts, answer, rate, wishes)
+        notice = self._notices.pop(shown.plan.plan_id, "")
+        more = {"wishes": wishes, "wrong": wrong, "notice": notice, "working": working}
+        more["refresh"] = working and answer is None
+        return _page("collection.html", self._frame(request, shown) | facts | more)
+
+    async def _show_round(self, request: Request) -> Response:
+        if not self._may(request):
+            return self._login_page(request)
+        shown, question = self._chosen(request), self._round(request)
+        if isinstance(question, str):
+            self._notices[shown.plan.plan_id] = question
+            return RedirectResponse(f"/admin?plan={shown.plan.plan_id[:12]}", 303)
+        counts = await self._counts(shown)
+        answer, working = self._analyst.ask(question, counts["reports"])
+        query = urlencode(dict(request.query_params))
+        more = {
+            "working": working,
+            "refresh": working and answer is None,
+            "query": query,
+            "wishes": _wishes(request)[0],
+        }
+        facts = round_facts(answer) | {"can_join": self._sources.join is not None}
+        return _page("round.html", self._frame(request, shown) | facts | more)
+
+    def _round(self, request: Request) -> Question | str:
+        """Return the question that asks for the next round, or what is wrong with what was typed."""
+        wishes, wrong = _wishes(request)
+        people = request.query_params.get("people", "").replace(",", "").strip()
+        if wrong:
+            return wrong
+        if people and not (people.isascii() and people.isdigit() and 0 < int(people[:16]) <= 10**15):
+            return "The number of people must be a whole number from 1."
+        shown, itemsets = self._chosen(request), "itemsets" in request.query_params
+        return next_round(shown.plan, shown.folder, wishes, itemsets=itemsets, people=people)
+
+    async def _next_plan(self, request: Request) -> Response:
+        """Hand out the plan that was proposed."""
+        text = await self._proposed(request) if self._may(request) else None
+        if text is None:
+            return RedirectResponse("/admin", 303)
+        return Response(text, media_type="application/json", headers=_attached(NEXT_PLAN))
+
+    async def _proposed(self, request: Request) -> bytes | None:
+        question = self._round(request)
+        if isinstance(question, str):
+            return None
+        answer, _ = self._analyst.ask(question, (await self._counts(self._chosen(request)))["reports"])
+        return None if answer is None else answer.files.get(NEXT_PLAN)
+
+    async def _file(self, request: Request) -> Response:
+        """Hand out a sealed report file."""
+        name = request.path_params["name"]
+        if not self._may(request):
+            return RedirectResponse("/admin", 303)
+        sealed = {path.name: path for path in self._chosen(request).folder.glob("[!.]*.parquet")}
+        if name not in sealed:
+            return _page("error.html", {"error": "There is no such file."}, 404)
+        return FileResponse(sealed[name], media_type="application/octet-stream", headers=_attached(name))
+
+    async def _counts(self, shown: Shown) -> dict[str, Any]:
+        status = await asyncio.to_thread(self._sources.status)
+        return dict(status["plans"][shown.plan.plan_id])
+
+    def _chosen(self, request: Request) -> Shown:
+        """Return the collection that is asked for, the first by default."""
+        there, named = self._sources.collections(), request.query_params.get("plan", "")
+        return next((each for each in there if named and each.plan.plan_id.startswith(named)), there[0])
+
+    def _frame(self, request: Request, shown: Shown) -> dict[str, Any]:
+        """Return what every page shows of a collection and of those beside it."""
+        ids = [each.plan.plan_id[:12] for each in self._sources.collections()]
+        value = request.cookies.get(_COOKIE, "")
+        return {
+            "plan": shown.plan.plan_id[:12],
+            "plan_id": shown.plan.plan_id,
+            "plans": ids,
+            "form_token": self._sessions.form_token(value),
+        }
+
+    # ---- what is done
+
+    async def _act(self, request: Request) -> Response:
+        """Do what a button says: of a page that was sent to the operator, or with the token in a header."""
+        form, bearer = await _read_form(request), request.headers.get("authorization", "")
+        if bearer:
+            try:
+                if not self._sessions.admits(bearer.removeprefix("Bearer ").strip()):
+                    return JSONResponse({"error": "no-token", "message": "that is not the token"}, 401)
+            except TooManyFailuresError as error:
+                headers = {"retry-after": str(error.seconds)}
+                return JSONResponse({"error": "busy", "message": str(error)}, 429, headers)
+        elif not (
+            self._may(request) and self._sessions.is_own_form(request.cookies.get(_COOKIE, ""), form.get("form", ""))
+        ):
+            return self._login_page(request, "Please log in again.", 403)
+        shown, action = self._chosen(request), _ACTIONS[request.url.path.removeprefix("/admin/")]
+        async with self._acting:
+            done, said = await action(self, shown, request)
+        if bearer:
+            return JSONResponse({"done": done, "message": said}, 200 if done else 409)
+        self._notices[shown.plan.plan_id] = said
+        return RedirectResponse(f"/admin?plan={shown.plan.plan_id[:12]}", 303)
+
+    async def _seal(self, shown: Shown, _: Request) -> tuple[bool, str]:
+        try:
+            sealed = await self._sources.seal(shown.plan.plan_id)
+        except AssocprivError as error:
+            return False, f"Sealing failed: {error}."
+        return True, f"{counted(sealed, 'epoch')} sealed." if sealed else "There was nothing to seal."
+
+    async def _guide(self, shown: Shown, request: Request) -> tuple[bool, str]:
+        """Take what came in into the miner's state, and publish the guidance that follows from it."""
+        done, said = await self._seal(shown, request)
+        if not done:
+            return done, said
+        state = str(shown.folder / STATE_FILE)
+        publish = ("guide", "publish", state, "-o", str(shown.folder / GUIDANCE_FILE), "--force")
+        record: Any = {}
+        for command in (("guide", "collect", str(shown.folder), "--state", state), publish):
+            record = await run_command(command, MOST_SECONDS)
+            if isinstance(record, str):
+                return False, f"{record[:1].upper()}{record[1:]}."
+        again = "published" if record["new"] else "stays, as no whole batch has come in since it was published"
+        return True, f"Guidance {record['serial']}, of level {record['level']}, {again}."
+
+    async def _join(self, _: Shown, request: Request) -> tuple[bool, str]:
+        """Make the proposed plan the campaign's next round."""
+        text, join = await self._proposed(request), self._sources.join
+        if text is None or join is None:
+            return False, "There is no such plan any more; plan the round again."
+        try:
+            await join(text.decode("utf-8"))
+        except AssocprivError as error:
+            return False, f"The plan did not join: {error}."
+        return True, "The plan joined the campaign: devices that drew its round will answer it."
+
+
+_ACTIONS: dict[str, Any] = {"seal": AdminPage._seal, "guide": AdminPage._guide, "join": AdminPage._join}
+
+
+def _page(template: str, shown: Mapping[str, Any], status: int = 200) -> Response:
+    frame = {"plans": [], "plan": "", "refresh": False, "error": "", "form_token": ""}
+    return HTMLResponse(_TEMPLATES.get_template(template).render(frame | dict(shown)), status)
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}
+
+
+def _wishes(request: Request) -> tuple[Wishes, str]:
+    """Return what the operator typed, or the usual wishes and what is wrong with it."""
+    asked = {name: request.query_params.get(name, "").strip() for name in ("support", "confidence")}
+    asked = {name: text for name, text in asked.items() if text}
+    for name, text in asked.items():
+        if name == "support" and text == AUTO:
+            continue
+        try:
+            if not parse_share(text, f"minimum {name}"):
+                raise AssocprivError(f"minimum {name} must be above 0")
+        except AssocprivError as error:
+            return Wishes(), f"{str(error)[:200].capitalize()}."
+    return Wishes(**asked), ""
+
+
+async def _read_form(request: Request) -> Form:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_FORM_BYTES:
+            return {}
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20)
+    return {name: values[-1] for name, values in fields.items()}

@@ -1,0 +1,88 @@
+"""Figures as people read them: shares, spans of time, names of items that may be anything."""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from assocpriv.core.errors import counted
+
+_MOST_LETTERS = 60  # of a name that are shown
+_SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
+_SIZES = {1: "single items", 2: "pairs", 3: "triples"}
+
+
+def share(value: float | None) -> str:
+    """Write a support, small ones with a digit more; what is no share is said to be none.
+
+    >>> [share(value) for value in (0.0693, 0.00123, 0.5, 1.2, None)]
+    ['6.93%', '0.123%', '50.00%', 'none', 'none']
+    """
+    return "none" if value is None or not -1 < value <= 1 else f"{100 * value:.{2 if abs(value) >= 0.01 else 3}f}%"
+
+
+def span(seconds: float) -> str:
+    """Say how long something takes, in the largest unit of which there are two.
+
+    >>> [span(seconds) for seconds in (20, 150, 7200.0, 864000, 1e12)]
+    ['less than two minutes', '2 minutes', '2 hours', '10 days', 'more than a hundred years']
+    """
+    if seconds > 100 * _SPANS[0][1]:
+        return "more than a hundred years"
+    for unit, length in _SPANS:
+        if seconds >= 2 * length:
+            return counted(math.floor(seconds / length), unit)
+    return "less than two minutes"
+
+
+def pace(per_second: float) -> str:
+    """Say how many come, in a unit of which there are some.
+
+    >>> [pace(rate) for rate in (0, 0.0001, 0.5, 20)]
+    ['none a day', '9 a day', '30 a minute', '20 a second']
+    """
+    for unit, length in (("second", 1.0), ("minute", 60.0), ("hour", 3600.0)):
+        if per_second * length >= 10:
+            return f"{per_second * length:,.0f} a {unit}"
+    return f"{round(per_second * 86400) or 'none'} a day"
+
+
+def size_name(k: int) -> str:
+    """Name itemsets by their size."""
+    return _SIZES.get(k, f"itemsets of {k}")
+
+
+def names(items: Iterable[str]) -> list[str]:
+    """Return names to show, each cut where it is very long."""
+    return [
+        each if len(each) <= _MOST_LETTERS else f"{each[:_MOST_LETTERS]}… ({len(each):,} letters)" for each in items
+    ]
+
+
+def belief(value: Fraction, *, up: bool) -> str:
+    """Write a belief in percent, rounded against the promise, with two decimals at most.
+
+    >>> belief(Fraction(1, 20), up=False), belief(Fraction(2, 3), up=True)
+    ('5%', '66.67%')
+    """
+    hundredths = 10000 * value
+    return f"{(math.ceil(hundredths) if up else math.floor(hundredths)) / 100:g}%"
+
+
+def figure_up(value: float) -> str:
+    """Write γ or ε with four digits, rounded up.
+
+    >>> figure_up(2.94444), figure_up(19.0)
+    ('2.945', '19')
+    """
+    digits = 4 - math.floor(math.log10(value)) - 1
+    return f"{math.ceil(round(value * 10**digits, 6)) / 10**digits:.10g}"
+
+
+def number(value: float) -> str:
+    """Write a value of a column with four digits.
+
+    >>> number(85685.7), number(1105432.1), number(0.25)
+    ('85,690', '1,105,000', '0.25')
+    """
+    short = float(f"{value:.4g}")
+    return f"{short:,.0f}" if abs(short) >= 1000 else f"{short:g}"

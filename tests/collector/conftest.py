@@ -1,0 +1,27 @@
+"""Fixtures of the collector's tests: a PostgreSQL server, one for all of them."""
+
+from collections.abc import Iterator
+
+import pytest
+from postgres_server import Server, find_programs
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """Give a server, started by the first test that asks for it."""
+    pytest.importorskip("psycopg", reason="the extra assocpriv[postgres] is not installed")
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("no PostgreSQL server is installed (Debian: apt install postgresql)")
+    server = Server(programs)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+@pytest.fixture
+def database(postgres: Server) -> Iterator[Server]:
+    """Give the server without any collection in it."""
+    yield postgres
+    postgres.forget()

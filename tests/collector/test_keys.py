@@ -1,0 +1,216 @@
+"""Tests of keys: who may send, how much, and what is kept of a key."""
+
+import hashlib
+import json
+import threading
+from itertools import product
+from pathlib import Path
+
+import pytest
+from asgi import Visitor
+from uploads import PLAN, records, stored
+
+from assocpriv.collector.accepting import accept
+from assocpriv.collector.keys import Keyring, add_key, read_keys, revoke_key
+from assocpriv.collector.sqlite_store import SqliteStore
+from assocpriv.collector.wire import Refused, Upload
+from assocpriv.core.errors import FileError
+from assocpriv.operating import close_collection, collection_status, list_keys, seal_collection, set_aside
+from assocpriv.serving import make_service
+
+SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
+
+
+def shown(secret: str) -> list[tuple[bytes, bytes]]:
+    """Return the headers of a request with a key."""
+    return [(b"host", b"x"), (b"authorization", b"Bearer " + secret.encode())]
+
+
+def refused(ring: Keyring, headers: list[tuple[bytes, bytes]]) -> bool:
+    """Tell whether a request with these headers is refused, as one without a key."""
+    with pytest.raises(Refused) as caught:
+        ring.key_of(headers)
+    return (caught.value.status, caught.value.reason) == (401, "no-key")
+
+
+def test_only_the_hash_of_a_key_is_kept(tmp_path: Path) -> None:
+    """256 random bits are given out once; the file has their SHA-256, and nobody else may read it."""
+    key, secret = add_key(tmp_path, "till 7", 5000)
+    kept = (tmp_path / "keys.json").read_bytes()
+    assert secret.removeprefix("assocpriv_").encode() not in kept
+    assert len(secret.removeprefix("assocpriv_")) == 43  # of 6 bits
+    assert (tmp_path / "keys.json").stat().st_mode & 0o777 == 0o600
+    (found,) = json.loads(kept)["keys"]
+    assert found == {"number": 1, "name": "till 7", "sha256": hashlib.sha256(secret.encode()).hexdigest(),
+                     "quota": 5000, "revoked": False}  # fmt: skip
+    assert add_key(tmp_path, "till 8")[1] != secret
+    assert read_keys(tmp_path)[0] == key
+
+
+def test_a_running_collector_takes_up_changes(tmp_path: Path) -> None:
+    """Keys added, revoked or removed hold from the next request on; a damaged file changes nothing."""
+    ring = Keyring(tmp_path)
+    assert refused(ring, [])
+    key, secret = add_key(tmp_path, "till 7")
+    assert ring.key_of(shown(secret)) == key
+    (tmp_path / "keys.json").write_text("{")
+    assert ring.key_of(shown(secret)) == key
+    (tmp_path / "keys.json").unlink()
+    assert refused(ring, shown(secret))
+    _, secret = add_key(tmp_path, "till 8")
+    ring.key_of(shown(secret))
+    revoke_key(tmp_path, 1)
+    assert refused(ring, shown(secret))
+    assert add_key(tmp_path, "till 8")[0].number == 2  # numbers are never given twice
+
+
+@pytest.mark.parametrize("wrong", ["", "x", "Basic {}", "Bearer", "Bearer {}x", "Bearer ", "Bearer {} {}"])
+def test_what_is_no_key_is_refused(tmp_path: Path, wrong: str) -> None:
+    """Another scheme, a key with more to it, its hash, or two headers: all are refused in the same words."""
+    _, secret = add_key(tmp_path, "till 7")
+    ring = Keyring(tmp_path)
+    ring.key_of([(b"authorization", f"bearer  {secret}".encode())])  # schemes are of any case
+    assert refused(ring, [(b"authorization", wrong.format(secret, secret).encode())])
+    assert refused(ring, shown(secret) * 2)
+    assert refused(ring, shown(read_keys(tmp_path)[0].sha256))
+
+
+@pytest.mark.parametrize(
+    ("name", "quota", "said"),
+    [("", None, "name has 1 to 100"), ("a\nb", None, "name has 1 to 100"), ("x" * 101, None, "name has 1 to 100"),
+     ("till", 0, "quota must be"), ("taken", None, "a key named 'taken'")],
+)  # fmt: skip
+def test_keys_that_cannot_be(tmp_path: Path, name: str, quota: int | None, said: str) -> None:
+    """What is refused changes nothing."""
+    add_key(tmp_path, "taken")
+    before = (tmp_path / "keys.json").read_bytes()
+    with pytest.raises(FileError, match=said):
+        add_key(tmp_path, name, quota)
+    assert (tmp_path / "keys.json").read_bytes() == before
+
+
+def test_files_of_keys_that_cannot_be(tmp_path: Path) -> None:
+    """A damaged file, a key that is not there and a folder that is not there are told by name."""
+    with pytest.raises(FileError, match="cannot use the folder"):
+        add_key(tmp_path / "none", "till")
+    add_key(tmp_path, "till")
+    with pytest.raises(FileError, match="has no key 9"):
+        revoke_key(tmp_path, 9)
+    revoke_key(tmp_path, 1)
+    with pytest.raises(FileError, match="key 1 is revoked already"):
+        revoke_key(tmp_path, 1)
+    path = tmp_path / "keys.json"
+    whole = json.loads(path.read_bytes())
+    for damaged in ([], {}, whole | {"version": 2}, whole | {"keys": whole["keys"] * 2}, whole | {"keys": [{}]}):
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(FileError, match=r"keys\.json is damaged"):
+            read_keys(tmp_path)
+
+
+def test_keys_made_at_the_same_time(tmp_path: Path) -> None:
+    """Several programs that add keys wait for each other: none is lost, and numbers differ."""
+    threads = [threading.Thread(target=add_key, args=(tmp_path, f"till {each}")) for each in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(key.number for key in read_keys(tmp_path)) == list(range(1, 9))
+
+
+def naive_accept(uploads: list[list[int]], keys: list[int], known: set[int], quotas: dict[int, int]) -> list[int]:
+    """Return of each upload how many of its ids count, -1 where it is over its quota: one after the other."""
+    met, results = set(known), []
+    left = dict(quotas)
+    for ids, key in zip(uploads, keys, strict=True):
+        new = set(ids) - met
+        if key in left and len(new) > left[key]:
+            results.append(-1)
+            continue
+        if key in left:
+            left[key] -= len(new)
+        met |= new
+        results.append(len(new))
+    return results
+
+
+def test_groups_are_decided_as_if_they_came_one_by_one() -> None:
+    """All groups of three uploads of up to two ids, with quotas: counts, and each id that counts is stored once."""
+    quotas = {1: 2, 2: 1}
+    choices = [[0], [1], [0, 1], [2, 2], [1, 3]]
+    for uploads in product(choices, repeat=3):
+        for keys in product((0, 1, 2), repeat=3):
+            ids = [bytes([each]) for one in uploads for each in one]
+            group = [Upload(b"", len(one), key, quotas.get(key)) for one, key in zip(uploads, keys, strict=True)]
+            accepted = accept(group, ids, {b"\x01"}, {})
+            expected = naive_accept(list(uploads), list(keys), {1}, quotas)
+            assert [-1 if isinstance(each, Refused) else each for each in accepted.results] == expected
+            stored = [each for each, is_stored in zip(ids, accepted.stored, strict=True) if is_stored]
+            assert len(set(stored)) == len(stored) == sum(each for each in expected if each > 0)
+            assert b"\x01" not in stored
+
+
+def test_the_service_asks_for_keys(tmp_path: Path) -> None:
+    """401 and how to ask for one; the number is stored, which GET /status and GET /plan tell; 429 beyond the quota."""
+    _, secret = add_key(tmp_path, "till 7", 2)
+    sent = dict(SENT)
+    with Visitor(make_service(PLAN, tmp_path, admin=False)) as visitor:
+        without = visitor.post("/reports", records([1]), **sent)
+        assert (without.status, without.json["error"]) == (401, "no-key")
+        assert without.headers["www-authenticate"] == "Bearer"
+        sent["authorization"] = f"Bearer {secret}"
+        assert visitor.post("/reports", records([1, 2]), **sent).json["accepted"] == 2
+        again = visitor.post("/reports", records([1, 2]), **sent)
+        assert (again.status, again.json) == (200, {"accepted": 0, "duplicates": 2})
+        beyond = visitor.post("/reports", records([2, 3]), **sent)
+        assert (beyond.status, beyond.json["error"]) == (429, "quota")
+        assert (beyond.json["quota"], beyond.json["left"]) == (2, 0)
+        status = visitor.get("/status").json
+        assert (status["reports"], status["keys"], status["open"]) == (2, True, False)
+        assert visitor.get("/plan").headers["assocpriv-keys"] == "required"
+    found = collection_status(tmp_path)
+    assert (found.by_key, found.keys, found.served, found.in_database) == ({1: 2}, True, False, 0)
+    assert secret not in "".join(path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+
+
+def test_keys_are_asked_for_although_there_are_none(tmp_path: Path) -> None:
+    """A collector that is started with keys takes reports from nobody before there is one."""
+    with Visitor(make_service(PLAN, tmp_path / "collection", keys=True, admin=False)) as visitor:
+        assert visitor.post("/reports", records([1]), **SENT).status == 401
+
+
+def test_an_open_collection_says_so_until_it_is_closed(tmp_path: Path) -> None:
+    """Without keys anybody may send. Closed, it takes no more, what it has is sealed, and ids are forgotten."""
+    folder = tmp_path / "collection"
+    with Visitor(make_service(PLAN, folder, admin=False)) as visitor:
+        assert visitor.post("/reports", records([1]), **SENT).status == 200
+        status = visitor.get("/status").json
+        assert (status["keys"], status["open"]) == (False, True)
+        assert visitor.get("/plan").headers["assocpriv-keys"] == "none"
+        for operate in (seal_collection, close_collection, lambda data: set_aside(data, 1)):
+            with pytest.raises(FileError, match=r"is served by another process.*stop it for this"):
+                operate(folder)
+        assert collection_status(folder).served
+    assert close_collection(folder) == 1
+    assert (collection_status(folder).closed, collection_status(folder).sealed) == (True, 1)
+    assert list((folder / "ids").iterdir()) == []
+    assert close_collection(folder) == 0
+    with Visitor(make_service(PLAN, folder, admin=False)) as visitor:
+        late = visitor.post("/reports", records([2]), **SENT)
+        assert (late.status, late.json["error"]) == (410, "closed")
+        assert visitor.get("/plan").status == 200
+    assert stored(folder) == [1]
+
+
+def test_what_cannot_be_operated_is_told(tmp_path: Path) -> None:
+    """A folder that is none of a collector, and a key without reports."""
+    for operate in (seal_collection, close_collection, collection_status, lambda data: set_aside(data, 1)):
+        with pytest.raises(FileError, match=r"is no folder of a collector: it has no plan\.json"):
+            operate(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileError, match="there is no folder"):
+        list_keys(tmp_path / "none")
+    SqliteStore(tmp_path, PLAN).close()
+    with pytest.raises(FileError, match="has no reports of key 7"):
+        set_aside(tmp_path, 7)
+    with pytest.raises(FileError, match="set-aside has no reports of key 7"):
+        set_aside(tmp_path, 7, restore=True)

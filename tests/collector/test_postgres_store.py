@@ -1,0 +1,284 @@
+"""Tests of the store in PostgreSQL, against a real server: several front ends, restarts under load, what it refuses."""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgi import Visitor
+from postgres_server import PASSWORD, QUOTED, Server
+from uploads import PLAN, records, stored, upload
+
+import assocpriv as ap
+from assocpriv.collector import postgres_store, sealing
+from assocpriv.collector.opening import open_store
+from assocpriv.collector.postgres_link import PostgresUrl
+from assocpriv.collector.postgres_store import PostgresStore
+from assocpriv.collector.store import StoreFullError
+from assocpriv.core.errors import FileError, PlanError
+from assocpriv.operating import collection_status, seal_collection
+from assocpriv.serving import make_service
+
+SENT = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
+
+
+def front_end(folder: Path, server: Server) -> PostgresStore:
+    """Open a store as a front end with a folder of its own."""
+    return PostgresStore(folder, PLAN, PostgresUrl(server.url), epoch_reports=1000)
+
+
+@pytest.fixture
+def two(tmp_path: Path, database: Server) -> Iterator[tuple[PostgresStore, PostgresStore]]:
+    """Give two front ends, of which the first is the collection's home."""
+    stores = front_end(tmp_path / "one", database), front_end(tmp_path / "two", database)
+    yield stores
+    for store in stores:
+        store.close()
+
+
+def in_threads(*works: Any) -> None:
+    """Run functions at the same time."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
+    """The same ids at the same moment, in other orders and groups: each is accepted by one of the two."""
+    accepted = list[Any]()
+
+    def send(store: PostgresStore, forwards: bool) -> None:
+        for start in range(0, 300, 10):
+            numbers = list(range(start, start + 10))[:: 1 if forwards else -1]
+            accepted.extend(store.add([upload(numbers[:3], 1, 1000), upload(numbers[3:])]))
+
+    in_threads(lambda: send(two[0], True), lambda: send(two[1], False))
+    assert sum(accepted) == 300
+    two[0].rotate()
+    two[0].seal()
+    assert stored(tmp_path / "one") == list(range(300))
+
+
+def test_one_front_end_seals(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
+    """Reports that the other one stored too; that one is told by name that it does not, and both count the same."""
+    two[1].add([upload(range(7), 3)])
+    assert not two[1].must_seal()
+    with pytest.raises(FileError, match="into the folder of another front end"):
+        two[1].rotate()
+    two[0].rotate()
+    with two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"), pytest.raises(StoreFullError, match="another"):
+        two[0].seal()
+    assert two[0].seal() == 1
+    assert stored(tmp_path / "one") == list(range(7))
+    assert two[0].status() == two[1].status()
+    assert two[0].counts_by_key() == two[1].counts_by_key() == {3: 7}
+
+
+def test_no_column_tells_an_order_or_a_time(two: tuple[PostgresStore, PostgresStore], database: Server) -> None:
+    """All columns are of these types, and none counts by itself."""
+    columns = database.ask(
+        "SELECT table_name, column_name, data_type, column_default, is_identity FROM information_schema.columns "
+        "WHERE table_schema LIKE 'assocpriv%'"
+    )
+    assert {kind for _, _, kind, _, _ in columns} == {"text", "uuid", "integer", "bigint", "bytea"}
+    assert {(default, identity) for _, _, _, default, identity in columns} == {(None, "NO"), ("0", "NO")}
+    of_reports = {(name, kind) for table, name, kind, _, _ in columns if table == "reports"}
+    assert of_reports == {("key", "integer"), ("count", "integer"), ("packed", "bytea")}
+
+
+@pytest.mark.parametrize("step", ["reports", "folder", "forget"])
+def test_a_crash_while_sealing_neither_loses_nor_doubles(
+    tmp_path: Path, database: Server, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever step it breaks off at, the next start finishes, and each report is there once."""
+
+    class CrashError(BaseException):
+        pass
+
+    real, left = sealing.write_reports, [1]
+
+    def crash(*arguments: Any, **options: Any) -> Any:
+        left[0] -= 1
+        if step != "reports" or left[0] < 0:
+            raise CrashError
+        return real(*arguments, **options)
+
+    store = front_end(tmp_path / "one", database)
+    store.add([upload(range(6), 1), upload(range(6, 9))])
+    store.rotate()
+    store.add([upload([9])])
+    place, name = {
+        "reports": (sealing, "write_reports"),
+        "folder": (sealing, "sync_folder"),
+        "forget": (postgres_store, "_forget"),
+    }[step]
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, crash)
+        with pytest.raises(CrashError):
+            store.seal()
+    store.close()
+    store = front_end(tmp_path / "one", database)
+    assert store.counts_by_key() == {0: 4, 1: 6}
+    assert store.must_seal()
+    assert store.seal() == 1
+    assert store.add([upload(range(11))]) == [1]
+    store.rotate()
+    store.seal()
+    assert stored(tmp_path / "one") == list(range(11))
+    assert store.counts_by_key() == {0: 5, 1: 6}
+    store.close()
+
+
+def test_the_server_restarted_under_load(
+    two: tuple[PostgresStore, PostgresStore], tmp_path: Path, database: Server
+) -> None:
+    """Stopped as by a crash three times: clients that try again until they are told so find each report stored once."""
+    acknowledged, refusals, done = Counter[int](), list[int](), threading.Event()
+
+    def send(store: PostgresStore, first: int) -> None:
+        number = first
+        while not done.is_set() or number < first + 60:
+            try:
+                acknowledged[number] += sum(store.add([upload([number]), upload([number])]))
+            except StoreFullError:
+                refusals.append(number)
+                time.sleep(0.02)
+            else:
+                number += 2
+        store.add([upload([number])])
+        acknowledged[number] += 1
+
+    def restart() -> None:
+        for _ in range(3):
+            time.sleep(0.1)
+            database.stop()
+            time.sleep(0.05)
+            database.start()
+        done.set()
+
+    in_threads(lambda: send(two[0], 0), lambda: send(two[1], 1), restart)
+    assert refusals
+    two[0].rotate()
+    two[0].seal()
+    assert stored(tmp_path / "one") == sorted(acknowledged)
+    # a commit of which the answer was lost holds: what is sent again is then a duplicate
+    assert sum(1 for count in acknowledged.values() if count != 1) <= len(refusals)
+    assert set(acknowledged.values()) <= {0, 1}
+
+
+def test_servers_that_lose_or_tell_too_much_are_refused(tmp_path: Path, database: Server) -> None:
+    """fsync or synchronous_commit off, or times of commits: the front end does not start, nor go on after a restart."""
+    store = front_end(tmp_path / "one", database)
+    for setting, said in (
+        ("fsync=off", "fsync = off, with which reports that were acknowledged would be lost"),
+        ("synchronous_commit=off", "synchronous_commit = off, with which"),
+        ("track_commit_timestamp=on", "track_commit_timestamp = on, with which it would keep the time"),
+    ):
+        database.stop("fast")
+        database.start(setting)
+        with pytest.raises(FileError, match=said):
+            front_end(tmp_path / "two", database)
+        with pytest.raises(FileError, match=said):
+            store.add([upload([1])])
+    assert not (tmp_path / "two").exists()
+    database.stop("fast")
+    database.start()
+    assert store.add([upload([1])]) == [1]
+    store.close()
+
+
+def test_a_full_disk_stores_nothing_of_a_group(tmp_path: Path, database: Server) -> None:
+    """PostgreSQL's error for it undoes the ids, too: sent again, the reports are new."""
+    store = front_end(tmp_path / "one", database)
+    schema = f"assocpriv_{PLAN.plan_id[:12]}"
+    database.ask(
+        f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'No space left on device' USING ERRCODE = '53100'; END $$"
+    )
+    database.ask(f"CREATE TRIGGER full_disk BEFORE INSERT ON {schema}.reports EXECUTE FUNCTION {schema}.full()")
+    with pytest.raises(StoreFullError, match="No space left"):
+        store.add([upload(range(5), 1, 9)])
+    database.ask(f"DROP TRIGGER full_disk ON {schema}.reports")
+    assert store.add([upload(range(5), 1, 9), upload(range(5, 10), 1, 9)])[0] == 5
+    assert store.counts_by_key() == {1: 5}
+    store.close()
+
+
+def test_the_password_is_told_nowhere(
+    tmp_path: Path, database: Server, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by errors, of a wrong password or a URL that cannot be read, nor by texts of objects, logs and files."""
+    caplog.set_level(logging.DEBUG)
+    said = [repr(PostgresUrl(database.url))]
+    bad = ["postgresql://u:CANARY%zz@h/d", "CANARY", "postgresql://u:CANARY@h/d?nonsense=1", "postgresql://[CANARY"]
+    for url in bad:
+        with pytest.raises(PlanError) as refused:
+            PostgresUrl(url)
+        said.append(str(refused.value))
+    wrong = database.url.replace(QUOTED, "CANARY2")
+    for url in (wrong, "postgresql://u:CANARY@localhost:1/d", database.url.replace("/postgres", "/CANARY")):
+        with pytest.raises(FileError) as refused_server:
+            open_store(tmp_path / "none", PLAN, url)
+        said.append(str(refused_server.value).replace('"CANARY"', ""))  # a database's name may be told
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "url").write_text(database.url + "\n")
+    store = open_store(tmp_path / "one", PLAN, f"@{tmp_path / 'url'}")
+    store.add([upload(range(3))])
+    store.close()
+    said += [path.read_bytes().decode("latin-1") for path in (tmp_path / "one").rglob("*") if path.is_file()]
+    assert "CANARY" not in "".join(said) + caplog.text
+    assert collection_status(tmp_path / "one").in_database == 3
+    (tmp_path / "pass").write_text(f"*:*:*:*:{PASSWORD}\n".replace(":pw", "\\:pw"))
+    (tmp_path / "pass").chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(tmp_path / "pass"))
+    assert seal_collection(tmp_path / "one") == 3  # by the folder's own note
+    assert collection_status(tmp_path / "one").in_database == 0
+
+
+def test_readers_are_told_what_is_not_in_the_folder(
+    tmp_path: Path, database: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While the collection runs, and after it has ended with reports that are not sealed; not when all are."""
+    caplog.set_level(logging.INFO)
+    store = front_end(tmp_path / "one", database)
+    store.add([upload(range(3))])
+    assert len(ap.read_reports(tmp_path / "one")) == 0
+    assert "reports in PostgreSQL left out: assocpriv collector seal" in caplog.text
+    store.close()
+    ap.read_reports(tmp_path / "one")
+    assert "one: 3 reports in PostgreSQL left out" in caplog.text
+    assert seal_collection(tmp_path / "one", store=database.url) == 3
+    caplog.clear()
+    assert len(ap.read_reports(tmp_path / "one")) == 3
+    assert caplog.text == ""
+
+
+def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
+    """A folder stays with the store that it began with, for only that knows its ids."""
+    open_store(tmp_path / "one", PLAN).close()
+    with pytest.raises(FileError, match="has reports in SQLite"):
+        open_store(tmp_path / "one", PLAN, database.url)
+    open_store(tmp_path / "two", PLAN, database.url).close()
+    with pytest.raises(FileError, match="are kept in PostgreSQL"):
+        open_store(tmp_path / "two", PLAN, "sqlite")
+    with pytest.raises(PlanError, match="a store is sqlite, postgresql://"):
+        open_store(tmp_path / "three", PLAN, "mysql://x")
+
+
+def test_the_service_comes_back_with_its_server(tmp_path: Path, database: Server) -> None:
+    """While PostgreSQL is away it answers 503 and goes on afterwards by itself."""
+    with Visitor(make_service(PLAN, tmp_path / "one", store=database.url, admin=False)) as visitor:
+        assert visitor.post("/reports", records([1, 2]), **SENT).json["accepted"] == 2
+        database.stop()
+        away = [visitor.post("/reports", records([3]), **SENT), visitor.get("/status"), visitor.get("/metrics")]
+        assert [(each.status, each.headers["retry-after"]) for each in away] == [(503, "5")] * 3
+        assert visitor.get("/healthz").status == 200
+        database.start()
+        assert visitor.post("/reports", records([2, 3]), **SENT).json == {"accepted": 1, "duplicates": 1}
+        assert visitor.get("/status").json["reports"] == 3

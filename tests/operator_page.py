@@ -1,0 +1,109 @@
+"""What tests of the operator's page share: collections that are not there, commands that are not run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import assocpriv as ap
+from assocpriv.pages.admin import AdminPage, Shown, Sources
+from assocpriv.pages.sessions import Sessions
+from assocpriv.plans.published import PublishedPlan
+
+TOKEN = "a-token-of-the-operator-of-this-collection"
+PLAN = ap.plan(items=12, transaction_size=3, promise=ap.Breach("5%", "50%"))
+HOSTILE = [
+    "<script>document.title='broken'</script>",
+    "\"'><img src=//evil.example/x onerror=alert(1)>",
+    "{{ 7 * 7 }}",
+    "\u202egnp.exe\u2066",
+    "x" * 10_000,
+    "السلام",
+    "</bdi></table></html>",
+]
+
+
+class Collection:
+    """Stands in for a collector."""
+
+    def __init__(self, folder: Path, plan: PublishedPlan = PLAN, reports: int = 5000) -> None:
+        self.folder, self.plan, self.reports = folder, plan, reports
+        self.sealed, self.joined = list[str](), list[str]()
+        (folder / "plan.json").write_text(plan.canonical_json)
+
+    def status(self) -> dict[str, Any]:
+        """Return counts as a collector does."""
+        counts = {"reports": self.reports, "sealed": self.reports - 1, "epochs_sealed": 1, "guidance": None}
+        return {"reports": self.reports, "plans": {self.plan.plan_id: counts}, "keys": False}
+
+    async def seal(self, plan_id: str) -> int:
+        """Note what is sealed."""
+        self.sealed.append(plan_id)
+        return 1
+
+    async def join(self, text: str) -> None:
+        """Note what joins."""
+        self.joined.append(text)
+
+    def page(self, sessions: Sessions | None = None) -> AdminPage:
+        """Return the operator's page of this collection."""
+        sources = Sources(lambda: [Shown(self.plan, self.folder)], self.status, self.seal, self.join)
+        return AdminPage(sources, sessions or Sessions(TOKEN))
+
+
+class Commands:
+    """Stands in for commands: what each says, by its name."""
+
+    def __init__(self, names: list[str], status: str = "decided") -> None:
+        self.ran = list[list[str]]()
+        self.names, self.status = names, status
+
+    async def __call__(self, arguments: Any, seconds: float) -> dict[str, Any] | str:
+        """Return what a command says with --json."""
+        self.ran.append(list(arguments))
+        answers = {"inspect": self.inspect, "mine": self.mine, "rules": self.rules, "refine": self.refine}
+        answers |= {"numeric": self.numeric, "guide": self.guide}
+        record: dict[str, Any] | str = answers[arguments[0]](list(arguments))
+        return json.loads(json.dumps(record)) if isinstance(record, dict) else record
+
+    def inspect(self, arguments: list[str]) -> dict[str, Any]:
+        """Describe a plan, or test reports."""
+        supports = {"1": 0.01, "2": 0.02, "3": None}
+        record = {"lowest_discoverable_support": supports, "level_discoverable_support": supports}
+        if "--discover" in arguments:
+            return record | {"reports_needed": {"1": 4000, "2": 9000, "3": None}}
+        seen = f"0.5% of the baskets would hold item {self.names[0]}"
+        tests = [{"name": "shares", "seen": seen, "p_value": 1.0, "flagged": False}]
+        return record | {"crafted": {"flagged": False, "false_alarm": 0.001, "tests": tests}}
+
+    def mine(self, arguments: list[str]) -> dict[str, Any]:
+        """Find what was said beforehand."""
+        rows = [
+            {"itemset": [name], "support": 0.25, "std_error": 0.01, "ci_low": -0.1, "ci_high": 0.27, "length": 1,
+             "frequent": True, "count": 9}
+            for name in self.names
+        ]  # fmt: skip
+        level = {"size": 1, "status": self.status, "frequent": len(rows)}
+        rows = [] if self.status == "undecidable" else rows
+        said = {"meaning": "supports are those of whole baskets", "min_support": 0.02, "levels": [level]}
+        return said | {"itemsets": rows, "itemsets_count": len(rows)}
+
+    def rules(self, arguments: list[str]) -> dict[str, Any]:
+        """Derive what was said beforehand."""
+        row = {"antecedents": self.names[:1], "consequents": self.names[1:2], "support": 0.1, "confidence": 0.8}
+        return {"rules": [row | {"confidence_std_error": 0.2, "lift": 2.0}], "rules_count": 1}
+
+    def refine(self, arguments: list[str]) -> dict[str, Any]:
+        """Propose a plan."""
+        plan = ap.plan(items=5, transaction_size=2, promise=ap.Breach("5%", "50%"))
+        Path(arguments[arguments.index("-o") + 1]).write_text(plan.canonical_json)
+        return {"items": 5, "reports": 800, "level_discoverable_support": {"1": 0.01, "2": 0.03}}
+
+    def numeric(self, arguments: list[str]) -> dict[str, Any]:
+        """Reconstruct columns."""
+        mean = {"value": 40.5, "low": 39.0, "high": 42.0}
+        number = {"mean": mean, "quantiles": [{"level": 0.5, "value": 40.0}], "share": [1.0]}
+        return {"columns": {"age": number, self.names[0]: {"share": [0.25, 0.75], "values": self.names[:2]}}}
+
+    def guide(self, arguments: list[str]) -> dict[str, Any] | str:
+        """Collect, or publish."""
+        return {"serial": 4, "level": 2, "new": True} if arguments[1] == "publish" else {"received": 9}
