@@ -241,11 +241,8 @@ IMPORTS = {
     "lab/seeded_entropy.py": {"WordEntropy"},
     "lab/simulate.py": {"SystemEntropy", "WordEntropy"},
 }
-<<<<<<< HEAD
-# who may draw from the system besides: names of files, ids of submissions, pauses before retries, the deal of an audit
-=======
-# who may draw from the system besides: names of files, ids of submissions, keys, the deal of an audit
->>>>>>> main
+# who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
+# deal of an audit
 SYSTEM = {
     "core/entropy.py", "core/compiling.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
     "client/ledger.py", "client/collector_connection.py",
