@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,10 @@ QUOTED = "CANARY%25%2F%40%3Apw"
 
 
 class Server:
-    """A server, made and started; ``url`` has the password."""
+    """A server, made with its program ``initdb`` and started; ``url`` has the password."""
 
-    def __init__(self, programs: str) -> None:
-        self._programs = programs
+    def __init__(self, initdb: str) -> None:
+        self._programs = Path(initdb).parent
         self.folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # a socket's path has room for 100 characters
         root = os.geteuid() == 0  # whom it does not run for
         self._as = {"user": "postgres", "group": "postgres", "extra_groups": []} if root else {}
@@ -60,9 +59,3 @@ class Server:
         """Stop it for good."""
         self.stop()
         shutil.rmtree(self.folder)
-
-
-def find_programs() -> str | None:
-    """Return the folder of the newest server that is installed."""
-    found = sorted(glob("/usr/lib/postgresql/*/bin/initdb"), key=lambda path: int(path.split("/")[4]))
-    return os.path.dirname(found[-1]) if found else None

@@ -84,7 +84,7 @@ class PostgresUrl:
         text = " ".join(str(error).split()) or type(error).__name__
         for secret in self._secrets.values():
             text = text.replace(secret, "***") if secret else text
-        return text
+        return text + "; name it in the URL of --store (store=), or in a file PGPASSFILE" * ("no password" in text)
 
 
 def _first_line(path: Path) -> str:

@@ -4,7 +4,7 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from assocpriv.files.plans import read_plan
 from assocpriv.files.store_mark import read_mark
 
 CLOSED_FILE = "closed"
+_CAMPAIGN_FILE = "campaign.json"  # in the folder above those of a campaign's plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def folder_status(folder: Path) -> CollectionStatus:
         by_key=dict(sorted((sealed + unsealed).items())),
         set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.unsealed,
-        keys=(folder / KEYS_FILE).exists(),
-        served=_is_served(folder),
+        keys=any((place / KEYS_FILE).exists() for place in _serving_folders(folder)),
+        served=any(map(_is_served, _serving_folders(folder))),
         closed=is_closed(folder),
     )
 
@@ -161,19 +162,24 @@ def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     _check_folder(folder)
-    try:
-        lock = FolderLock.take(folder)
-    except FileError as error:
-        raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
-    try:
+    with ExitStack() as held:
+        for place in _serving_folders(folder):
+            try:
+                held.callback(FolderLock.take(place).release)
+            except FileError as error:
+                raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
         yield
-    finally:
-        lock.release()
+
+
+def _serving_folders(folder: Path) -> list[Path]:
+    """Return the folders whose locks tell that a collection is served: of a campaign's plan the campaign's, too."""
+    above = folder.absolute().parent
+    return [above, folder] if (above / _CAMPAIGN_FILE).exists() else [folder]
 
 
 def _check_folder(folder: Path) -> None:
     if not (folder / PLAN_FILE).is_file():
-        raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}")
+        raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}, which serve writes")
 
 
 def _is_served(folder: Path) -> bool:

@@ -12,6 +12,7 @@ from uploads import PLAN, records, stored
 
 from assocpriv.collector.accepting import accept
 from assocpriv.collector.keys import Keyring, add_key, read_keys, revoke_key
+from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, Upload
 from assocpriv.core.errors import FileError
@@ -214,3 +215,18 @@ def test_what_cannot_be_operated_is_told(tmp_path: Path) -> None:
         set_aside(tmp_path, 7)
     with pytest.raises(FileError, match="set-aside has no reports of key 7"):
         set_aside(tmp_path, 7, restore=True)
+
+
+def test_a_plan_of_a_campaign_is_served_with_it(tmp_path: Path) -> None:
+    """Whoever serves the folder above has its plans, too: their folders have neither keys nor a lock of their own."""
+    folder = tmp_path / "0123456789ab"
+    SqliteStore(folder, PLAN).close()
+    (tmp_path / "campaign.json").write_text("{}")
+    add_key(tmp_path, "till 7")
+    lock = FolderLock.take(tmp_path)
+    with pytest.raises(FileError, match="stop it for this"):
+        seal_collection(folder)
+    assert (collection_status(folder).served, collection_status(folder).keys) == (True, True)
+    lock.release()
+    assert seal_collection(folder) == 0
+    assert not collection_status(folder).served

@@ -138,7 +138,7 @@ def test_a_crash_while_sealing_neither_loses_nor_doubles(
 def test_the_server_restarted_under_load(
     two: tuple[PostgresStore, PostgresStore], tmp_path: Path, database: Server
 ) -> None:
-    """Stopped as by a crash three times: clients that try again until they are told so find each report stored once."""
+    """Stopped as by a crash twice: clients that try again until they are told so find each report stored once."""
     acknowledged, refusals, done = Counter[int](), list[int](), threading.Event()
 
     def send(store: PostgresStore, first: int) -> None:
@@ -155,7 +155,7 @@ def test_the_server_restarted_under_load(
         acknowledged[number] += 1
 
     def restart() -> None:
-        for _ in range(3):
+        for _ in range(2):
             time.sleep(0.1)
             database.stop()
             time.sleep(0.05)
