@@ -187,9 +187,9 @@ def test_shares_add_up(rounds: int, items: float) -> None:
 
 def test_more_are_asked_about_sizes_the_larger_the_noise() -> None:
     """Fewer people and a stronger promise ask a larger share about sizes, between 2 and 6 in a hundred."""
-    shares = [sizes_share(PROMISE, people) for people in (10**3, 10**5, 10**8)]
+    shares = [sizes_share(PROMISE, people) for people in (10**3, 250_000, 10**8)]
     assert shares[0] == 0.06 > shares[1] > shares[2] == 0.02
-    assert sizes_share(Breach("5%", "20%"), 10**5) > shares[1]
+    assert sizes_share(Breach("5%", "20%"), 250_000) > shares[1]
 
 
 def test_sizes_decide_how_many_are_asked_about_all_items() -> None:
