@@ -2,7 +2,8 @@
 """Run the package from a fresh clone: makes .venv on first use, needs only Python's standard library.
 
     python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
-    python3 dev.py check          install with the developer tools, then run everything the project gates on
+    python3 dev.py check          install with the developer tools, then run everything the project gates on;
+                                  --debian-packages has apt-get install what tests need besides (root, Debian)
     python3 dev.py bench [...]    install with the developer tools, then run the benches
     python3 dev.py fuzz [...]     install with atheris, then fuzz every parser; --minutes N in all (60)
     python3 dev.py format         sort imports and format the code
@@ -167,9 +168,25 @@ def demo(arguments):
 
 def check(arguments):
     """Run every check the project has; stop at the first that fails."""
-    if arguments:
-        sys.exit("dev.py: check takes no arguments")
-    install("dev")
+    if arguments not in ([], ["--debian-packages"]):
+        sys.exit("dev.py: check takes nothing but --debian-packages")
+    # only the tests need them, so they are installed meanwhile; a failure is told there and met in the tests
+    packages = subprocess.Popen([os.path.join(ROOT, ".ci", "debian-packages")]) if arguments else None
+    try:
+        install("dev")
+        check_before_tests()
+    finally:
+        if packages:
+            packages.wait()
+    # last, and without a time of ours, so that the closing line is the last one
+    # on all cores, a file on one: what its tests share is made once
+    pytest = [venv_program("python"), "-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+    run_step("pytest", pytest, tell_time=False)
+    return 0
+
+
+def check_before_tests():
+    """Run what is checked before the tests."""
     python = venv_program("python")
     run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
     run_step("ruff check", [python, "-m", "ruff", "check"])
@@ -186,10 +203,6 @@ def check(arguments):
     for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
         name = os.path.relpath(example, ROOT)
         run_step(name, [python, name])
-    # last, and without a time of ours, so that the closing line is the last one
-    # on all cores, a file on one: what its tests share is made once
-    run_step("pytest", [python, "-m", "pytest", "-n", "auto", "--dist", "loadfile"], tell_time=False)
-    return 0
 
 
 def bench(arguments):

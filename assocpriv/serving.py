@@ -1,29 +1,50 @@
 """The door of running a collection: a collector behind HTTP, which devices send their reports to."""
 
+import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from assocpriv.core.errors import FileError, PlanError
+from assocpriv.core.errors import FileError, NotAPlanError, PlanError
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from assocpriv.collector.served_campaign import ServedCampaign
     from assocpriv.collector.service import Service
     from assocpriv.pages.sessions import TOKEN_FILE
+    from assocpriv.plans.campaign import Campaign
     from assocpriv.plans.published import PublishedPlan
 
-__all__ = ["TOKEN_FILE", "Service", "make_service", "serve"]
+__all__ = ["TOKEN_FILE", "Service", "make_service", "read_published", "serve"]
 _HOMES = {"assocpriv.collector.service": ("Service",), "assocpriv.pages.sessions": ("TOKEN_FILE",)}
 _STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
+def read_published(path: str | PathLike[str]) -> "PublishedPlan | Campaign":
+    """Read what a collector serves: a plan file, or the document of a campaign.
+
+    Raises:
+        PlanError: the file cannot be read, or is neither.
+    """
+    from assocpriv.collector.campaign_folder import read_campaign
+    from assocpriv.files.plans import read_plan
+
+    try:
+        return read_plan(Path(path))
+    except NotAPlanError as error:
+        with contextlib.suppress(PlanError):
+            return read_campaign(Path(path))
+        raise error from None
+
+
 def make_service(
-    plan: "PublishedPlan",
+    plan: "PublishedPlan | Campaign",
     data: str | PathLike[str],
     *,
     epoch_reports: int | None = None,
@@ -34,8 +55,8 @@ def make_service(
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
 
     Args:
-        plan: the published plan, of any kind.
-        data: the folder for its reports, made if it is missing.
+        plan: the published plan, of any kind; or a campaign, whose plans are taken up as they join.
+        data: the folder for its reports, made if it is missing; of a campaign its folder, which must be there.
         epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
         keys: take reports only with a key, as :func:`assocpriv.operating.add_key` makes them; a folder that has keys
             needs them in any case.
@@ -51,15 +72,21 @@ def make_service(
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
-    from assocpriv.collector.service import Collecting, Service
+    from assocpriv.collector.service import Service
+    from assocpriv.collector.store import Collecting
     from assocpriv.collector.upkeep import is_closed
+    from assocpriv.plans.campaign import Campaign
+
+    def collect(each: "PublishedPlan", at: Path) -> Collecting:
+        return Collecting(each, open_store(at, each, store, epoch_reports=epoch_reports), at, is_closed(at))
 
     folder = Path(data)
-    lock = FolderLock.take(folder)
+    campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
+    lock = FolderLock.take(folder) if campaign is None else campaign
     try:
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
-        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
-        service = Service([Collecting(plan, opened, folder, is_closed(folder))], keys=keyring, lock=lock)
+        collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
+        service = Service(collections, keys=keyring, lock=lock, campaign=campaign)
         if admin:
             _add_page(service, folder)
     except BaseException:
@@ -76,12 +103,30 @@ def _add_page(service: "Service", folder: Path) -> None:
     def collections() -> list[Shown]:
         return [Shown(each.plan, each.folder) for each in service.collections.values() if each.folder is not None]
 
+    async def join(text: str) -> None:
+        from assocpriv.collector.campaign_folder import join_campaign
+        from assocpriv.plans.registry import parse_plan
+
+        await asyncio.to_thread(join_campaign, folder, parse_plan(text))
+
     sessions = Sessions(read_or_make_token(folder))
-    service.admin = AdminPage(Sources(collections, service.status, service.seal), sessions)
+    sources = Sources(collections, service.status, service.seal, join if service.has_campaign else None)
+    service.admin = AdminPage(sources, sessions)
+
+
+def _locked_campaign(campaign: "Campaign", folder: Path, collect: Any) -> "ServedCampaign":
+    """Return a campaign in its folder, locked, which must be that which is to be served."""
+    from assocpriv.collector.served_campaign import ServedCampaign
+
+    served = ServedCampaign(folder, collect)
+    if served.campaign != campaign:
+        served.release()
+        raise FileError(f"{folder} is the folder of another campaign; name the folder that campaign.json is in")
+    return served
 
 
 def serve(
-    plan: "PublishedPlan",
+    plan: "PublishedPlan | Campaign",
     data: str | PathLike[str],
     *,
     host: str = "127.0.0.1",
@@ -95,8 +140,9 @@ def serve(
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
 
     Args:
-        plan: the published plan, of any kind.
-        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
+        plan: the published plan, of any kind, or a campaign.
+        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile. Of a
+            campaign its folder; each plan's reports are in a folder in it.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
         epoch_reports, keys, store, admin: as of :func:`make_service`.
@@ -128,6 +174,13 @@ def _listening(host: str, port: int) -> Any:
 def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
     import uvicorn
 
+    host, port = listener.getsockname()[:2]
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")  # from here on signals end it
+
     config = uvicorn.Config(
         service,
         log_level="error",
@@ -138,10 +191,16 @@ def _run(service: "Service", listener: socket.socket, ready: Callable[[str], Non
         limit_max_requests=None,
         proxy_headers=False,
     )
-    host, port = listener.getsockname()[:2]
-    ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    _allow_connections()
     with contextlib.suppress(KeyboardInterrupt):  # a signal that was seen to is raised again at the end
-        uvicorn.Server(config).run(sockets=[listener])
+        Server(config).run(sockets=[listener])
+
+
+def _allow_connections() -> None:
+    """Let the process have as many connections as it may: shells often begin at 1,024, and slow clients hold theirs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _need_extra() -> None:

@@ -78,11 +78,17 @@ class Commands:
     def mine(self, arguments: list[str]) -> dict[str, Any]:
         """Find what was said beforehand."""
         rows = [
-            {"itemset": [name], "support": 0.25, "std_error": 0.01, "ci_low": -0.1, "ci_high": 0.27, "length": 1,
-             "frequent": True, "count": 9}
-            for name in self.names
+            {"itemset": [name], "support": 0.25, "std_error": 0.07 if place else 0.05, "ci_low": -0.1, "ci_high": 0.27,
+             "length": 1, "frequent": True, "count": 9}
+            for place, name in enumerate(self.names)
         ]  # fmt: skip
-        level = {"size": 1, "status": self.status, "frequent": len(rows)}
+        level = {
+            "size": 1,
+            "status": self.status,
+            "frequent": len(rows),
+            "level_discoverable_support": 0.2,
+            "errors": 4.0,
+        }
         rows = [] if self.status == "undecidable" else rows
         said = {"meaning": "supports are those of whole baskets", "min_support": 0.02, "levels": [level]}
         return said | {"itemsets": rows, "itemsets_count": len(rows)}

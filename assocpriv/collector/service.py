@@ -7,16 +7,15 @@ of a request but its records is stored or logged: no address, no time, no header
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from assocpriv.collector.intake import Intake
 from assocpriv.collector.keys import Keyring
 from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.metrics import Load, Metrics
 from assocpriv.collector.published_guidance import PublishedGuidance
-from assocpriv.collector.store import ReportStore, StoreFullError
+from assocpriv.collector.served_campaign import ServedCampaign
+from assocpriv.collector.store import Collecting, StoreFullError
 from assocpriv.collector.wire import MOST_BYTES, Refused, read_upload
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.published import PublishedPlan
@@ -27,25 +26,17 @@ if TYPE_CHECKING:
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
 _JSON = (b"content-type", b"application/json")
+_HEADERS_OF = {
+    401: [(b"www-authenticate", b"Bearer")],
+    405: [(b"allow", b"POST")],
+    408: [(b"connection", b"close")],  # whoever sends so slowly does not get to go on
+}
 _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = Sequence[tuple[bytes, bytes]]
-
-
-@dataclass(frozen=True, slots=True)
-class Collecting:
-    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
-
-    One that is ``closed`` takes no reports any more.
-    """
-
-    plan: PublishedPlan
-    store: ReportStore
-    folder: Path | None = None
-    closed: bool = False
 
 
 class Page(Protocol):
@@ -66,17 +57,20 @@ class Service:
         collections: Sequence[Collecting],
         *,
         keys: Keyring | None = None,
-        lock: FolderLock | None = None,
+        lock: FolderLock | ServedCampaign | None = None,
+        campaign: ServedCampaign | None = None,
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
-        With ``keys`` reports are taken with one of them only. What ``admin`` is set to is served at /admin.
+        Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only. What
+        ``admin`` is set to is served at /admin.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
         self._intakes: dict[str, Intake] = {}
         self.admin: Page | None = None
-        self._keys, self._lock = keys, lock
+        self._keys, self._lock, self._campaign = keys, lock, campaign
+        self._joining = asyncio.Lock()
         self._guidance = {
             plan_id: PublishedGuidance(each.folder, each.plan)
             for plan_id, each in self.collections.items()
@@ -91,7 +85,7 @@ class Service:
             await self._live(receive, send)
         elif scope["type"] != "http":
             return
-        elif scope["path"] == "/reports" and scope["method"] == "POST":
+        elif scope["path"] == "/reports":
             try:
                 body = await self._take(scope, receive)
             except Refused as refusal:
@@ -107,9 +101,16 @@ class Service:
 
     async def _take(self, scope: Scope, receive: Receive) -> bytes:
         """Store what a request brings and return the answer's body; raises Refused."""
+        if scope["method"] != "POST":
+            raise Refused(405, "method", "reports are sent with POST")
         headers = scope["headers"]
         key = None if self._keys is None else self._keys.key_of(headers)
-        plan = self._plan_named(headers)
+        try:
+            plan = self._plan_named(headers)
+        except Refused:
+            if not await self._catch_up():
+                raise
+            plan = self._plan_named(headers)
         body = await _read_body(headers, receive)
         upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
         result = await self._intakes[plan.plan_id].submit(upload)
@@ -140,15 +141,44 @@ class Service:
         if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
             message = "name the plan's id, 64 hexadecimal digits, in the header Assocpriv-Plan"
             return Refused(400, "no-plan", message, plans=taken)
-        message = "reports of another plan are collected here; GET /plan gives it"
+        message = "reports of another plan are collected here; GET /plan, or of a campaign /campaign, gives it"
         return Refused(409, "other-plan", message, plans=taken)
 
     async def _refuse(self, refusal: Refused, send: Send) -> None:
         self.metrics.refused(refusal.reason)
         headers = [] if refusal.retry_after is None else [(b"retry-after", b"%d" % refusal.retry_after)]
-        if refusal.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
+        headers += _HEADERS_OF.get(refusal.status, [])
         await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
+
+    # ---- plans that join a campaign
+
+    @property
+    def has_campaign(self) -> bool:
+        """Whether plans may join."""
+        return self._campaign is not None
+
+    async def _catch_up(self) -> bool:
+        """Serve plans that joined the campaign since the last look; tell whether there was something to look at."""
+        if self._campaign is None or not self._campaign.has_changed():
+            return False
+        async with self._joining:
+            for each in await asyncio.to_thread(self._campaign.take_up):
+                self._serve(each)
+        return True
+
+    def _serve(self, each: Collecting) -> None:
+        """Take reports of a further plan; whoever goes through the collections meanwhile has those of before."""
+        plan_id = each.plan.plan_id
+        self._intakes = {**self._intakes, plan_id: Intake(each.plan, each.store, observe=self.metrics.committed)}
+        self.collections = {**self.collections, plan_id: each}
+        self._by_header = {**self._by_header, plan_id.encode("ascii"): each.plan}
+
+    async def _get_campaign(self, _: "Request") -> "Response":
+        from starlette.responses import JSONResponse
+
+        await self._catch_up()
+        assert self._campaign is not None
+        return JSONResponse(self._campaign.to_json(), headers={"cache-control": "no-cache"})
 
     # ---- what goes out
 
@@ -173,23 +203,26 @@ class Service:
         from starlette.routing import Route
 
         routes = [
-            Route("/plan", self._get_plan),
+            # a plan of a campaign is answered by those who drew its round, so it is asked for by its id
+            Route("/plan", self._get_plan) if self._campaign is None else Route("/campaign", self._get_campaign),
             Route("/plans/{plan_id}", self._get_plan),
             Route("/status", self._get_status),
             Route("/metrics", self._get_metrics),
             Route("/healthz", self._get_health),
             *(Route("/guidance/level", each.get_level) for each in self._guidance.values()),
             *(Route("/guidance", each.get_guidance) for each in self._guidance.values()),
-            Route("/reports", self._only_post, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
         ]
         handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
-        application: Application = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore
-        return application
+        application = Starlette(routes=routes, exception_handlers=handlers)
+        application.router.redirect_slashes = False  # a redirect would repeat the request's Host
+        return cast("Application", application)
 
     async def _get_plan(self, request: "Request") -> "Response":
         from starlette.responses import Response
 
         plan_id = request.path_params.get("plan_id") or next(iter(self.collections))
+        if plan_id not in self.collections:
+            await self._catch_up()
         if plan_id not in self.collections:
             return _json_error(404, "not-found", "no reports of this plan are collected here")
         headers = {
@@ -231,9 +264,6 @@ class Service:
 
         return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
 
-    async def _only_post(self, _: "Request") -> "Response":
-        return _json_error(405, "method", "reports are sent with POST", allow="POST")
-
     # ---- beginning and end
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -262,17 +292,19 @@ async def _read_body(headers: Headers, receive: Receive) -> bytes:
     try:
         async with asyncio.timeout(_BODY_SECONDS):
             message = await receive()
-            body: bytes = message.get("body", b"")
+            parts = [message.get("body", b"")]
+            size = len(parts[0])
             while message.get("more_body"):
                 message = await receive()
-                body += message.get("body", b"")
-                if len(body) > MOST_BYTES:
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if size > MOST_BYTES:
                     raise _too_large()
     except TimeoutError:
         raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
     if message["type"] == "http.disconnect":
         raise Refused(400, "malformed-body", "the connection broke off")
-    return body
+    return b"".join(parts)
 
 
 def _too_large() -> Refused:

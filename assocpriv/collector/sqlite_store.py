@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from assocpriv.files.open_epochs import (
     PLAN_FILE,
     connect,
     epoch_files,
+    may_pass,
     read_uploads,
     tokens_of,
 )
@@ -63,6 +65,8 @@ class _Epoch:
             by_key = read_uploads(self.database, plan)
         except (sqlite3.DatabaseError, WireError) as error:
             self.database.close()
+            if may_pass(error):
+                raise StoreFullError(f"cannot open {path}: {error}; is the disk full?") from None
             raise WireError(f"{path} is damaged: {error}; move it away, and keep it, to go on without it") from None
         self.ids = {each for records in by_key.values() for each in ids_of(records)}
         self.by_key = Counter({key: len(records) for key, records in by_key.items()})
@@ -74,8 +78,9 @@ class _Epoch:
             sqlite3.Error: nothing was added.
         """
         try:
+            checked = [(key, records, crc32(records)) for key, records in rows]
             self.database.execute("BEGIN IMMEDIATE")
-            self.database.executemany("INSERT INTO uploads(key, records) VALUES (?, ?)", rows)
+            self.database.executemany("INSERT INTO uploads(key, records, crc) VALUES (?, ?, ?)", checked)
             self.database.execute("COMMIT")
         except BaseException:
             if self.database.in_transaction:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from assocpriv.collector.wire import Refused, Upload
 from assocpriv.core.errors import FileError
+from assocpriv.plans.published import PublishedPlan
 
 
 class StoreFullError(FileError):
@@ -61,3 +63,16 @@ class ReportStore(Protocol):
 
     def close(self) -> None:
         """Let go of the store; what was stored stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """A plan, where its reports are kept, and the ``folder`` of what is sealed and of its guidance.
+
+    One that is ``closed`` takes no reports any more.
+    """
+
+    plan: PublishedPlan
+    store: ReportStore
+    folder: Path | None = None
+    closed: bool = False

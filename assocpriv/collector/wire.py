@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import counted
-from assocpriv.plans.published import PublishedPlan, well_formed
+from assocpriv.core.errors import WireError, counted
+from assocpriv.plans.published import PublishedPlan
 
 ID_BYTES = 16  # of a submission id
 MOST_BYTES = 4 << 20  # of a request's body
@@ -79,27 +79,54 @@ def ids_of(records: NDArray[np.uint8]) -> list[bytes]:
 
 
 def refuse_malformed(uploads: Sequence[Upload], plan: PublishedPlan) -> list[Refused | None]:
-    """Return a refusal for each upload with a report that no client of the plan can have sent, None for the others."""
+    """Return a refusal for each upload with a report that no client of the plan can have sent, None for the others.
+
+    Work is bounded whatever is sent: uploads are asked together, halves apart while there is something wrong, and of
+    one upload only the first such reports are looked for.
+    """
     reports = np.ascontiguousarray(records_of(uploads, plan)[:, ID_BYTES:])
-    good = well_formed(reports, plan)
-    if good.all():
+    return _refuse(uploads, reports, plan)
+
+
+def _refuse(uploads: Sequence[Upload], reports: NDArray[np.uint8], plan: PublishedPlan) -> list[Refused | None]:
+    if _can_come(reports, plan):
         return [None] * len(uploads)
-    ends = np.cumsum([upload.count for upload in uploads])
-    return [
-        _malformed(upload, plan, good[end - upload.count : end])
-        for upload, end in zip(uploads, ends.tolist(), strict=True)
-    ]
+    if len(uploads) == 1:
+        return [_malformed(uploads[0], reports, plan)]
+    half = len(uploads) // 2
+    at = sum(upload.count for upload in uploads[:half])
+    return _refuse(uploads[:half], reports[:at], plan) + _refuse(uploads[half:], reports[at:], plan)
 
 
-def _malformed(upload: Upload, plan: PublishedPlan, good: NDArray[np.bool_]) -> Refused | None:
-    if good.all():
-        return None
-    bad = records_of([upload], plan)[~good]
-    ids = [each.hex() for each in ids_of(bad[:_MOST_IDS])]
+def _can_come(reports: NDArray[np.uint8], plan: PublishedPlan) -> bool:
+    try:
+        plan.check_form(reports)
+    except WireError:
+        return False
+    return True
+
+
+def _first_bad(reports: NDArray[np.uint8], plan: PublishedPlan) -> list[int]:
+    """Return the positions of the first reports that no client can have sent."""
+    found, parts = list[int](), [(0, len(reports))]
+    while parts and len(found) < _MOST_IDS:
+        start, end = parts.pop()
+        if end - start == 1:
+            found += [] if _can_come(reports[start:end], plan) else [start]
+        elif not _can_come(reports[start:end], plan):
+            half = (start + end) // 2
+            parts += [(half, end), (start, half)]
+    return found
+
+
+def _malformed(upload: Upload, reports: NDArray[np.uint8], plan: PublishedPlan) -> Refused:
+    bad = _first_bad(reports, plan)
+    ids = [each.hex() for each in ids_of(records_of([upload], plan)[bad])]
+    said = f"{'at least ' if len(bad) == _MOST_IDS else ''}{counted(len(bad), 'report')}"
     return Refused(
         400,
         "malformed-report",
-        f"{counted(len(bad), 'report')} of {upload.count:,} cannot come from a client of the plan; nothing of the "
+        f"{said} of {upload.count:,} cannot come from a client of the plan; nothing of the "
         "request was stored: send it again without these",
         count=len(bad),
         ids=ids,

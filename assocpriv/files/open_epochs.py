@@ -10,11 +10,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import FileError, WireError
 from assocpriv.files.plans import read_plan
 from assocpriv.plans.published import PublishedPlan
 
@@ -26,7 +27,8 @@ EPOCH_ENDING = ".sqlite"
 ID_BYTES = 16  # of a submission id, before each report
 SCHEMA = (
     "CREATE TABLE epoch(token TEXT NOT NULL, ids_token TEXT NOT NULL)",
-    "CREATE TABLE uploads(number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL)",
+    "CREATE TABLE uploads("
+    "number INTEGER PRIMARY KEY, key INTEGER NOT NULL, records BLOB NOT NULL, crc INTEGER NOT NULL)",
 )
 _WAIT_SECONDS = 10.0  # for another process that has the database
 
@@ -55,6 +57,7 @@ def open_epoch(path: Path, *, write: bool = False) -> "Iterator[sqlite3.Connecti
 
     Raises:
         WireError: it is damaged, or no such database.
+        FileError: it cannot be read now, as on a full disk, where SQLite can keep no account of who reads.
     """
     import sqlite3
 
@@ -64,7 +67,18 @@ def open_epoch(path: Path, *, write: bool = False) -> "Iterator[sqlite3.Connecti
                 database.execute("PRAGMA query_only = ON")
             yield database
     except (sqlite3.DatabaseError, WireError) as error:
+        if may_pass(error):
+            raise FileError(f"cannot read {path}: {error}; is the disk full?") from None
         raise WireError(f"{path} is damaged or in use by something else than a collector: {error}") from None
+
+
+def may_pass(error: Exception) -> bool:
+    """Tell whether SQLite complains of what may go away: nobody is to take a full disk for damage."""
+    import sqlite3 as sql
+
+    passing = {sql.SQLITE_BUSY, sql.SQLITE_CANTOPEN, sql.SQLITE_FULL, sql.SQLITE_IOERR, sql.SQLITE_NOMEM}
+    passing |= {sql.SQLITE_PERM, sql.SQLITE_READONLY}
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in passing
 
 
 def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
@@ -83,9 +97,9 @@ def connect(path: Path, *, new: bool = False) -> "sqlite3.Connection":
 def read_uploads(database: "sqlite3.Connection", plan: PublishedPlan) -> dict[int, NDArray[np.uint8]]:
     """Return an epoch's records by key, uint8 (n, 16 + report_bytes)."""
     length, found = ID_BYTES + plan.report_bytes, dict[int, list[bytes]]()
-    for key, records in database.execute("SELECT key, records FROM uploads"):
-        if len(records) % length:
-            raise WireError("a row is no whole number of records")
+    for key, records, crc in database.execute("SELECT key, records, crc FROM uploads"):
+        if len(records) % length or crc32(records) != crc:
+            raise WireError("a row is not what was written")
         found.setdefault(key, []).append(records)
     return {
         key: np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, length) for key, parts in sorted(found.items())
@@ -109,6 +123,7 @@ def read_open_epochs(folder: Path) -> tuple[PublishedPlan, list[OpenEpoch]]:
     Raises:
         PlanError: the folder's plan cannot be read.
         WireError: a damaged database.
+        FileError: one that cannot be read now.
     """
     plan, found = read_plan(folder / PLAN_FILE), []
     for path in epoch_files(folder):
@@ -116,7 +131,7 @@ def read_open_epochs(folder: Path) -> tuple[PublishedPlan, list[OpenEpoch]]:
             with open_epoch(path) as database:
                 token, _ = tokens_of(database)
                 records = read_uploads(database, plan)
-        except WireError:
+        except (WireError, FileError):
             if path.exists():
                 raise
             continue  # sealed meanwhile

@@ -10,41 +10,40 @@ _Outcome = TypeVar("_Outcome", bound=Hashable)
 
 
 class _ScriptedEntropy:
-    """Answers draws from a script, and records each draw's probability and the next answer to try."""
+    """Answers draws from a script, and records the probability of all answers and the next answers to try.
+
+    The probability is ``ways`` / ``total``, not in lowest terms: these take longer than all else.
+    """
 
     def __init__(self, script: Sequence[int]) -> None:
         self._script = script
         self.answers: list[int] = []
         self.counts: list[int] = []
-        self.probability = Fraction(1)
+        self.ways = self.total = 1
 
-    def _draw(self, count: int, chance: Callable[[int], Fraction]) -> int:
+    def _draw(self, count: int) -> int:
         place = len(self.answers)
         answer = self._script[place] if place < len(self._script) else 0
         self.answers.append(answer)
         self.counts.append(count)
-        self.probability *= chance(answer)
         return answer
 
     def below(self, n: int) -> int:
-        return self._draw(n, lambda _: Fraction(1, n))
+        self.total *= n
+        return self._draw(n)
 
     def pick(self, cumulative: Sequence[int]) -> int:
-        total = cumulative[-1]
-
-        def chance(answer: int) -> Fraction:
-            return Fraction(cumulative[answer] - (cumulative[answer - 1] if answer else 0), total)
-
-        return self._draw(len(cumulative), chance)
+        answer = self._draw(len(cumulative))
+        self.ways *= cumulative[answer] - (cumulative[answer - 1] if answer else 0)
+        self.total *= cumulative[-1]
+        return answer
 
     def coins(self, count: int, num: int, bits: int) -> int:
-        rho = Fraction(num, 1 << bits)
-
-        def chance(answer: int) -> Fraction:
-            ones = answer.bit_count()
-            return rho**ones * (1 - rho) ** (count - ones)
-
-        return self._draw(1 << count, chance)
+        answer = self._draw(1 << count)
+        ones = answer.bit_count()
+        self.ways *= num**ones * ((1 << bits) - num) ** (count - ones)
+        self.total <<= bits * count
+        return answer
 
 
 def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]:
@@ -55,14 +54,17 @@ def distribution(run: Callable[[Entropy], _Outcome]) -> dict[_Outcome, Fraction]
     >>> distribution(lambda entropy: entropy.below(3) % 2)
     {0: Fraction(2, 3), 1: Fraction(1, 3)}
     """
-    outcomes: dict[_Outcome, Fraction] = {}
+    outcomes: dict[_Outcome, dict[int, int]] = {}  # of each the ways it comes about, by their total
     script: list[int] | None = []
     while script is not None:
         entropy = _ScriptedEntropy(script)
-        outcome = run(entropy)
-        outcomes[outcome] = outcomes.get(outcome, Fraction(0)) + entropy.probability
+        ways = outcomes.setdefault(run(entropy), {})
+        ways[entropy.total] = ways.get(entropy.total, 0) + entropy.ways
         # the last draw that has another answer is advanced; where none has, all sequences have been walked
         answers = entropy.answers
         open_places = [place for place, answer in enumerate(answers) if answer + 1 < entropy.counts[place]]
         script = [*answers[: open_places[-1]], answers[open_places[-1]] + 1] if open_places else None
-    return outcomes
+    return {
+        outcome: sum((Fraction(count, total) for total, count in ways.items()), Fraction(0))
+        for outcome, ways in outcomes.items()
+    }

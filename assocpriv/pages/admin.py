@@ -25,6 +25,7 @@ from assocpriv.pages.kinds import AUTO, NEXT_PLAN, Wishes, next_round, question_
 from assocpriv.pages.rate import Rate
 from assocpriv.pages.sessions import Sessions, TooManyFailuresError
 from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.registry import parse_plan
 
 STATE_FILE, GUIDANCE_FILE = "miner-state.json", "guidance.json"
 _COOKIE, _MOST_FORM_BYTES = "assocpriv-admin", 1 << 14
@@ -175,14 +176,13 @@ class AdminPage:
             return RedirectResponse(f"/admin?plan={shown.plan.plan_id[:12]}", 303)
         counts = await self._counts(shown)
         answer, working = self._analyst.ask(question, counts["reports"])
-        query = urlencode(dict(request.query_params))
+        facts = await asyncio.to_thread(round_facts, answer)
         more = {
-            "working": working,
             "refresh": working and answer is None,
-            "query": query,
+            "query": urlencode(dict(request.query_params)),
             "wishes": _wishes(request)[0],
+            "can_join": self._sources.join is not None,
         }
-        facts = round_facts(answer) | {"can_join": self._sources.join is not None}
         return _page("round.html", self._frame(request, shown) | facts | more)
 
     def _round(self, request: Request) -> Question | str:
@@ -191,7 +191,7 @@ class AdminPage:
         people = request.query_params.get("people", "").replace(",", "").strip()
         if wrong:
             return wrong
-        if people and not (people.isascii() and people.isdigit() and 0 < int(people[:16]) <= 10**15):
+        if people and not (people.isascii() and people.isdigit() and len(people) <= 15 and int(people)):
             return "The number of people must be a whole number from 1."
         shown, itemsets = self._chosen(request), "itemsets" in request.query_params
         return next_round(shown.plan, shown.folder, wishes, itemsets=itemsets, people=people)
@@ -200,15 +200,16 @@ class AdminPage:
         """Hand out the plan that was proposed."""
         text = await self._proposed(request) if self._may(request) else None
         if text is None:
-            return RedirectResponse("/admin", 303)
+            return RedirectResponse(f"/admin/round?{request.url.query}", 303)
         return Response(text, media_type="application/json", headers=_attached(NEXT_PLAN))
 
     async def _proposed(self, request: Request) -> bytes | None:
+        """Return the text of the plan that the operator was shown, None where it was made anew meanwhile."""
         question = self._round(request)
-        if isinstance(question, str):
-            return None
-        answer, _ = self._analyst.ask(question, (await self._counts(self._chosen(request)))["reports"])
-        return None if answer is None else answer.files.get(NEXT_PLAN)
+        answer = None if isinstance(question, str) else self._analyst.last(question)
+        text = None if answer is None else answer.files.get(NEXT_PLAN)
+        plan = None if text is None else await asyncio.to_thread(parse_plan, text.decode("utf-8"))
+        return text if plan is not None and plan.plan_id == request.query_params.get("proposal") else None
 
     async def _file(self, request: Request) -> Response:
         """Hand out a sealed report file."""
@@ -290,7 +291,7 @@ class AdminPage:
         """Make the proposed plan the campaign's next round."""
         text, join = await self._proposed(request), self._sources.join
         if text is None or join is None:
-            return False, "There is no such plan any more; plan the round again."
+            return False, "The plan was made anew meanwhile, of more reports; look at it again."
         try:
             await join(text.decode("utf-8"))
         except AssocprivError as error:

@@ -76,6 +76,10 @@ class Analyst:
                 self._task = asyncio.get_running_loop().create_task(self._answer_all())
         return answer, question in self._waiting
 
+    def last(self, question: Question) -> Answer | None:
+        """Return the last answer, and begin none."""
+        return self._answers.get(question)
+
     async def close(self) -> None:
         """End what is being computed."""
         if self._task is not None:

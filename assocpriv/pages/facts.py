@@ -100,7 +100,7 @@ def _answer_line(view: Mapping[str, Any], *, is_wanted: bool) -> str:
             return "Sharp enough: every itemset of the support that you want can be told."
         takes = ", ".join(f"{row['size']} {_reports(row['needed'])}" for row in late)
         last = max(late, key=lambda row: math.inf if row["needed"] is None else row["needed"])
-        return f"Not sharp enough yet. It takes, for {takes}: {last['when']}."
+        return f"Not sharp enough yet. It takes, for {takes}. When: {last['when']}."
     return f"Can be told now: {', '.join(can)}." if can else "Nothing can be decided yet: more reports are needed."
 
 

@@ -17,7 +17,6 @@ _EXAMPLE = "10%"  # the support that it is told for how many reports it takes, w
 NEXT_PLAN = "next-plan.json"
 _ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
 _NORMAL = 1.96  # standard errors of an interval that holds 95%
-_STATUS = {"decided": "yes", "uncertain": "may be chance", "undecidable": "no"}
 Steps = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -79,18 +78,22 @@ def _is_hidden(plan: PublishedPlan) -> bool:
 
 def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
     mined = answer.records.get("mined", {})
-    believable = {level["size"]: _STATUS[level["status"]] for level in mined.get("levels", [])}
+    levels = mined.get("levels", [])
     frequent = [row for row in mined.get("itemsets", []) if row["frequent"]]
-    found = [row for k in believable for row in [each for each in frequent if each["length"] == k][:_ROWS_EACH]]
+    found = [
+        _itemset(row, level)
+        for level in levels
+        for row in [each for each in frequent if each["length"] == level["size"]][:_ROWS_EACH]
+    ]
     return {
         "reports": mined.get("reports", answer.reports),
         "sharp": _sharpness(answer, per_second),
         "example": _EXAMPLE,
-        "decided": any(level["status"] != "undecidable" for level in mined.get("levels", [])),
+        "decided": any(level["status"] != "undecidable" for level in levels),
         "largest_estimate": share(mined.get("largest_estimate")) if "largest_estimate" in mined else "",
         "least": share(mined.get("min_support")),
-        "itemsets": [_itemset(row, believable) for row in found],
-        "more_itemsets": sum(level["frequent"] for level in mined.get("levels", [])) - len(found),
+        "itemsets": found,
+        "more_itemsets": sum(level["frequent"] for level in levels) - len(found),
         "rules": [_rule(row) for row in answer.records.get("rules", {}).get("rules", [])[:_ROWS]],
         "more_rules": max(answer.records.get("rules", {}).get("rules_count", 0) - _ROWS, 0),
         "crafted": answer.records.get("crafted", {}).get("crafted"),
@@ -124,18 +127,21 @@ def _when(needed: int | None, reports: int, per_second: float | None) -> str:
     if needed <= reports:
         return "now"
     if per_second is None:
-        return "not known before reports have come for half a minute"
+        return "not known yet"
     if per_second <= 0:
-        return "not while no reports come"
+        return "no reports come"
     return f"in about {span((needed - reports) / per_second)}"
 
 
-def _itemset(row: Mapping[str, Any], believable: Mapping[int, str]) -> dict[str, Any]:
+def _itemset(row: Mapping[str, Any], level: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an itemset, and whether it is sure (docs/cli/server.md, mine)."""
+    least = level["level_discoverable_support"]
+    is_sure = least is not None and row["support"] >= max(least, level["errors"] * row["std_error"])
     return {
         "names": names(row["itemset"]),
         "support": share(row["support"]),
         "interval": f"{share(max(row['ci_low'], 0.0))} to {share(min(row['ci_high'], 1.0))}",
-        "believable": believable.get(row["length"], ""),
+        "sure": "yes" if is_sure else "may be chance",
     }
 
 

@@ -1,10 +1,12 @@
-"""Fixtures of the collector's tests: a PostgreSQL server, one for all of them."""
+"""Fixtures of the collector's tests: a PostgreSQL server, and collectors as processes, one of each for all of them."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from debian_packages import program
 from postgres_server import Server
+from running_collector import Collector, Forks
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +25,18 @@ def database(postgres: Server) -> Iterator[Server]:
     """Give the server without any collection in it."""
     yield postgres
     postgres.forget()
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """Give the process that collectors are forked from."""
+    forks = Forks()
+    yield forks
+    forks.close()
+
+
+@pytest.fixture
+def collector(forks: Forks, tmp_path: Path) -> Iterator[Collector]:
+    """Give a collector that runs."""
+    with Collector(forks, tmp_path) as running:
+        yield running

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import shlex
+import shutil
 import socket
 import ssl
 import subprocess
@@ -150,3 +151,15 @@ def test_the_unit_starts_a_command_that_there_is() -> None:
     context = serve.make_context("serve", words[2:])
     assert str(context.params["data"]).startswith(f"/var/lib/{service['StateDirectory']}/")
     assert (service["ProtectSystem"], service["NoNewPrivileges"], service["UMask"]) == ("strict", "yes", "0077")
+
+
+def test_systemd_reads_the_unit(tmp_path: Path) -> None:
+    """It knows every line of it, and rates what the service is exposed to no higher than the documents say."""
+    if (analyze := shutil.which("systemd-analyze")) is None:
+        pytest.skip("systemd is not installed; on Debian: apt-get install systemd")
+    unit, text = tmp_path / "a.service", (EXAMPLES / "assocpriv-collector.service").read_text()
+    unit.write_text(text.replace("/opt/assocpriv/bin/assocpriv", sys.executable))
+    for command in (["verify"], ["security", "--offline=true", "--threshold=17"]):
+        done = subprocess.run([analyze, "--no-pager", *command, str(unit)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "nknown" not in done.stderr

@@ -137,12 +137,13 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert text.index("5,000 reports") < text.index("Can be told now: single items from 1.00%") < text.index("<h2")
         assert "5% likely" in text
         assert "ε at most 2.945" in text
-        assert "<bdi>milk</bdi>" in text
+        assert re.search("<bdi>milk</bdi>.*<td>yes</td>", text)
+        assert re.search("<bdi>bread</bdi>.*<td>may be chance</td>", text)
         assert "0.000% to 27.00%" in text
         assert "40.8% to 100.0%" in text
         assert "Nothing speaks against these reports" in text
         wanted = seen(visitor, "/admin?support=1%25&confidence=60%25").text
-        assert "pairs 9,000 reports, triples more reports than anybody has: never under this plan." in wanted
+        assert "pairs 9,000 reports, triples more reports than anybody has. When: never under this plan." in wanted
         assert "9,000" in wanted
         collection.reports = 0
         assert "None has come so far" in visitor.get("/admin?support=2%25").text
@@ -216,9 +217,14 @@ def test_the_next_round_is_proposed_handed_out_and_joins(collection: Collection,
         assert "Asks 800 people about 5 entries." in page.text
         assert "5% likely" in page.text
         assert commands.ran[-1][4:7] == ["--itemsets", "--reports", "800"]
-        text = visitor.get(f"/admin/next-plan.json?{query}").text
+        assert visitor.post(f"/admin/join?{query}&proposal={'0' * 64}", {"form": form_of(page)}).status == 303
+        assert "made anew meanwhile" in visitor.get("/admin").text
+        assert visitor.get(f"/admin/next-plan.json?{query}").status == 303
+        download, join = re.findall(r'"(/admin/(?:next-plan.json|join)\?[^"]+)"', page.text.replace("&amp;", "&"))
+        collection.reports += 1  # the plan stays the one that was seen
+        text = visitor.get(download).text
         assert ap.Plan.parse(text).n_items == 5
-        assert visitor.post(f"/admin/join?{query}", {"form": form_of(page)}).status == 303
+        assert visitor.post(join, {"form": form_of(page)}).status == 303
         assert "joined the campaign" in visitor.get("/admin").text
     assert collection.joined == [text]
 

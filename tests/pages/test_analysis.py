@@ -122,8 +122,8 @@ def test_a_rate_is_that_of_the_last_day() -> None:
     [
         (None, 1.0, "never under this plan"),
         (100, None, "now"),
-        (101, None, "not known before reports have come for half a minute"),
-        (101, 0.0, "not while no reports come"),
+        (101, None, "not known yet"),
+        (101, 0.0, "no reports come"),
         (7300, 1.0, "in about 2 hours"),
     ],
 )

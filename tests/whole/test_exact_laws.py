@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 from itertools import chain, combinations
 from math import comb
 
@@ -21,6 +22,7 @@ from assocpriv.plans.baskets.transition import SupportModel, estimator_row, tran
 from assocpriv.server.estimates.supports import Group, SubsetCounts, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
+Shown = dict[frozenset[int], Fraction]
 
 
 def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
@@ -82,6 +84,12 @@ def laws(plan: Plan) -> dict[frozenset[int], Law]:
     return {t: law_of(plan, t) for t in transactions_of(plan)}
 
 
+@pytest.fixture(scope="module")
+def shown_laws(plan: Plan, laws: dict[frozenset[int], Law]) -> dict[frozenset[int], Shown]:
+    """Return the exact law of the items shown, of every transaction tried."""
+    return {transaction: shown_law(plan, law) for transaction, law in laws.items()}
+
+
 def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
     """Return the equally likely sets of M items that a transaction may be cut or padded to."""
     m, n = plan.transaction_size, plan.n_items
@@ -90,15 +98,14 @@ def fitted(plan: Plan, transaction: frozenset[int]) -> list[frozenset[int]]:
     return [frozenset(t) for t in combinations(sorted(transaction), m)]
 
 
-def formula(plan: Plan, items: frozenset[int], report: bytes) -> Fraction:
-    """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j given items."""
+@cache
+def formula(plan: Plan, j: int, n_shown: int) -> Fraction:
+    """Return P[t → report] by MATH: p[j] / C(m,j) spread over the reports that show j items of t, of n_shown in all."""
     operator, m = plan.operator, plan.transaction_size
-    shown = plan.form.items(report)
-    j = len(items & shown)
     rho = operator.default_probability
     kept = operator.size_distribution[j] / comb(m, j)
     if plan.generator.kind == "none":
-        others = len(shown) - j
+        others = n_shown - j
         return kept * rho**others * (1 - rho) ** (plan.padded_items - m - others)
     return kept / ((1 << plan.generator.seed_bits) * rho**j * (1 - rho) ** (m - j))
 
@@ -111,7 +118,8 @@ def test_reports_follow_the_formula(plan: Plan, laws: dict[frozenset[int], Law])
         assert len(law) == every
         sets = fitted(plan, transaction)
         for report, probability in law.items():
-            assert probability == sum(formula(plan, items, report) for items in sets) / len(sets)
+            shown = plan.form.items(report)
+            assert probability == sum(formula(plan, len(items & shown), len(shown)) for items in sets) / len(sets)
 
 
 def test_largest_ratio_is_the_stated_amplification(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
@@ -150,41 +158,48 @@ def itemsets_of(plan: Plan) -> list[frozenset[int]]:
     return [frozenset(a) for k in range(1, plan.itemset_size + 1) for a in combinations(items, k)]
 
 
-def shown_law(plan: Plan, law: Law) -> dict[frozenset[int], Fraction]:
+def shown_law(plan: Plan, law: Law) -> Shown:
     """Return the distribution of the items shown."""
-    result: dict[frozenset[int], Fraction] = {}
+    result: Shown = {}
     for report, probability in law.items():
         shown = plan.form.items(report)
         result[shown] = result.get(shown, Fraction(0)) + probability
     return result
 
 
-def test_partial_supports_follow_the_transition_matrix(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+def test_partial_supports_follow_the_transition_matrix(plan: Plan, shown_laws: dict[frozenset[int], Shown]) -> None:
     """Given that a transaction holds l items of A, the report shows l' of them with probability P[l', l]."""
-    for transaction, law in laws.items():
-        sets, shown = fitted(plan, transaction), shown_law(plan, law)
+    for transaction, shown in shown_laws.items():
+        sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
             matrix = transition_matrix(plan.operator, len(itemset))
-            for to in range(len(itemset) + 1):
-                happens = sum(p for items, p in shown.items() if len(items & itemset) == to)
+            for to, happens in hits_law(itemset, shown).items():
                 assert happens == sum(matrix[to][len(itemset & items)] for items in sets) / len(sets)
 
 
-def subset_sums(itemset: frozenset[int], reports: list[frozenset[int]]) -> np.ndarray:
-    """Return C_0 … C_k over reports given as the items they show."""
-    hits = [len(itemset & shown) for shown in reports]
-    return np.array([[[sum(comb(hit, j) for hit in hits) for j in range(len(itemset) + 1)]]], dtype=np.int64)
+def hits_law(itemset: frozenset[int], shown: Shown) -> dict[int, Fraction]:
+    """Return the distribution of how many items of an itemset are shown."""
+    result = dict.fromkeys(range(len(itemset) + 1), Fraction(0))
+    for items, probability in shown.items():
+        result[len(items & itemset)] += probability
+    return result
 
 
-def test_estimates_are_unbiased(plan: Plan, laws: dict[frozenset[int], Law]) -> None:
+def subset_sums(size: int, hits: Iterable[int]) -> np.ndarray:
+    """Return C_0 … C_k of an itemset of k items over reports that show so many of them each."""
+    return np.array([[[sum(comb(hit, j) for hit in hits) for j in range(size + 1)]]], dtype=np.int64)
+
+
+def test_estimates_are_unbiased(plan: Plan, shown_laws: dict[frozenset[int], Shown]) -> None:
     """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
     model = SupportModel.of(plan.operator)
-    for transaction, law in laws.items():
-        sets, shown = fitted(plan, transaction), shown_law(plan, law)
+    for transaction, shown in shown_laws.items():
+        sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
+            # counts of subsets, all that an estimate is made of, hang on the number of items shown alone
             results = [
-                (p, estimate_supports(subset_sums(itemset, [items]), [Group(1, model)], exact=True))
-                for items, p in shown.items()
+                (p, estimate_supports(subset_sums(len(itemset), [hits]), [Group(1, model)], exact=True))
+                for hits, p in hits_law(itemset, shown).items()
             ]
             mean = sum(p * e.support[0] for p, e in results)
             truth = Fraction(sum(itemset <= items for items in sets), len(sets))
@@ -211,8 +226,7 @@ def test_variances_of_two_reports(name: str) -> None:
                 by_hits[key] = by_hits.get(key, Fraction(0)) + p * q
         mean = square = variance = Fraction(0)
         for (a, b), p in by_hits.items():
-            shown = [frozenset(range(a)), frozenset(range(b))]
-            estimate = estimate_supports(subset_sums(itemset, shown), [Group(2, model)], exact=True)
+            estimate = estimate_supports(subset_sums(k, [a, b]), [Group(2, model)], exact=True)
             mean += p * estimate.support[0]
             square += p * estimate.support[0] ** 2
             variance += p * getattr(estimate, field)[0]

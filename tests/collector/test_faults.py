@@ -1,0 +1,357 @@
+"""What a collector survives: kill −9, a full disk, torn databases, slow clients, and a second collector."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from running_collector import (
+    HEADERS,
+    NUMBER_AT,
+    PLAN,
+    RECORD,
+    Collector,
+    Forks,
+    numbers,
+    records,
+    stored,
+    stored_at_rest,
+)
+
+import assocpriv as ap
+from assocpriv.collector import service
+from assocpriv.collector.sqlite_store import SqliteStore
+from assocpriv.collector.wire import read_upload
+from assocpriv.core.errors import WireError
+
+
+class Load:
+    """Threads that send requests of three reports until the collector is gone, and note what was acknowledged."""
+
+    def __init__(self, collector: Collector, first: int, threads: int = 3) -> None:
+        self.acknowledged, self.sent = set[int](), set[int]()
+        self._collector, self._next, self._guard = collector, first, threading.Lock()
+        self._threads = [threading.Thread(target=self._send) for _ in range(threads)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait_for(self, acknowledged: int) -> None:
+        """Wait until so many reports are acknowledged."""
+        while len(self.acknowledged) < acknowledged:
+            assert any(thread.is_alive() for thread in self._threads)
+            time.sleep(0.001)
+
+    def join(self) -> None:
+        """Wait for all threads."""
+        for thread in self._threads:
+            thread.join()
+
+    def _send(self) -> None:
+        with closing(self._collector.connect()) as connection, suppress(OSError, EOFError):
+            while True:
+                with self._guard:
+                    wanted = range(self._next, self._next + 3)
+                    self._next += 3
+                    self.sent.update(wanted)
+                try:
+                    connection.request("POST", "/reports", records(wanted), HEADERS)
+                    answer = connection.getresponse()
+                    content = json.loads(answer.read())
+                except Exception:  # noqa: BLE001  # cut off anywhere: no answer
+                    return
+                if answer.status == 503:
+                    return
+                assert (answer.status, content) == (200, {"accepted": 3, "duplicates": 0})
+                with self._guard:
+                    self.acknowledged.update(wanted)
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(20, marks=pytest.mark.slow)])
+def test_kill_9_under_load(forks: Forks, tmp_path: Path, kills: int, request: pytest.FixtureRequest) -> None:
+    """Whenever it dies, each acknowledged report is there once, others at most once; sent again each is there."""
+    moments = random.Random(request.config.getoption("--soak-seed"))
+    collector = Collector(forks, tmp_path, "--epoch-reports", "90")
+    acknowledged, sent = set[int](), set[int]()
+    for turn in range(kills):
+        with collector:
+            load = Load(collector, turn * 100_000)
+            load.wait_for(1 + moments.randrange(100))
+            time.sleep(moments.random() * 0.02)
+            collector.end(signal.SIGKILL)
+            load.join()
+        acknowledged |= load.acknowledged
+        sent |= load.sent
+        found = numbers(stored_at_rest(collector.data))
+        assert len(found) == len(set(found))
+        assert acknowledged <= set(found) <= sent
+    with collector:
+        again = sorted(sent)
+        status, answer = collector.send(records(again))
+        assert (status, answer["duplicates"]) == (200, len(found))
+        assert numbers(stored(collector.data)) == again
+        assert collector.reports() == len(again)
+
+
+def test_told_to_stop_under_load(forks: Forks, tmp_path: Path) -> None:
+    """SIGTERM ends it with status 0 and says nothing; what was acknowledged is there, and it starts again."""
+    with Collector(forks, tmp_path, "--epoch-reports", "60") as collector:
+        load = Load(collector, 0)
+        load.wait_for(50)
+        assert collector.end(signal.SIGTERM) == 0
+        load.join()
+        assert collector.said() == ""
+        found = numbers(stored_at_rest(collector.data))
+        assert load.acknowledged <= set(found) <= load.sent
+        assert len(found) == len(set(found))
+        assert collector.start()
+        assert collector.reports() == len(found)
+
+
+# ---- the disk
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """Give a file system of 2 MiB, where tests may mount one."""
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=2m", "assocpriv", str(place)]
+    if os.geteuid() or subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk(forks: Forks, tmp_path: Path) -> None:
+    """503 and nothing stored or sealed; repeats are still told; all goes on when there is room, also after a crash."""
+    with small_disk(tmp_path / "disk") as disk, Collector(forks, tmp_path, data=disk / "data") as collector:
+        assert collector.send(records(range(500)))[0] == 200
+        ballast, refused = disk / "ballast", records(range(1000, 9000))
+        with ballast.open("wb", buffering=0) as file, suppress(OSError):
+            while True:
+                file.write(bytes(4096))
+        status, answer = collector.send(refused)
+        assert (status, answer["error"]) == (503, "full")
+        assert collector.send(records(range(500)))[1] == {"accepted": 0, "duplicates": 500}
+        assert collector.seal() == 409
+        assert numbers(stored(collector.data)) == list(range(500))
+        assert collector.reports() == 500
+        collector.end(signal.SIGKILL)
+        if not collector.start():
+            assert (collector.status, collector.stderr.count("\n")) == (1, 1)
+            assert "is the disk full?" in collector.stderr
+        ballast.unlink()
+        assert collector.pid or collector.start()
+        assert collector.send(refused)[1] == {"accepted": 8000, "duplicates": 0}
+        assert collector.seal() == 200
+        assert numbers(stored(collector.data)) == [*range(500), *range(1000, 9000)]
+        assert "Traceback" not in collector.said()
+
+
+def cut(content: bytearray) -> None:
+    """Leave the first half."""
+    del content[len(content) // 2 :]
+
+
+def noise_at(page: int) -> Callable[[bytearray], None]:
+    """Return what overwrites a page, counted from the end where negative, with noise."""
+
+    def change(content: bytearray) -> None:
+        start = 4096 * page % len(content)
+        content[start : start + 4096] = random.Random(0).randbytes(4096)
+
+    return change
+
+
+def zeros_at_the_end(content: bytearray) -> None:
+    """Make the last page zeros, as a disk that lost it."""
+    content[-4096:] = bytes(4096)
+
+
+def one_bit(content: bytearray) -> None:
+    """Flip a bit of a report in the middle."""
+    content[content.index(records([700])[16:]) + 1] ^= 1
+
+
+CHANGES = {
+    "cut": cut, "first page": noise_at(0), "second page": noise_at(1), "fourth page": noise_at(3),
+    "last page": noise_at(-1), "zeros": zeros_at_the_end, "one bit": one_bit,
+}  # fmt: skip
+
+
+def torn(home: Path, file: str, change: str) -> Path:
+    """Return the folder of four uploads of 250 reports as a crash leaves it, with a change to one of its files."""
+    store = SqliteStore(home / "served", PLAN)
+    for start in range(0, 1000, 250):
+        store.add([read_upload(records(range(start, start + 250)), PLAN)])
+    if not file.endswith("-wal"):
+        store.close()
+    folder = Path(shutil.copytree(home / "served", home / "folder"))
+    store.close()
+    content = bytearray((folder / "open" / file).read_bytes())
+    CHANGES[change](content)
+    (folder / "open" / file).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_torn_database_is_refused(tmp_path: Path, change: str) -> None:
+    """Damage of any kind, down to a bit of a report, is told with the file's name, by the collector and by readers."""
+    folder = torn(tmp_path, "1.sqlite", change)
+    with pytest.raises(WireError, match=r"1\.sqlite is damaged"):
+        SqliteStore(folder, PLAN)
+    with pytest.raises(WireError, match=r"1\.sqlite is damaged"):
+        ap.read_reports(folder)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_of_a_torn_log_whole_uploads_are_left(tmp_path: Path, change: str) -> None:
+    """What stands before the damage is read exactly; whether the rest was never synced or torn later cannot be told."""
+    folder = torn(tmp_path, "1.sqlite-wal", change)
+    store = SqliteStore(folder, PLAN)
+    found = store.status().reports
+    assert found < 1000
+    assert found % 250 == 0
+    assert stored(folder) == [(number, 0) for number in range(found)]
+    assert len(ap.read_reports(folder)) == found
+    store.close()
+
+
+def test_a_folder_has_one_collector(collector: Collector, forks: Forks) -> None:
+    """A second one is refused and changes nothing; when the first is killed, another may take the folder at once."""
+    second = Collector(forks, collector.home)
+    assert not second.start()
+    assert second.stderr == f"Error: {second.data} is served by another process; a folder has one collector\n"
+    assert collector.send(records(range(3)))[1] == {"accepted": 3, "duplicates": 0}
+    collector.end(signal.SIGKILL)
+    with second:
+        assert second.reports() == 3
+
+
+# ---- clients
+
+
+def test_half_open_requests_stop_nobody(forks: Forks, tmp_path: Path) -> None:
+    """With more slow clients than a shell's limit of files others are answered at once; the slow ones store nothing."""
+    collector = Collector(forks, tmp_path)
+    collector.open_files = 64
+    with collector:
+        slow = [collector.raw() for _ in range(150)]
+        for number, connection in enumerate(slow):
+            connection.sendall(collector.head(2 * RECORD) + records([number]))
+        assert collector.send(records([1000]))[1] == {"accepted": 1, "duplicates": 0}
+        slow[0].sendall(records([1001]))
+        assert read_answer(slow[0]) == (200, b'{"accepted": 2, "duplicates": 0}')
+        for connection in slow:
+            connection.close()
+        assert numbers(stored(collector.data)) == [0, 1000, 1001]
+
+
+def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A body that does not come whole in time is answered 408, and the connection closed, whatever drips in."""
+    import asyncio
+
+    monkeypatch.setattr(service, "_BODY_SECONDS", 0.05)
+
+    async def never() -> dict[str, Any]:
+        await asyncio.sleep(0.01)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def take() -> Any:
+        with pytest.raises(service.Refused) as refused:
+            await service._read_body([], never)
+        return refused.value
+
+    refusal = asyncio.run(take())
+    assert (refusal.status, refusal.reason) == (408, "slow")
+    assert (b"connection", b"close") in service._HEADERS_OF[408]
+
+
+def test_replays_from_several_connections_at_once(collector: Collector) -> None:
+    """One of them is told that reports are new."""
+    body = collector.head(200 * RECORD) + records(range(200))
+    connections = [collector.raw() for _ in range(8)]
+    for connection in connections:
+        connection.sendall(body)
+    told = [json.loads(read_answer(connection)[1])["accepted"] for connection in connections]
+    assert sorted(told) == [0] * 7 + [200]
+
+
+def test_bodies_may_come_in_any_way(collector: Collector) -> None:
+    """Pipelined, in chunks, one byte at a time, and after 100 Continue, over one connection."""
+    connection = collector.raw()
+    connection.sendall(b"".join(collector.head(RECORD) + records([number]) for number in range(5)))
+    assert [read_answer(connection)[0] for _ in range(5)] == [200] * 5
+    body = records([5, 6])
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (body[:1], body[1:40], body[40:]))
+    connection.sendall(collector.head(None, "Transfer-Encoding: chunked") + chunks + b"0\r\n\r\n")
+    assert read_answer(connection) == (200, b'{"accepted": 2, "duplicates": 0}')
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in collector.head(RECORD) + records([7]):
+        connection.sendall(bytes([byte]))
+    assert read_answer(connection)[0] == 200
+    connection.sendall(collector.head(RECORD, "Expect: 100-continue"))
+    assert connection.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    connection.sendall(records([8]))
+    assert read_answer(connection)[0] == 200
+    connection.close()
+    assert numbers(stored(collector.data)) == list(range(9))
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_requests_beyond_4_mib(collector: Collector, chunked: bool) -> None:
+    """Refused before they are read where a length is said, else when they are too long; 4 MiB less a byte are taken."""
+    most = (4 << 20) // RECORD * RECORD
+    connection = collector.raw()
+    if not chunked:
+        connection.sendall(collector.head(most))
+        connection.sendall(bytes(most))
+        assert read_answer(connection) == (200, b'{"accepted": 1, "duplicates": %d}' % (most // RECORD - 1))
+        connection.sendall(collector.head((4 << 20) + 1, "Expect: 100-continue"))
+    else:
+        connection.sendall(collector.head(None, "Transfer-Encoding: chunked"))
+        for _ in range(5):
+            connection.sendall(b"100000\r\n" + bytes(1 << 20) + b"\r\n")
+        connection.sendall(b"0\r\n\r\n")
+    status, answer = read_answer(connection)
+    assert (status, json.loads(answer)["error"]) == (413, "too-large")
+    connection.close()
+
+
+def test_malformed_reports_are_looked_for_in_bounded_time(collector: Collector) -> None:
+    """4 MiB of reports that no client sends keep the writing thread for moments; it took four seconds once."""
+    bad = records(range(1000, 1000 + (4 << 20) // RECORD))
+    noise = bytearray(bad)
+    for start in range(0, len(noise), RECORD):
+        noise[start + 16 : start + RECORD] = b"\xff" * (RECORD - 16)
+    status, answer = collector.send(bytes(noise))
+    assert (status, answer["error"], answer["count"], len(answer["ids"])) == (400, "malformed-report", 100, 100)
+    assert answer["ids"][0] == bad[:16].hex()
+    spent = Path(f"/proc/{collector.pid}/stat").read_text().split()[13]
+    assert int(spent) / os.sysconf("SC_CLK_TCK") < 2
+    assert int.from_bytes(bytes.fromhex(answer["ids"][99])[NUMBER_AT : NUMBER_AT + 4], "little") == 1099
+
+
+def read_answer(connection: socket.socket) -> tuple[int, bytes]:
+    """Return status and body of the next answer, and leave those behind it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        part = connection.recv(1)
+        assert part, head
+        head += part
+    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    body = b""
+    while len(body) < length:
+        body += connection.recv(length - len(body))
+    return int(head.split()[1]), body

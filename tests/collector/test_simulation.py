@@ -1,0 +1,76 @@
+"""Simulations of a collector: operations drawn at random, checked after each against a model of what must be there."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from running_collector import Forks
+from simulation import Operation, Simulation, assert_holds, failure, shortened
+
+REPRODUCTIONS: dict[str, list[Operation]] = {  # of faults that simulations found
+    "a disk that is full when it starts was called damage": [
+        ("upload", 0, 0), ("crash", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("space", 0, 0), ("replay", 0, 0),
+    ],
+    "told to stop as soon as it said that it listens, it died of the signal": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("found", REPRODUCTIONS)
+def test_what_simulations_found(forks: Forks, found: str) -> None:
+    """Faults that were mended stay so."""
+    assert not failure(forks, REPRODUCTIONS[found])
+
+
+@pytest.mark.parametrize("length", [25])
+def test_each_report_counts_once_whatever_happens(forks: Forks, length: int, request: pytest.FixtureRequest) -> None:
+    """Acknowledged reports are there once, others at most once, none other, after each of the operations drawn."""
+    assert_holds(forks, request.config.getoption("--soak-seed"), length)
+
+
+@pytest.mark.slow
+def test_each_report_counts_once_in_long_simulations(forks: Forks, request: pytest.FixtureRequest) -> None:
+    """The same for 100 seeds, 60 operations each."""
+    seeds = random.Random(request.config.getoption("--soak-seed"))
+    for _ in range(100):
+        assert_holds(forks, seeds.randrange(1 << 32), 60)
+
+
+def test_simulations_notice_what_is_lost_doubled_or_invented(forks: Forks, tmp_path: Path) -> None:
+    """A store that loses a sealed epoch, has one twice or holds what nobody sent fails; a failure is shortened."""
+    simulation = Simulation(forks, tmp_path)
+    with simulation.collector as running:
+        for operation in [("rotate", 0, 0), ("seal", 0, 0)]:
+            simulation.do(operation)
+            simulation.check()
+        sealed = sorted(running.data.glob("*.parquet"))[0]
+        running.end(9)
+        content = sealed.read_bytes()
+        for wrong, change in {
+            "acknowledged and not there": sealed.unlink,
+            "twice": lambda: [
+                sealed.write_bytes(content),
+                sealed.with_name("f" * 16 + ".parquet").write_bytes(content),
+            ],
+        }.items():
+            change()
+            with pytest.raises(AssertionError, match=wrong):
+                simulation.check()
+        sealed.with_name("f" * 16 + ".parquet").unlink()
+        del simulation.there[0]
+        with pytest.raises(AssertionError, match="never sent"):
+            simulation.check()
+
+
+def test_failures_are_shortened(forks: Forks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of operations that fail because of two of them, these are left."""
+    monkeypatch.setattr(
+        "simulation.failure",
+        lambda _, operations: "lost" if {("seal", 1, 1), ("crash", 2, 2)} <= set(operations) else "",
+    )
+    drawn = [("upload", number, 0) for number in range(20)]
+    drawn[3:3], drawn[11:11] = [("seal", 1, 1)], [("crash", 2, 2)]
+    assert shortened(forks, drawn) == [("seal", 1, 1), ("crash", 2, 2)]
+    monkeypatch.setattr("simulation.failure", lambda *_: "always")
+    with pytest.raises(AssertionError, match=re.escape("shortest operations: []")):
+        assert_holds(forks, 0, 5)

@@ -1,0 +1,253 @@
+"""Collectors as processes of their own, which tests send to, kill and read behind: the command serve.
+
+A collector takes half a second to import. So one process imports it once, and forks for each that is wanted; what runs
+in the fork is the command line, as in a process begun anew.
+"""
+
+import http.client
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Self
+
+import pyarrow.parquet as pq
+
+import assocpriv as ap
+from assocpriv.files.plans import write_plan
+
+PLAN = ap.plan(items=200, transaction_size=3, promise=ap.Breach("5%", "50%"))  # 15 bytes a report, any of which are one
+RECORD = 16 + PLAN.report_bytes
+NUMBER_AT = 7  # of a record: where in its id its number stands, in 4 bytes
+HEADERS = {"Assocpriv-Plan": PLAN.plan_id, "Content-Type": "application/octet-stream"}
+_FORKING = """
+import json, os, resource, sys
+import uvicorn, uvloop, httptools, jinja2, starlette.applications, pyarrow.parquet
+import assocpriv.collector.service, assocpriv.collector.sqlite_store, assocpriv.pages.admin, assocpriv.serving
+import assocpriv.apps.commands.serve
+from assocpriv.apps.cli import main
+for line in sys.stdin:
+    what, *arguments = json.loads(line)
+    if what == "wait":
+        print(os.waitstatus_to_exitcode(os.waitpid(arguments[0], 0)[1]), flush=True)
+    elif child := os.fork():
+        print(child, flush=True)
+    else:
+        command, out, err, limits = arguments
+        for stream, path in ((1, out), (2, err)):
+            os.dup2(os.open(path, os.O_WRONLY), stream)
+        for kind, limit in limits:
+            resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))
+        sys.argv = ["assocpriv", *command]
+        main()
+"""
+
+
+class Forks:
+    """A process that has imported the collector, and forks; ended by closing it."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _FORKING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+
+    def __call__(self, *asked: Any) -> int:
+        """Return the answer to a request: of ``wait`` an exit status, of ``start`` a process id."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
+
+
+class Collector:
+    """A collector of ``PLAN`` on one folder, which may be started again and again."""
+
+    def __init__(self, forks: Forks, home: Path, *options: str, data: Path | None = None) -> None:
+        self.home, self.data = home, data or home / "data"
+        self._forks, self._options = forks, options
+        self.pid, self.port, self.stderr = 0, 0, ""
+        self.file_limit = resource.RLIM_INFINITY
+        self.open_files = 0
+        self._sockets = list[socket.socket]()
+        write_plan(PLAN, home / "plan.json", force=True)
+
+    def __enter__(self) -> Self:
+        assert self.start(), self.stderr
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._sockets:
+            each.close()
+        if self.pid:
+            self.end(signal.SIGKILL)
+
+    def start(self) -> bool:
+        """Start it and tell whether it listens; where it does not, ``status`` is its exit status."""
+        place = Path(tempfile.mkdtemp(dir=self.home))
+        for name in ("out", "err"):
+            os.mkfifo(place / name)
+        self._out, self._err = (os.open(place / name, os.O_RDONLY | os.O_NONBLOCK) for name in ("out", "err"))
+        command = ["serve", str(self.home / "plan.json"), "--data", str(self.data), "--port", "0", *self._options]
+        limits = [(resource.RLIMIT_FSIZE, self.file_limit)]
+        if self.open_files:
+            limits.append((resource.RLIMIT_NOFILE, self.open_files))
+        self.pid = self._forks("start", command, str(place / "out"), str(place / "err"), limits)
+        self.stderr, said = "", ""
+        while True:
+            select.select([self._out], [], [], 20)
+            part = os.read(self._out, 4096).decode()
+            said += part
+            if "\n" in said:
+                self.port = int(said.split(":")[-1])
+                shutil.rmtree(place)
+                return True
+            if not part and self._listens_no_more(place):
+                return False
+
+    def _listens_no_more(self, place: Path) -> bool:
+        """Tell whether the process has ended: before it opens its output, that reads as an end too."""
+        time.sleep(0.002)
+        try:
+            os.kill(self.pid, 0)
+            ended = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        except (OSError, ProcessLookupError):
+            ended = True
+        if ended:
+            self._reap()
+            shutil.rmtree(place)
+        return ended
+
+    def end(self, sent: signal.Signals) -> int:
+        """End it by a signal, and return its exit status."""
+        os.kill(self.pid, sent)
+        return self._reap()
+
+    def _reap(self) -> int:
+        self.status = self._forks("wait", self.pid)
+        self.said()
+        self.pid = 0
+        os.close(self._out)
+        os.close(self._err)
+        return self.status
+
+    def said(self) -> str:
+        """Return what it has said on stderr so far, but for where the operator's page is."""
+        while self.pid:
+            try:
+                part = os.read(self._err, 1 << 16).decode()
+            except BlockingIOError:
+                break
+            if not part:
+                break
+            self.stderr += part
+        return "".join(line for line in self.stderr.splitlines(True) if "operator's page" not in line)
+
+    def limit_files(self, most_bytes: int) -> None:
+        """Let no file grow beyond so many bytes, as on a full disk, also in collectors that are started later."""
+        self.file_limit = most_bytes
+        if self.pid:
+            hard = resource.prlimit(self.pid, resource.RLIMIT_FSIZE)[1]
+            resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (most_bytes, hard))
+
+    # ---- requests
+
+    def connect(self) -> http.client.HTTPConnection:
+        """Return a connection."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def ask(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers and body of an answer, over a connection of its own."""
+        with closing(self.connect()) as connection:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+
+    def send(self, body: bytes, **headers: str) -> tuple[int, dict[str, Any]]:
+        """Send records and return status and content of the answer."""
+        status, _, answer = self.ask("POST", "/reports", body, {**HEADERS, **headers})
+        return status, json.loads(answer)
+
+    def raw(self) -> socket.socket:
+        """Return a connection to write to by hand, closed with the collector at the latest."""
+        self._sockets.append(socket.create_connection(("127.0.0.1", self.port), timeout=60))
+        return self._sockets[-1]
+
+    def head(self, length: int | None, *more: str) -> bytes:
+        """Return what stands before a body of some length."""
+        own = [f"{name}: {value}" for name, value in HEADERS.items()]
+        own += [] if length is None else [f"Content-Length: {length}"]
+        return "\r\n".join(["POST /reports HTTP/1.1", "Host: localhost", *own, *more, "", ""]).encode()
+
+    def reports(self) -> int:
+        """Return how many reports it says it has."""
+        return int(json.loads(self.ask("GET", "/status")[2])["reports"])
+
+    def seal(self) -> int:
+        """Press the operator's button, and return the answer's status."""
+        token = (self.data / "admin-token").read_text().strip()
+        return self.ask("POST", "/admin/seal", None, {"Authorization": f"Bearer {token}"})[0]
+
+
+def records(numbers: Iterable[int], variant: int = 0) -> bytes:
+    """Return records whose ids tell a number, and whose reports tell it and a variant."""
+    parts = []
+    for number in numbers:
+        four = number.to_bytes(4, "little")
+        parts.append(bytes(NUMBER_AT) + four + bytes(5) + four + bytes([variant]) + bytes(PLAN.report_bytes - 5))
+    return b"".join(parts)
+
+
+def stored(folder: Path) -> list[tuple[int, int]]:
+    """Return number and variant of all reports in a folder, by SQLite and Parquet alone, without assocpriv's reader.
+
+    Open epochs first: what is sealed meanwhile is then left out of one of them.
+    """
+    opened = {}
+    for path in sorted((folder / "open").glob("[0-9]*.sqlite")):
+        try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+                ((token,),) = database.execute("SELECT token FROM epoch").fetchall()
+                rows = database.execute("SELECT records FROM uploads").fetchall()
+        except sqlite3.OperationalError:
+            if path.exists():
+                raise
+            continue
+        joined = b"".join(row for (row,) in rows)
+        opened[token] = [joined[start + 16 : start + RECORD] for start in range(0, len(joined), RECORD)]
+    found = list[bytes]()
+    for path in folder.glob("*.parquet"):
+        found += pq.read_table(path).column("report").to_pylist()
+        opened.pop(path.stem, None)
+    for reports in opened.values():
+        found += reports
+    return sorted((int.from_bytes(report[:4], "little"), report[4]) for report in found)
+
+
+def stored_at_rest(folder: Path) -> list[tuple[int, int]]:
+    """Return the same of a folder that nobody serves, and leave it as a crash left it."""
+    with tempfile.TemporaryDirectory() as place:
+        return stored(Path(shutil.copytree(folder, Path(place) / "copy")))
+
+
+def numbers(found: Sequence[tuple[int, int]]) -> list[int]:
+    """Return numbers of what is stored."""
+    return [number for number, _ in found]
