@@ -108,6 +108,7 @@ def _add_page(service: "Service", folder: Path) -> None:
         from assocpriv.plans.registry import parse_plan
 
         await asyncio.to_thread(join_campaign, folder, parse_plan(text))
+        await service.catch_up()
 
     sessions = Sessions(read_or_make_token(folder))
     sources = Sources(collections, service.status, service.seal, join if service.has_campaign else None)

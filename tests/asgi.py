@@ -47,13 +47,18 @@ class Visitor:
         """Run something on the application's event loop."""
         return self._runner.run(coroutine)
 
-    def wait(self, seconds: float = 0.05) -> None:
-        """Let the application work."""
-        self.run(asyncio.sleep(seconds))
-
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for a page."""
         return self.run(self._ask("GET", path, headers, b""))
+
+    def get_computed(self, path: str) -> Answer:
+        """Ask for a page until it no longer loads itself again, as while its figures are computed."""
+        for _ in range(6000):
+            answer = self.get(path)
+            if 'http-equiv="refresh"' not in answer.text:
+                return answer
+            self.run(asyncio.sleep(0.01))
+        raise AssertionError(f"{path} was not computed within a minute")
 
     def post(self, path: str, form: dict[str, str] | bytes = b"", **headers: str) -> Answer:
         """Send a form, or bytes."""

@@ -121,9 +121,7 @@ class Collector:
                 answer = self._once(path, most_bytes, body, headers or {})
             except ssl.SSLCertVerificationError as error:
                 said = error.verify_message
-                raise CollectorError(
-                    f"the certificate of {self.url} is not trusted: {said}; nothing was sent"
-                ) from None
+                raise CollectorError(f"the certificate of {self.url} is not trusted: {said}") from None
             except (OSError, http.client.HTTPException) as error:
                 problem = _problem(error)
             else:

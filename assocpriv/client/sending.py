@@ -17,7 +17,7 @@ from assocpriv.client.collector_connection import Answer, Collector, read_json
 from assocpriv.client.kinds import ask_for, parse_values, takes_names
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.ledger_book import Submission
-from assocpriv.core.errors import AssocprivError, BasketError, CollectorError, PlanError
+from assocpriv.core.errors import BasketError, CollectorError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.plans.campaign import MOST_TEXT, Campaign, is_id, parse_object
 from assocpriv.plans.published import PublishedPlan
@@ -108,9 +108,10 @@ def fetch_offer(collector: Collector, pinned_id: str | None = None) -> Offer:
     """
     if pinned_id is not None and not is_id(pinned_id):
         raise PlanError("a plan's or campaign's id has 64 lowercase hexadecimal digits; give it whole")
-    answer = collector.ask("/campaign", most_bytes=2 * MOST_TEXT)
-    none = answer.status == 404
-    offer = Offer(_fetch_plan(collector, "/plan")) if none else _campaign_of(_good(answer, "campaign"))
+    with _saying("nothing was made or sent"):
+        answer = collector.ask("/campaign", most_bytes=2 * MOST_TEXT)
+        none = answer.status == 404
+        offer = Offer(_fetch_plan(collector, "/plan")) if none else _campaign_of(_good(answer, "campaign"))
     found = offer.plan.plan_id if offer.plan else offer.campaign.campaign_id if offer.campaign else ""
     if pinned_id not in (None, found):
         raise PlanError(
@@ -127,9 +128,7 @@ def _fetch_plan(collector: Collector, path: str, wanted: str | None = None) -> P
     except UnicodeDecodeError:
         raise CollectorError("the collector's answer is no plan") from None
     if answer.headers.get("assocpriv-plan") != plan.plan_id or wanted not in (None, plan.plan_id):
-        raise CollectorError(
-            f"the collector answers with plan {plan.plan_id[:12]} where it says that it has another; nothing was made"
-        )
+        raise CollectorError(f"the collector answers with plan {plan.plan_id[:12]} where it says that it has another")
     return plan
 
 
@@ -151,6 +150,15 @@ def _campaign_of(answer: Answer) -> Offer:
     ):
         raise CollectorError("the plans of the collector's campaign are not what its rounds can have")
     return Offer(campaign=campaign, plan_ids=tuple(ids))
+
+
+@contextlib.contextmanager
+def _saying(what: str) -> Iterator[None]:
+    """Say of a collector that fails what became of the report."""
+    try:
+        yield
+    except CollectorError as error:
+        raise CollectorError(f"{error}; {what}") from None
 
 
 def _good(answer: Answer, what: str) -> Answer:
@@ -260,10 +268,10 @@ def send_waiting(collector: Collector, device: Device) -> SentWaiting:
 
 def _send(submissions: list[Submission], collector: Collector, device: Device) -> None:
     """Send reports of one plan, and note in the ledger that the collector has them."""
-    kept = "the report waits in the ledger: run this again, or --unsent (send_unsent), to send it"
+    kept = "the report waits in the ledger: run this again, or with --unsent (send_unsent), to send it"
     headers = {"Assocpriv-Plan": submissions[0].plan_id, "Content-Type": "application/octet-stream"}
     body = b"".join(each.submission_id + each.report for each in submissions)
-    try:
+    with _saying(kept):
         answer = collector.ask("/reports", most_bytes=_MOST_RECEIPT, body=body, headers=headers)
         if answer.status != 200:
             raise CollectorError(f"the collector refuses (status {answer.status}): {answer.said()}")
@@ -272,8 +280,6 @@ def _send(submissions: list[Submission], collector: Collector, device: Device) -
         numbers = [each for each in counts if type(each) is int and each >= 0]
         if numbers != counts or sum(numbers) != len(submissions):
             raise CollectorError("the collector's answer does not say that it has what was sent")
-    except AssocprivError as error:
-        raise CollectorError(f"{error}; {kept}") from None
     with _opened(device) as ledger:
         for submission in submissions:
             ledger.acknowledge(submission)

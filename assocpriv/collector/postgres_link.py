@@ -23,6 +23,7 @@ _MUST_BE = {  # settings of the server, what they must be, and what would happen
     "full_page_writes": ("on", "a crash of its machine could tear pages, and lose reports that were acknowledged"),
     "track_commit_timestamp": ("off", "it would keep the time at which each report came"),
 }
+_LOCK_SECONDS = 2
 _PATIENCE = {  # seconds, but for the last: milliseconds
     "connect_timeout": 5,
     "keepalives_idle": 5,
@@ -79,11 +80,10 @@ class PostgresUrl:
 
         return psycopg.connect(**({"application_name": "assocpriv"} | _PATIENCE | self.parameters | self._secrets))
 
-    def told(self, error: Exception) -> str:
-        """Return what an error says, on one line, without the password."""
+    @staticmethod
+    def told(error: Exception) -> str:
+        """Return what an error says, on one line; libpq tells users and hosts, no passwords."""
         text = " ".join(str(error).split()) or type(error).__name__
-        for secret in self._secrets.values():
-            text = text.replace(secret, "***") if secret else text
         return text + "; name it in the URL of --store (store=), or in a file PGPASSFILE" * ("no password" in text)
 
 
@@ -134,13 +134,16 @@ class Link:
         """
         with self._guard:
             with self.transaction() as database:
-                row = database.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", (name,)).fetchone()
-            if row != (True,):
-                raise StoreFullError("another front end does this at the moment")
+                database.execute(f"SET LOCAL lock_timeout = '{_LOCK_SECONDS}s'")  # one that died lets go a little later
+                database.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (name,))
             try:
                 yield
             finally:
-                self.close()  # which gives the lock back, whatever state the connection is in
+                try:
+                    with self.transaction() as database:
+                        database.execute("SELECT pg_advisory_unlock_all()")
+                except FileError:
+                    self.close()
 
     def _connected(self) -> "Connection[Any]":
         self._drop_if_broken()

@@ -15,7 +15,7 @@ again. Only the folder that the schema names as its home gets them, so a report 
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,7 +108,7 @@ class PostgresStore:
             if keys:
                 database.execute(_USE, (keys,))
                 used = dict(database.execute(_USED, (keys,)).fetchall())
-            added = _new_ids(database, set(ids))
+            added = _new_ids(database, dict.fromkeys(ids))
             accepted = accept(uploads, ids, set(ids) - added, used)
             if refused := added - {ids[place] for place in np.flatnonzero(accepted.stored).tolist()}:
                 listed = [each.hex() for each in refused]
@@ -224,9 +224,9 @@ class PostgresStore:
             link.close()
 
 
-def _new_ids(database: "Connection[Any]", ids: set[bytes]) -> set[bytes]:
-    """Add ids and return those that were not there."""
-    listed = [each.hex() for each in sorted(ids)]
+def _new_ids(database: "Connection[Any]", ids: Iterable[bytes]) -> set[bytes]:
+    """Add ids, each given once, and return those that were not there."""
+    listed = [each.hex() for each in ids]
     row = database.execute(_NEW_IDS, (listed,), binary=True).fetchone()
     added: bytes = (row and row[0]) or b""
     return {added[start : start + ID_BYTES] for start in range(0, len(added), ID_BYTES)}

@@ -108,7 +108,7 @@ class Service:
         try:
             plan = self._plan_named(headers)
         except Refused:
-            if not await self._catch_up():
+            if not await self.catch_up():
                 raise
             plan = self._plan_named(headers)
         body = await _read_body(headers, receive)
@@ -157,7 +157,7 @@ class Service:
         """Whether plans may join."""
         return self._campaign is not None
 
-    async def _catch_up(self) -> bool:
+    async def catch_up(self) -> bool:
         """Serve plans that joined the campaign since the last look; tell whether there was something to look at."""
         if self._campaign is None or not self._campaign.has_changed():
             return False
@@ -176,7 +176,7 @@ class Service:
     async def _get_campaign(self, _: "Request") -> "Response":
         from starlette.responses import JSONResponse
 
-        await self._catch_up()
+        await self.catch_up()
         assert self._campaign is not None
         return JSONResponse(self._campaign.to_json(), headers={"cache-control": "no-cache"})
 
@@ -222,7 +222,7 @@ class Service:
 
         plan_id = request.path_params.get("plan_id") or next(iter(self.collections))
         if plan_id not in self.collections:
-            await self._catch_up()
+            await self.catch_up()
         if plan_id not in self.collections:
             return _json_error(404, "not-found", "no reports of this plan are collected here")
         headers = {

@@ -19,7 +19,7 @@ from assocpriv import campaigns, guidance, serving
 from assocpriv.apps.cli import main
 from assocpriv.collector import campaign_folder
 from assocpriv.collector.campaign_folder import open_campaign
-from assocpriv.core.errors import FileError, PlanError
+from assocpriv.core.errors import FileError, PlanError, WireError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets.plan import Plan
@@ -73,6 +73,8 @@ def test_plans_join_while_it_is_served(folder: Path) -> None:
             with pytest.raises(FileError, match="is served by another process"):
                 make_service(served, target, admin=False)
     assert [len(ap.read_reports(there.folder_of(each.plan_id))) for each in (FIRST, SECOND)] == [3, 2]
+    with pytest.raises(WireError, match="it is the folder of a campaign; name the folder of one of its plans"):
+        ap.read_reports(folder)
     with Visitor(make_service(campaign, folder, admin=False)) as visitor:
         assert set(visitor.get("/status").json["plans"]) == {FIRST.plan_id, SECOND.plan_id}
 

@@ -99,13 +99,13 @@ def test_what_is_sealed_tells_neither_ids_nor_order(opened: Opened, folder: Path
 
 def test_epochs_end_by_their_number_of_reports(opened: Opened, folder: Path) -> None:
     """An epoch that is as long as it may be is ended, and then sealed, without being asked for."""
-    store = opened(epoch_reports=4)
-    for start in range(0, 12, 3):
+    store, sealed = opened(epoch_reports=4), 0
+    for start in range(0, 36, 3):
         store.add([upload(range(start, start + 3))])
-    assert store.must_seal()
-    assert store.seal() == 1
-    assert store.status().sealed in (6, 12)
-    assert found(store, folder) == list(range(12))
+        sealed += store.seal() if store.must_seal() else 0
+    assert sealed >= 5
+    assert store.status().unsealed <= 6
+    assert found(store, folder) == list(range(36))
 
 
 def test_a_quota_is_exact(opened: Opened) -> None:

@@ -14,7 +14,7 @@ from postgres_server import PASSWORD, QUOTED, Server
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector import postgres_store, sealing
+from assocpriv.collector import postgres_link, postgres_store, sealing
 from assocpriv.collector.opening import open_store
 from assocpriv.collector.postgres_link import PostgresUrl
 from assocpriv.collector.postgres_store import PostgresStore
@@ -54,25 +54,42 @@ def test_two_front_ends_count_an_id_once(two: tuple[PostgresStore, PostgresStore
     accepted = list[Any]()
 
     def send(store: PostgresStore, forwards: bool) -> None:
-        for start in range(0, 300, 10):
-            numbers = list(range(start, start + 10))[:: 1 if forwards else -1]
-            accepted.extend(store.add([upload(numbers[:3], 1, 1000), upload(numbers[3:])]))
+        for start in range(0, 3000, 500):
+            numbers = list(range(start, start + 500))[:: 1 if forwards else -1]
+            accepted.extend(store.add([upload(numbers[:9], 1, 1000), upload(numbers[9:])]))
 
     in_threads(lambda: send(two[0], True), lambda: send(two[1], False))
-    assert sum(accepted) == 300
+    assert sum(accepted) == 3000
     two[0].rotate()
     two[0].seal()
-    assert stored(tmp_path / "one") == list(range(300))
+    assert stored(tmp_path / "one") == list(range(3000))
 
 
-def test_one_front_end_seals(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
+def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -> None:
+    """Both at once send four reports of each of 30 keys that may send five: just so many of each are stored."""
+
+    def send(store: PostgresStore, first: int) -> None:
+        for number in range(first, first + 120):
+            store.add([upload([number], 1 + number % 120 // 4, 5)])
+
+    in_threads(lambda: send(two[0], 0), lambda: send(two[1], 120))
+    assert two[1].counts_by_key() == dict.fromkeys(range(1, 31), 5)
+
+
+def test_one_front_end_seals(
+    two: tuple[PostgresStore, PostgresStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reports that the other one stored too; that one is told by name that it does not, and both count the same."""
     two[1].add([upload(range(7), 3)])
     assert not two[1].must_seal()
     with pytest.raises(FileError, match="into the folder of another front end"):
         two[1].rotate()
     two[0].rotate()
-    with two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"), pytest.raises(StoreFullError, match="another"):
+    monkeypatch.setattr(postgres_link, "_LOCK_SECONDS", 0.05)
+    with (
+        two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"),
+        pytest.raises(StoreFullError, match="lock timeout"),
+    ):
         two[0].seal()
     assert two[0].seal() == 1
     assert stored(tmp_path / "one") == list(range(7))

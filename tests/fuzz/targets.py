@@ -43,6 +43,7 @@ from assocpriv.client.ledger_records import (
     parse_ledger,
 )
 from assocpriv.client.numeric.randomizer import randomize_record
+from assocpriv.collector.campaign_folder import read_campaign
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
@@ -59,6 +60,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.plans.campaign import Campaign
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
@@ -490,7 +492,27 @@ def ledger_seeds() -> list[bytes]:
     return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others), FIRST_HEADER + first + others[0]]
 
 
+# ---- campaigns
+
+
+def run_campaign(data: bytes) -> bool:
+    """A campaign's document: refused, or read again under the same id."""
+    campaign = accepted(lambda: read_campaign(written(data, "campaign.json")))
+    if campaign is None:
+        return False
+    assert Campaign.parse(campaign.canonical_json) == campaign
+    return True
+
+
+def campaign_seeds() -> list[bytes]:
+    """Return two campaigns."""
+    promise = Breach("5%", "50%")
+    made = [Campaign("soup", promise, (3, 5, 2), "ab" * 32), Campaign("", promise, (1,), "0" * 64)]
+    return [each.canonical_json.encode() for each in made]
+
+
 TARGETS: dict[str, Target] = {
+    "campaign": Target(run_campaign, campaign_seeds),
     "plan": Target(run_plan, plan_seeds),
     "table_plan": Target(run_table_plan, table_plan_seeds),
     "guided_plan": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),

@@ -39,13 +39,6 @@ def log_in(visitor: Visitor) -> None:
     assert (answer.status, answer.headers["location"]) == (303, "/admin")
 
 
-def seen(visitor: Visitor, path: str = "/admin") -> Answer:
-    """Return a page once its figures are computed."""
-    visitor.get(path)
-    visitor.wait()
-    return visitor.get(path)
-
-
 def test_nobody_sees_anything_without_the_token(collection: Collection, commands: Commands) -> None:
     """Every address shows the login page or leads there, and no button does anything."""
     (collection.folder / "0123456789abcdef.parquet").write_bytes(b"secret")
@@ -132,7 +125,7 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         first = visitor.get("/admin").text
         assert "being computed" in first
         assert 'http-equiv="refresh"' in first
-        text = seen(visitor).text
+        text = visitor.get_computed("/admin").text
         assert 'http-equiv="refresh"' not in text
         assert text.index("5,000 reports") < text.index("Can be told now: single items from 1.00%") < text.index("<h2")
         assert "5% likely" in text
@@ -142,7 +135,7 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert "0.000% to 27.00%" in text
         assert "40.8% to 100.0%" in text
         assert "Nothing speaks against these reports" in text
-        wanted = seen(visitor, "/admin?support=1%25&confidence=60%25").text
+        wanted = visitor.get_computed("/admin?support=1%25&confidence=60%25").text
         assert "pairs 9,000 reports, triples more reports than anybody has. When: never under this plan." in wanted
         assert "9,000" in wanted
         collection.reports = 0
@@ -157,7 +150,7 @@ def test_what_cannot_be_decided_is_said(collection: Collection, commands: Comman
     commands.status = "undecidable"
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
-        text = seen(visitor, "/admin?support=1%25").text
+        text = visitor.get_computed("/admin?support=1%25").text
         assert re.search(
             "To tell 1% it takes about 4,000 reports for single items,\\s+9,000 reports for pairs.</p>", text
         )
@@ -170,7 +163,7 @@ def test_hostile_names_harm_nothing(collection: Collection, commands: Commands) 
     commands.names = HOSTILE * 9
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
-        answer = seen(visitor)
+        answer = visitor.get_computed("/admin")
         assert len(answer.body) < 60_000
         assert "&lt;script&gt;" in answer.text
         assert "(10,000 letters)" in answer.text
@@ -188,7 +181,7 @@ def test_what_is_typed_wrongly_is_said(collection: Collection, commands: Command
         assert answer.status == 200
         assert re.search(r'<p class="wrong" role="alert">Minimum support must', answer.text)
         assert "<script" not in answer.text
-        visitor.wait()
+        visitor.get_computed("/admin")
         assert not [words for words in commands.ran if wrong in words]
         assert visitor.get(f"/admin/round?people={wrong.replace('%', '%25')}&support=1%25").status == (
             200 if wrong == "5" else 303
@@ -213,7 +206,7 @@ def test_the_next_round_is_proposed_handed_out_and_joins(collection: Collection,
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
         query = "plan=&support=1%25&people=800&itemsets=yes"
-        page = seen(visitor, f"/admin/round?{query}")
+        page = visitor.get_computed(f"/admin/round?{query}")
         assert "Asks 800 people about 5 entries." in page.text
         assert "5% likely" in page.text
         assert commands.ran[-1][4:7] == ["--itemsets", "--reports", "800"]
@@ -235,7 +228,7 @@ def test_tables_and_guided_collections_have_pages(tmp_path: Path, commands: Comm
     (tmp_path / "t").mkdir()
     with Visitor(Collection(tmp_path / "t", numeric.plan({"columns": schema})).page()) as visitor:
         log_in(visitor)
-        text = seen(visitor).text
+        text = visitor.get_computed("/admin").text
         assert "39 to 42" in text
         assert "bread: 75.00%" in text
         assert "states no bound" in text
@@ -261,6 +254,6 @@ def test_a_failing_step_is_told(collection: Collection, commands: Commands, monk
     monkeypatch.setattr(commands, "mine", fails)
     with Visitor(collection.page()) as visitor:
         log_in(visitor)
-        text = seen(visitor).text
+        text = visitor.get_computed("/admin").text
         assert "no &lt;b&gt;reports&lt;/b&gt; to read" in text
         assert "Can be told now" in text

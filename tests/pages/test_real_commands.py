@@ -39,10 +39,7 @@ def pages_of(folder: Path, plan: PublishedPlan, reports: ap.Reports, *paths: str
     with Visitor(Collection(folder, plan, len(reports)).page()) as visitor:
         form = re.findall(r'name="form" value="([0-9a-f]{64})"', visitor.get("/admin").text)[0]
         visitor.post("/admin/login", {"form": form, "token": TOKEN})
-        for path in paths:
-            visitor.get(path)
-            visitor.wait()
-        return [visitor.get(path).text for path in paths]
+        return [visitor.get_computed(path).text for path in paths]
 
 
 def test_a_collection_of_baskets(tmp_path: Path) -> None:

@@ -93,11 +93,11 @@ ORDER = [
     "collector.postgres_link",
     "collector.postgres_store",
     "collector.opening",
-    "collector.upkeep",
     "collector.intake",
     "collector.metrics",
     "collector.published_guidance",
     "collector.campaign_folder",
+    "collector.upkeep",
     "collector.served_campaign",
     "collector.service",
     "records.cells",
@@ -434,7 +434,19 @@ UNSEEN = {  # what stands above a floor and is still not its business
 }
 FRONT_DOOR = {"__init__", "__main__"}
 PLAN = "plans.baskets.plan"
-HEAVY = {"numba", "galois", "scipy", "pandas", "pyspark", "click", "pyarrow"}
+HEAVY = {
+    "numba",
+    "galois",
+    "scipy",
+    "pandas",
+    "pyspark",
+    "click",
+    "pyarrow",
+    "starlette",
+    "uvicorn",
+    "psycopg",
+    "jinja2",
+}
 ONLY_HOME = {
     "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
     "galois": {"plans.baskets.codes"},
