@@ -4,10 +4,11 @@ import fcntl
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from assocpriv.collector.campaign_folder import CAMPAIGN_FILE
 from assocpriv.collector.keys import KEYS_FILE
 from assocpriv.collector.lock import LOCK_FILE, FolderLock
 from assocpriv.collector.opening import open_store
@@ -20,7 +21,6 @@ from assocpriv.files.plans import read_plan
 from assocpriv.files.store_mark import read_mark
 
 CLOSED_FILE = "closed"
-_CAMPAIGN_FILE = "campaign.json"  # in the folder above those of a campaign's plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def folder_status(folder: Path) -> CollectionStatus:
         by_key=dict(sorted((sealed + unsealed).items())),
         set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.unsealed,
-        keys=any((place / KEYS_FILE).exists() for place in _serving_folders(folder)),
-        served=any(map(_is_served, _serving_folders(folder))),
+        keys=_needs_keys(folder),
+        served=_is_served(folder),
         closed=is_closed(folder),
     )
 
@@ -162,23 +162,31 @@ def _opened(folder: Path, store: str | None) -> Iterator[ReportStore]:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     _check_folder(folder)
-    with ExitStack() as held:
-        for place in _serving_folders(folder):
-            try:
-                held.callback(FolderLock.take(place).release)
-            except FileError as error:
-                raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
+    try:
+        lock = FolderLock.take(folder)
+    except FileError as error:
+        raise FileError(f"{error}; stop it for this, and start it again afterwards") from None
+    try:
         yield
+    finally:
+        lock.release()
 
 
-def _serving_folders(folder: Path) -> list[Path]:
-    """Return the folders whose locks tell that a collection is served: of a campaign's plan the campaign's, too."""
+def _needs_keys(folder: Path) -> bool:
+    """Tell whether a folder has keys, or that of the campaign which its plan is part of."""
     above = folder.absolute().parent
-    return [above, folder] if (above / _CAMPAIGN_FILE).exists() else [folder]
+    return any((place / KEYS_FILE).exists() for place in (folder, above) if place == folder or _is_campaign(place))
+
+
+def _is_campaign(folder: Path) -> bool:
+    """Tell whether a folder is a campaign's, with a folder for each of its plans."""
+    return (folder / CAMPAIGN_FILE).exists()
 
 
 def _check_folder(folder: Path) -> None:
     if not (folder / PLAN_FILE).is_file():
+        if _is_campaign(folder):
+            raise FileError(f"{folder} is a campaign's folder; name the folder of one of its plans, which is in it")
         raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}, which serve writes")
 
 

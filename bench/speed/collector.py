@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import psutil
@@ -70,7 +70,7 @@ async def _send_all(url: str, plan: Any, batch: int, connections: int, seconds: 
         f"Content-Type: application/octet-stream\r\nContent-Length: {length}\r\n\r\n"
     ).encode("ascii")
     loop, took = asyncio.get_running_loop(), list[float]()
-    began = perf_counter()
+    began, worked = perf_counter(), process_time()
     senders = []
     for _ in range(connections):
         _, sender = await loop.create_connection(
@@ -83,6 +83,7 @@ async def _send_all(url: str, plan: Any, batch: int, connections: int, seconds: 
     return {
         "reports_s": len(took) * batch / spent,
         "requests_s": len(took) / spent,
+        "sender_cores": (process_time() - worked) / spent,
         "p50_ms": 1e3 * took[len(took) // 2],
         "p99_ms": 1e3 * took[int(0.99 * len(took))],
     }
@@ -125,19 +126,22 @@ def run(*, quick: bool, reports: int = 10_000_000) -> dict[str, Any]:
 def _beside(folder: Path, plan: Any, batch: int, connections: int, seconds: float, rounds: int) -> dict[str, Any]:
     """Return rates of the collector, of its peer, and of the store alone, and medians of ratios."""
     record = 16 + plan.report_bytes
-    ours, bare, store = [], [], []
+    ours, bare, store = list[dict[str, float]](), list[dict[str, float]](), list[float]()
     for turn in range(rounds):
         mark = f"{batch}-{turn}"
-        with serving(_ours(folder, f"ours-{mark}")) as (url, _):
-            send(url, plan, batch, connections, seconds / 5)
-            ours.append(send(url, plan, batch, connections, seconds))
-        with serving(["bench.speed.collector_peer", str(folder / f"bare-{mark}"), str(record)]) as (url, _):
-            send(url, plan, batch, connections, seconds / 5)
-            bare.append(send(url, plan, batch, connections, seconds))
+        peer = ["bench.speed.collector_peer", str(folder / f"bare-{mark}"), str(record)]
+        for rates, command in ((ours, _ours(folder, f"ours-{mark}")), (bare, peer)):
+            with serving(command) as (url, process):
+                send(url, plan, batch, connections, seconds / 5)
+                worked = sum(process.cpu_times()[:2])
+                rates.append(send(url, plan, batch, connections, seconds))
+                worked = sum(process.cpu_times()[:2]) - worked
+                rates[-1]["cpu_us"] = 1e6 * worked / (rates[-1]["requests_s"] * seconds)
         store.append(ceiling(folder / f"store-{mark}", record, batch, max(1, 5000 // batch), seconds / 2))
     rate = [each["reports_s"] for each in ours]
     return {key: median(each[key] for each in ours) for key in ours[0]} | {
         "bare_reports_s": median(each["reports_s"] for each in bare),
+        "bare_cpu_us": median(each["cpu_us"] for each in bare),
         "bare_p99_ms": median(each["p99_ms"] for each in bare),
         "store_reports_s": median(store),
         "against_bare": median(mine / its["reports_s"] for mine, its in zip(rate, bare, strict=True)),
@@ -172,7 +176,8 @@ def markdown(result: dict[str, Any]) -> str:
     shapes = [{"batch": name} | figures for name, figures in result["requests_of"].items()]
     columns = {
         "reports a request": "batch", "reports/s": "reports_s", "requests/s": "requests_s", "p50 ms": "p50_ms",
-        "p99 ms": "p99_ms", "bare framework and store": "bare_reports_s", "its p99 ms": "bare_p99_ms",
+        "p99 ms": "p99_ms", "sender's cores": "sender_cores", "µs of CPU a request": "cpu_us",
+        "its bare": "bare_cpu_us", "bare framework and store": "bare_reports_s", "its p99 ms": "bare_p99_ms",
         "ours ÷ bare": "against_bare", "store alone": "store_reports_s", "ours ÷ store": "against_store",
     }  # fmt: skip
     growth = {

@@ -12,7 +12,6 @@ from uploads import PLAN, records, stored
 
 from assocpriv.collector.accepting import accept
 from assocpriv.collector.keys import Keyring, add_key, read_keys, revoke_key
-from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, Upload
 from assocpriv.core.errors import FileError
@@ -217,16 +216,13 @@ def test_what_cannot_be_operated_is_told(tmp_path: Path) -> None:
         set_aside(tmp_path, 7, restore=True)
 
 
-def test_a_plan_of_a_campaign_is_served_with_it(tmp_path: Path) -> None:
-    """Whoever serves the folder above has its plans, too: their folders have neither keys nor a lock of their own."""
+def test_keys_of_a_campaign_are_those_of_its_plans(tmp_path: Path) -> None:
+    """They lie in the campaign's folder; what a folder holds is asked of those of its plans."""
     folder = tmp_path / "0123456789ab"
     SqliteStore(folder, PLAN).close()
-    (tmp_path / "campaign.json").write_text("{}")
     add_key(tmp_path, "till 7")
-    lock = FolderLock.take(tmp_path)
-    with pytest.raises(FileError, match="stop it for this"):
-        seal_collection(folder)
-    assert (collection_status(folder).served, collection_status(folder).keys) == (True, True)
-    lock.release()
-    assert seal_collection(folder) == 0
-    assert not collection_status(folder).served
+    assert not collection_status(folder).keys
+    (tmp_path / "campaign.json").write_text("{}")
+    assert collection_status(folder).keys
+    with pytest.raises(FileError, match="is a campaign's folder; name the folder of one of its plans"):
+        collection_status(tmp_path)

@@ -14,7 +14,7 @@ from postgres_server import PASSWORD, QUOTED, Server
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector import postgres_store, sealing
+from assocpriv.collector import postgres_link, postgres_store, sealing
 from assocpriv.collector.opening import open_store
 from assocpriv.collector.postgres_link import PostgresUrl
 from assocpriv.collector.postgres_store import PostgresStore
@@ -76,13 +76,16 @@ def test_two_front_ends_share_quotas(two: tuple[PostgresStore, PostgresStore]) -
     assert two[1].counts_by_key() == dict.fromkeys(range(1, 31), 5)
 
 
-def test_one_front_end_seals(two: tuple[PostgresStore, PostgresStore], tmp_path: Path) -> None:
+def test_one_front_end_seals(
+    two: tuple[PostgresStore, PostgresStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reports that the other one stored too; that one is told by name that it does not, and both count the same."""
     two[1].add([upload(range(7), 3)])
     assert not two[1].must_seal()
     with pytest.raises(FileError, match="into the folder of another front end"):
         two[1].rotate()
     two[0].rotate()
+    monkeypatch.setattr(postgres_link, "_LOCK_SECONDS", 0.05)
     with (
         two[0]._reading.holding(f"assocpriv sealing {PLAN.plan_id}"),
         pytest.raises(StoreFullError, match="lock timeout"),
