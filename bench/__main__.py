@@ -74,7 +74,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--peers", default=",".join(PEERS), help="mining: only these, with commas; none for none")
     parser.add_argument("--seeds", type=int, default=3, help="accuracy, trees, guided: runs of each cell (default 3)")
     parser.add_argument(
-        "--half", choices=["tuning", "held-out", "both"], default="held-out", help="accuracy: which half of the sets"
+        "--half",
+        choices=["tuning", "held-out", "fresh", "both"],
+        default="held-out",
+        help="accuracy: which half of the sets",
     )
     parser.add_argument(
         "--tops", type=whole_numbers, default="32,64,128", help="accuracy: itemsets wanted, with commas"

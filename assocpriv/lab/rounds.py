@@ -26,6 +26,7 @@ from assocpriv.planning.rounds import (
     plan_itemsets,
     plan_shortlist,
     plan_sizes,
+    sizes_share,
 )
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
@@ -99,11 +100,12 @@ def run_rounds(
 def run_schedule(crowd: Crowd, promise: Breach, wanted: int, split: PeopleSplit) -> list[RoundResult]:
     """Ask the people of a crowd, as :func:`run_rounds`."""
     run = _Run(crowd, promise, wanted, split)
-    sizes = run.ask_sizes(round(split.sizes * crowd.count))
+    asked = sizes_share(promise, crowd.count) if split.sizes is None else split.sizes
+    sizes = run.ask_sizes(round(asked * crowd.count))
     share = split.items
     if share is None:
         share = items_share(len(crowd.catalogue), run.people(crowd.count, sizes), wanted)
-    shares = split.shares(share)
+    shares = split.shares(asked, share)
     rounds = [run.ask_items(round(shares[1] * crowd.count), sizes, pairs=split.rounds == 1)]
     if split.rounds > 1:
         rounds.append(run.ask_shortlist(round(shares[2] * crowd.count), rounds[0]))

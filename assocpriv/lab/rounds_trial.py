@@ -144,7 +144,8 @@ def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> S
     started = perf_counter()
     results = run_rounds(trial.baskets, trial.promise, trial.wanted, split, seed=seed)
     seconds = perf_counter() - started
-    sizes = RoundScore("sizes", plan_sizes(trial.promise), round(split.sizes * len(trial.baskets)))
+    asked = min(len(trial.baskets) - sum(each.people for each in results), len(trial.baskets))
+    sizes = RoundScore("sizes", plan_sizes(trial.promise), asked)
     return ScheduleTrial((sizes, *(_try_round(trial, each) for each in results)), results[-1].knowledge, seconds)
 
 

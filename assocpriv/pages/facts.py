@@ -109,8 +109,9 @@ def _reports(needed: int | None) -> str:
 
 
 def _pace_line(per_second: float, seconds: float) -> str:
-    since = f"in the last {span(seconds) if seconds >= _LEAST_SPAN else f'{seconds:.0f} seconds'}"
-    return f"Reports come at {pace(per_second)}, {since}." if per_second > 0 else f"No reports came {since}."
+    measured = span(seconds).removeprefix("about ") if seconds >= _LEAST_SPAN else f"{seconds:.0f} seconds"
+    came = f"Reports come at {pace(per_second)}" if per_second > 0 else "No reports came"
+    return f"{came}, in the last {measured}."
 
 
 def _bytes(size: int) -> str:

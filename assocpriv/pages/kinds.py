@@ -130,7 +130,7 @@ def _when(needed: int | None, reports: int, per_second: float | None) -> str:
         return "not known yet"
     if per_second <= 0:
         return "no reports come"
-    return f"in about {span((needed - reports) / per_second)}"
+    return f"in {span((needed - reports) / per_second)}"
 
 
 def _itemset(row: Mapping[str, Any], level: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,16 +21,16 @@ def share(value: float | None) -> str:
 
 
 def span(seconds: float) -> str:
-    """Say how long something takes, in the largest unit of which there are two.
+    """Say about how long something takes, in the largest unit of which there are two.
 
     >>> [span(seconds) for seconds in (20, 150, 7200.0, 864000, 1e12)]
-    ['less than two minutes', '2 minutes', '2 hours', '10 days', 'more than a hundred years']
+    ['less than two minutes', 'about 2 minutes', 'about 2 hours', 'about 10 days', 'more than a hundred years']
     """
     if seconds > 100 * _SPANS[0][1]:
         return "more than a hundred years"
     for unit, length in _SPANS:
         if seconds >= 2 * length:
-            return counted(math.floor(seconds / length), unit)
+            return f"about {counted(math.floor(seconds / length), unit)}"
     return "less than two minutes"
 
 

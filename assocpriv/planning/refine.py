@@ -17,6 +17,7 @@ from assocpriv.core.errors import EstimateError
 from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import highest_posterior, lowest_posterior
 from assocpriv.planning.rounds import (
+    LEAST_SIZES,
     EntryRule,
     People,
     PeopleSplit,
@@ -129,12 +130,12 @@ def _after_sizes(frame: "pd.DataFrame", plan: Plan, wishes: RoundWishes) -> Refi
     items, counted = _asked_about(plan, wishes.catalogue), plan.view.counted
     top = check_range("top", wishes.top, 1, _MOST_TOP)
     split, asked = PeopleSplit(), mining_facts(frame).reports
-    left = round(asked * (1 - split.sizes) / split.sizes) if wishes.reports is None else wishes.reports
+    left = round(asked * (1 - LEAST_SIZES) / LEAST_SIZES) if wishes.reports is None else wishes.reports
     check_range("reports of the table", asked, 1, 10**15)
     left = check_range("reports", left, 3, 10**15)
     people = People(plan.promise, asked + left, sizes_of_table(frame), blocks=True)
     share = items_share(len(items), people, top)
-    _, first, _, last = replace(split, sizes=asked / people.count).shares(share)
+    _, first, _, last = split.shares(asked / people.count, share)
     counts = {"items": max(round(first * people.count), 1), "shortlist": 0, "itemsets": round(last * people.count)}
     counts["shortlist"] = left - sum(counts.values())
     view = View(others="drop" if counted else "error", parents=plan.view.parents, left_out=plan.view.left_out)

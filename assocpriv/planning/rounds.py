@@ -28,6 +28,7 @@ from assocpriv.planning.blocks import TRANSACTION_SIZES, Choice, Survey, best_ch
 from assocpriv.planning.designs import Focus
 from assocpriv.plans.baskets.catalogue import MAX_ITEMS, Catalogue
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import LEFT_BIAS, SizeShares
@@ -41,6 +42,8 @@ _LEAST_WEIGHTS = {1: 0.05, 2: 0.25, 3: 0.05}  # patterns show only once pairs an
 _TYPICAL = 0.03  # support of a wanted item before anything is known
 _WITH_PAIRS = ((2, 0.4, (0.9, 0.08, 0.02)), (3, 0.1, (0.85, 0.1, 0.035, 0.015)))
 _LEAST_ITEMS, _MOST_ITEMS = 0.3, 0.6  # shares of the people who are asked about all items
+LEAST_SIZES, _MOST_SIZES = 0.02, 0.06  # shares of the people who are asked about sizes
+_BUCKET_ERROR = 0.005  # that a bucket of sizes is to have; with .025 the mean size was off by half and more
 _SHORTLIST_SIZES = (2, 3, 4, 5, 6, 8, 10, 12, 15)
 
 
@@ -95,24 +98,24 @@ _RULE = EntryRule()
 class PeopleSplit:
     """How people are split over 1 (items alone), 2 (and a shortlist) or 3 (and itemsets) rounds.
 
-    ``sizes`` and ``items`` are shares of all people, of the latter by default :func:`items_share`; ``itemsets`` is one
-    of those who are left then. ``rule`` says which entries later rounds have; with ``blocks`` each round's reports are
-    about public random blocks of its entries where that is expected to err less.
+    ``sizes`` and ``items`` are shares of all people, by default :func:`sizes_share` and :func:`items_share`;
+    ``itemsets`` is one of those who are left then. ``rule`` says which entries later rounds have; with ``blocks`` each
+    round's reports are about public random blocks of its entries where that is expected to err less.
     """
 
     rounds: int = 3
-    sizes: float = 0.02
+    sizes: float | None = None
     items: float | None = None
     itemsets: float = 0.42  # on six of the data of EntryRule .6 does as well: NCR .901 against .905
     rule: EntryRule = _RULE
     blocks: bool = True
 
-    def shares(self, items: float) -> tuple[float, ...]:
-        """Return the shares of the people by group, sizes, items, shortlist, itemsets, with this one of items."""
-        asked = min(items, 1 - self.sizes) if self.rounds > 1 else 1 - self.sizes
-        rest = 1 - self.sizes - asked
+    def shares(self, sizes: float, items: float) -> tuple[float, ...]:
+        """Return the shares of the people by group, sizes, items, shortlist, itemsets, with these of the first two."""
+        asked = min(items, 1 - sizes) if self.rounds > 1 else 1 - sizes
+        rest = 1 - sizes - asked
         itemsets = self.itemsets * rest if self.rounds > 2 else 0.0
-        return self.sizes, asked, rest - itemsets, itemsets
+        return sizes, asked, rest - itemsets, itemsets
 
 
 def guessed_least(items: Floats, wanted: int, largest: int = 4) -> float:
@@ -159,6 +162,12 @@ class People:
         limit, sizes = self.promise.amplification_limit, self.sizes.grouped()
         survey = Survey(n_items, max(self.count, 1), limit, sizes, focus, LEFT_BIAS, shrunk=True)
         return best_choice(survey, choices, None if self.blocks else [1])
+
+
+def sizes_share(promise: Breach, people: int) -> float:
+    """Return which share of so many people to ask about sizes: for an error of a bucket's share that tells the mean."""
+    noise, _ = SupportModel.of(plan_sizes(promise).operator).variances(1)
+    return min(max(noise / _BUCKET_ERROR**2 / max(people, 1), LEAST_SIZES), _MOST_SIZES)
 
 
 def items_share(n_items: int, people: People, wanted: int) -> float:

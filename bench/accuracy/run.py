@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.accuracy import consistency
 from bench.accuracy import verdict as verdicts
-from bench.accuracy.data import HALVES, MILLION, UNSEEN, names, sized
+from bench.accuracy.data import MILLION, UNSEEN, names, sized
 from bench.accuracy.harness import Method, Row, grouped, run_cells, summary
 from bench.accuracy.methods import OURS, ours, peers
 from bench.accuracy.tuning import EPSILONS
@@ -111,4 +111,4 @@ def method_names() -> list[str]:
 
 def halves_of(name: str) -> tuple[str, ...]:
     """Return the halves that a name on the command line means: one of them, or both."""
-    return tuple(HALVES) if name == "both" else (name,)
+    return ("tuning", "held-out") if name == "both" else (name,)

@@ -190,9 +190,9 @@ def test_halves_follow_the_rule_stated_before():
     """Files alternate by the SHA-256 of their names, every set is in one half, families are in both."""
     ordered = sorted(data.FILES, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
     assert set(ordered[::2]) == data.FILES.keys() & set(data.TUNING)
-    assert sorted((*data.TUNING, *data.HELD_OUT)) == sorted((*data.FILES, *data.GENERATED))
+    assert sorted((*data.TUNING, *data.HELD_OUT, *data.FRESH)) == sorted((*data.FILES, *data.GENERATED))
     families_of = [
-        {name.rpartition("-")[0] for name in half if name in data.GENERATED} for half in data.HALVES.values()
+        {name.rpartition("-")[0] for name in half if name in data.GENERATED} for half in (data.TUNING, data.HELD_OUT)
     ]
     assert families_of[0] == families_of[1]
     assert not set(data.names("held-out")) & set(data.names("tuning"))

@@ -2,10 +2,10 @@
 
 Items are many and most of them rare; how their supports are distributed is estimated from all of them (Prior). Pairs
 are many and noisy, so a pair is shrunk toward the product of its items' supports with a lift of LIFT on average, spread
-as widely as it is large; or, for a few pairs in a hundred that are patterns, toward any support that their items allow.
-Which of the two it is, the estimate tells by its likelihood (Bayes). Both remain, as two modes: a pair may be unlikely
-to be frequent and yet worth asking about. An itemset of k ≥ 3 items is guessed from its subsets: the geometric mean of
-the most that they allow and the least of
+as widely as it is large, or less widely where all pairs that were measured tell so; or, for a few pairs in a hundred
+that are patterns, toward any support that their items allow. Which of the two it is, the estimate tells by its
+likelihood (Bayes). Both remain, as two modes: a pair may be unlikely to be frequent and yet worth asking about. An
+itemset of k ≥ 3 items is guessed from its subsets: the geometric mean of the most that they allow and the least of
 
     s(A∖i)·s(A∖j) / s(A∖ij),    i, j ∈ A,
 
@@ -15,7 +15,7 @@ this lowers the error of a ranking, and it is no longer unbiased.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, groupby
 
 import numpy as np
@@ -35,6 +35,7 @@ _PATTERNS = 0.02  # share of pairs that are more than chance
 _SPREAD = 0.8  # of a pair's support around its guess, relative
 _LARGER_PATTERNS = 0.2  # of larger itemsets whose subsets are all frequent
 _CLOSER = 0.5  # of a larger itemset's
+_SCALES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.125)  # times these spreads: reports tell which
 _UNMEASURED = Average(0.0, 100.0)  # tells nothing
 _POINTS, _STEPS, _CLEAR = 161, 200, 8.0
 
@@ -55,6 +56,10 @@ class Bounds:
         """Return those of some itemsets."""
         return Bounds(self.guess[places], self.spread[places], self.least[places], self.most[places])
 
+    def spread_by(self, factor: float) -> "Bounds":
+        """Return them spread so many times as widely."""
+        return replace(self, spread=factor * self.spread)
+
 
 def pair_bounds(singles: Floats, reach: Floats, pairs: NDArray[np.int64]) -> Bounds:
     """Return what items of these supports let expect of pairs of them, positions int64 (pairs, 2).
@@ -72,7 +77,10 @@ def pair_bounds(singles: Floats, reach: Floats, pairs: NDArray[np.int64]) -> Bou
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """Posteriors of supports: near a guess or, with probability ``odds``, anywhere; float64 (itemsets,) each."""
+    """Posteriors of supports: near a guess or, with probability ``odds``, anywhere; float64 (itemsets,) each.
+
+    ``likelihood`` is that of the estimates.
+    """
 
     near: Floats
     near_variance: Floats
@@ -80,6 +88,7 @@ class Shrunk:
     far_variance: Floats
     odds: Floats
     most: Floats
+    likelihood: Floats
 
     def chances(self, least: float) -> Floats:
         """Return the probabilities that supports are ``least`` or more, as :meth:`Estimate.chance`."""
@@ -125,8 +134,8 @@ def shrunk(supports: Floats, variances: Floats, bounds: Bounds, patterns: float)
     shape = 1 + (low * _density(low) - high * _density(high)) / inside - slope**2
     far_variance = np.clip(variances * shape, LEAST_VARIANCE, (most - least) ** 2 / 12 + LEAST_VARIANCE)
     odds = patterns * inside / np.maximum(most - least, 1e-6)
-    odds = odds / (odds + (1 - patterns) * near_likelihood + 1e-300)
-    return Shrunk(np.clip(near, least, most), 1 / precision, far, far_variance, odds, most)
+    likelihood = odds + (1 - patterns) * near_likelihood + 1e-300
+    return Shrunk(np.clip(near, least, most), 1 / precision, far, far_variance, odds / likelihood, most, likelihood)
 
 
 def _density(values: Floats) -> Floats:
@@ -190,14 +199,14 @@ def believed(
         candidates = _candidates(k, known, evidence, wanted)
         if not candidates:
             break
-        bounds, patterns = _bounds(candidates, known)
         if len(candidates) > MOST_GUESSED:
-            places = np.sort(np.argsort(-bounds.most, kind="stable")[:MOST_GUESSED])
-            candidates, bounds = [candidates[place] for place in places.tolist()], bounds.of(places)
+            places = np.sort(np.argsort(-_bounds(candidates, known).most, kind="stable")[:MOST_GUESSED])
+            candidates = [candidates[place] for place in places.tolist()]
         if measure:
             found = measure(candidates)
             evidence = evidence.joined(list(found), list(found.values()), [math.inf] * len(found))
         supports, variances = _averages([evidence.all.get(a, _UNMEASURED) for a in candidates])
+        bounds, patterns = _expected(candidates, known, evidence)
         known |= dict(zip(candidates, shrunk(supports, variances, bounds, patterns).estimates(), strict=True))
     return known, evidence
 
@@ -216,7 +225,7 @@ def cuts(chosen: Sequence[Itemset], known: Knowledge, evidence: Evidence, least:
         if k == 1:
             found |= dict.fromkeys(sized, min((evidence.fresh[a].support for a in sized), default=math.inf))
         elif sized:
-            bounds, patterns = _bounds(sized, known)
+            bounds, patterns = _expected(sized, known, evidence)
             _, errors = _averages([evidence.all[a] for a in sized])
             low, high = np.full(len(sized), -2.0), np.full(len(sized), 3.0)
             for _ in range(40):
@@ -250,16 +259,35 @@ def _candidates(k: int, known: Knowledge, evidence: Evidence, wanted: int) -> li
     return sorted({*_joined(level), *measured})
 
 
-def _bounds(candidates: list[Itemset], known: Knowledge) -> tuple[Bounds, float]:
-    """Return what subsets let expect of itemsets of one size, and how many are more than that."""
+def _expected(candidates: list[Itemset], known: Knowledge, evidence: Evidence) -> tuple[Bounds, float]:
+    """Return what subsets let expect of itemsets of one size, and which share of them are patterns.
+
+    They spread as widely as makes all estimates of such itemsets likeliest (empirical Bayes), where any were measured:
+    in dense data pairs lie near their items' product, and there a wide spread would take their noise for support.
+    """
+    k, scale = len(candidates[0]), 1.0
+    patterns = _PATTERNS if k == 2 else _LARGER_PATTERNS
+    measured = [a for a in evidence.all if len(a) == k and all(part in known for part in combinations(a, k - 1))]
+    if measured:
+        bounds, estimates = _bounds(measured, known), _averages([evidence.all[a] for a in measured])
+
+        def fit(factor: float) -> float:
+            return float(np.log(shrunk(*estimates, bounds.spread_by(factor), patterns).likelihood).sum())
+
+        scale = max(_SCALES, key=fit)
+    return _bounds(candidates, known).spread_by(scale), patterns
+
+
+def _bounds(candidates: list[Itemset], known: Knowledge) -> Bounds:
+    """Return what subsets let expect of itemsets of one size."""
     if len(candidates[0]) == 2:
         items = sorted({item for pair in candidates for item in pair})
         place = {item: row for row, item in enumerate(items)}
         singles = np.array([known[item,].expected for item in items])
         reach = np.sqrt([known[item,].spread for item in items])
-        return pair_bounds(singles, reach, np.array([(place[i], place[j]) for i, j in candidates])), _PATTERNS
+        return pair_bounds(singles, reach, np.array([(place[i], place[j]) for i, j in candidates]))
     guess, least, most = np.array([guessed(itemset, known) for itemset in candidates]).T
-    return Bounds(guess, np.minimum(_CLOSER * guess, (most - least) / 2), least, most), _LARGER_PATTERNS
+    return Bounds(guess, np.minimum(_CLOSER * guess, (most - least) / 2), least, most)
 
 
 def guessed(itemset: Itemset, known: Knowledge) -> tuple[float, float, float]:

@@ -107,6 +107,24 @@ def test_candidates_are_cut_by_what_they_may_reach() -> None:
     assert (0, 1) not in known
 
 
+def test_how_far_pairs_lie_from_their_product_is_learnt(rng: np.random.Generator) -> None:
+    """Noise is not taken for support where pairs lie at their items' product, nor support for noise elsewhere."""
+    n, noise, rises = 24, 0.06, {}
+    singles: dict[Itemset, Average] = {(i,): Average(0.5, 1e-9) for i in range(n)}
+    pairs: list[Itemset] = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    guess = 0.25 * (1 + 0.3 * 0.25)
+    for spread in (0.0, 0.15):
+        truth = np.clip(guess + spread * rng.standard_normal(len(pairs)), 0.02, 0.48)
+        seen = truth + noise * rng.standard_normal(len(pairs))
+        measured_pairs = {a: Average(s, noise**2) for a, s in zip(pairs, seen.tolist(), strict=True)}
+        known, _ = believed(Evidence(singles | measured_pairs, {}), FLAT, n, 2)
+        expected = np.array([known[a].expected for a in pairs])
+        assert np.std(expected - truth) < 1.01 * noise
+        rises[spread] = np.std(expected - guess)
+    assert rises[0.0] < 0.35 * noise  # four fifths of the noise stayed with a spread as wide as pairs are large
+    assert rises[0.15] > 0.1
+
+
 def test_patterns_are_told_from_chance_by_their_likelihood(rng: np.random.Generator) -> None:
     """Of thousands of pairs of rare items noise makes none frequent, while a real pattern keeps its support."""
     singles = np.full(100, 0.03)
