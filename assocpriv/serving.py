@@ -72,9 +72,9 @@ def make_service(
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
+    from assocpriv.collector.sealing import is_closed
     from assocpriv.collector.service import Service
     from assocpriv.collector.store import Collecting
-    from assocpriv.collector.upkeep import is_closed
     from assocpriv.plans.campaign import Campaign
 
     def collect(each: "PublishedPlan", at: Path) -> Collecting:

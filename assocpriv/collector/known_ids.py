@@ -103,6 +103,9 @@ class KnownIds:
         for path in paths:
             self.add(path)
 
+    def __len__(self) -> int:
+        return sum(map(len, self._files))
+
     def add(self, path: Path) -> None:
         """Take in a file of sorted ids, once.
 

@@ -37,6 +37,7 @@ ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set asid
 KEY_KEY = b"assocpriv.key"  # of a report file's metadata: the number of the key that its reports came with
 EPOCH_KEY = b"assocpriv.epoch"  # its token: files of equal reports differ, so that each can be known by its digest
 _IDS_ENDING = ".ids"
+CLOSED_FILE = "closed"  # in a folder whose collection has ended
 _BESIDE = ("-wal", "-shm")
 
 
@@ -61,6 +62,11 @@ def new_epoch(folder: Path, number: int) -> Path:
 def ids_files(folder: Path) -> list[Path]:
     """Return the files of ids of sealed epochs."""
     return sorted((folder / IDS_FOLDER).glob(f"[!.]*{_IDS_ENDING}"))
+
+
+def is_closed(folder: Path) -> bool:
+    """Tell whether a collection takes no reports any more."""
+    return (folder / CLOSED_FILE).exists()
 
 
 def seal_epoch(path: Path, folder: Path, plan: PublishedPlan) -> tuple[Path | None, dict[int, int]]:

@@ -21,6 +21,7 @@ from assocpriv.collector.known_ids import KnownIds
 from assocpriv.collector.sealing import (
     ASIDE_FOLDER,
     ids_files,
+    is_closed,
     new_epoch,
     remove_epoch,
     seal_epoch,
@@ -29,7 +30,7 @@ from assocpriv.collector.sealing import (
 )
 from assocpriv.collector.store import StoreFullError, StoreStatus
 from assocpriv.collector.wire import ID_BYTES, Refused, Upload, ids_of, records_of
-from assocpriv.core.errors import FileError, WireError
+from assocpriv.core.errors import FileError, WireError, counted
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
     IDS_FOLDER,
@@ -108,6 +109,12 @@ class SqliteStore:
         self._sealed, self._sealed_epochs = sealed_counts(folder, {each.token for each in left})
         self._aside, _ = sealed_counts(folder / ASIDE_FOLDER, set())
         self._known = KnownIds(ids_files(folder))
+        missing = self._sealed.total() + self._aside.total() - len(self._known)
+        if missing > 0 and not is_closed(folder):
+            raise FileError(
+                f"{folder / IDS_FOLDER} lacks the submission ids of {counted(missing, 'report')} that are sealed, so "
+                "retries could count twice; put its files back, or collect into a new folder"
+            )
         self._ended, self._open = left, _Epoch(last, plan)
 
     def add(self, uploads: Sequence[Upload]) -> list[int | Refused]:

@@ -12,15 +12,13 @@ from assocpriv.collector.campaign_folder import CAMPAIGN_FILE
 from assocpriv.collector.keys import KEYS_FILE
 from assocpriv.collector.lock import LOCK_FILE, FolderLock
 from assocpriv.collector.opening import open_store
-from assocpriv.collector.sealing import ASIDE_FOLDER, KEY_KEY, ids_files, sealed_counts
+from assocpriv.collector.sealing import ASIDE_FOLDER, CLOSED_FILE, KEY_KEY, ids_files, is_closed, sealed_counts
 from assocpriv.collector.store import ReportStore
 from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import PLAN_FILE, read_open_epochs, sealed_file
 from assocpriv.files.plans import read_plan
 from assocpriv.files.store_mark import read_mark
-
-CLOSED_FILE = "closed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +72,6 @@ def folder_status(folder: Path) -> CollectionStatus:
         served=_is_served(folder),
         closed=is_closed(folder),
     )
-
-
-def is_closed(folder: Path) -> bool:
-    """Tell whether a collection takes no reports any more."""
-    return (folder / CLOSED_FILE).exists()
 
 
 def seal_folder(folder: Path, store: str | None = None) -> int:

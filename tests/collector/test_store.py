@@ -147,3 +147,16 @@ def test_databases_are_as_durable_as_promised(folder: Path) -> None:
     store.close()
     with open_epoch(epoch_files(folder)[0]) as database, pytest.raises(Exception, match="readonly"):
         database.execute("DELETE FROM uploads")
+
+
+def test_missing_ids_are_noticed(folder: Path) -> None:
+    """A folder whose sealed reports have lost their ids is not served: a retry would count twice."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(range(5))])
+    store.rotate()
+    store.seal()
+    store.close()
+    (ids,) = (folder / "ids").iterdir()
+    ids.unlink()
+    with pytest.raises(FileError, match="lacks the submission ids of 5 reports"):
+        SqliteStore(folder, PLAN)
