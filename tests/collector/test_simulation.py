@@ -12,6 +12,9 @@ REPRODUCTIONS: dict[str, list[Operation]] = {  # of faults that simulations foun
     "a disk that is full when it starts was called damage": [
         ("upload", 0, 0), ("crash", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("space", 0, 0), ("replay", 0, 0),
     ],
+    "an epoch that had ended was called damage by what seals it, on such a disk": [
+        ("rotate", 0, 0), ("full", 3, 0), ("together", 0, 0), ("crash", 0, 0), ("full", 0, 0), ("rotate", 0, 0),
+    ],
     "told to stop as soon as it said that it listens, it died of the signal": [],
 }  # fmt: skip
 
