@@ -180,8 +180,8 @@ def audit(
 class FileContent:
     """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
 
-    Of reports their plan, their number, with sizes in clear that of each size, their files, and what the tests for
-    crafted reports say, where they were asked for.
+    Of reports their plan, their number, with sizes in clear that of each size, their files, how many a collector has
+    not sealed, and what the tests for crafted reports say, where they were asked for.
     """
 
     kind: str
@@ -192,6 +192,7 @@ class FileContent:
     itemsets: "pd.DataFrame | None" = None
     model: "TreeModel | None" = None
     crafted: "CraftedCheck | None" = None
+    unsealed: int = 0
 
     @property
     def said(self) -> str:
@@ -255,7 +256,8 @@ def _reports(path: Path) -> FileContent:
     from assocpriv.server.kinds import read_whole
 
     reports = read_reports(path)
-    return FileContent(REPORTS, reports.plan, len(reports), read_whole(reports), len(reports.paths))
+    unsealed = len(reports.packed)  # a collector's, which its folder holds beside report files
+    return FileContent(REPORTS, reports.plan, len(reports), read_whole(reports), len(reports.paths), unsealed=unsealed)
 
 
 def _table(path: Path) -> FileContent:

@@ -36,7 +36,9 @@ def describe(content: FileContent, reports: int) -> Description:
 def _reports(content: FileContent, _reports_planned: int) -> Description:
     plan = describe_plan(content.plan, max(content.reports, 1), content.group_reports)
     files, crafted = content.files, content.crafted
-    title = f"{counted(content.reports, 'report')} in {counted(files, 'file')}, each whole and as its plan says"
+    where = f" in {counted(files, 'file')}" if files or not content.unsealed else ""
+    unsealed = f", {content.unsealed:,} of them not sealed yet" if content.unsealed else ""
+    title = f"{counted(content.reports, 'report')}{where}{unsealed}, each whole and as its plan says"
     return Description(
         lambda: (
             plan.record()
