@@ -32,7 +32,6 @@ Floats = NDArray[np.float64]
 # twice of it (published.py): a choice should be near the best, an interval should hold.
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
-_SHOWN = 2.5  # standard errors by which a bucket of a histogram must exceed the smooth law to be believed
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]
 
 
@@ -347,11 +346,9 @@ def fit_sizes(shares: Floats, errors: Floats, bounds: NDArray[np.int64]) -> Size
     fits = [least_squares(misfit, np.log([max(rough, 0.5), spread])) for spread in (0.5, 2.0, 20.0)]
     best = min(fits, key=lambda fit: float(fit.cost))
     smooth = law(best.x)
-    # what the histogram shows beyond its noise replaces the model, bucket by bucket; more people than it has must show
-    # clearly, or the noise of the longest buckets becomes most of the mean size
+    # what the histogram shows beyond its noise replaces the model, bucket by bucket
     modelled = np.bincount(bucket, smooth, minlength=len(shares))
-    noise, square = np.maximum(errors, 1e-12) ** 2, (shares - modelled) ** 2
-    clear = square > np.where(shares > modelled, _SHOWN**2, 1.0) * noise
-    trust = np.where(clear, 1 - noise / np.maximum(square, noise), 0.0)
+    noise = np.maximum(errors, 1e-12) ** 2
+    trust = 1 - noise / np.maximum((shares - modelled) ** 2, noise)
     smooth *= (np.clip(modelled + trust * (shares - modelled), 0.0, None) / modelled)[bucket]
     return SizeShares(sizes, smooth / smooth.sum())
