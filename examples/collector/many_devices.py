@@ -1,6 +1,6 @@
 """Play many devices: a report of each basket of a file goes to a collector, so that a set-up can be tried whole.
 
-Run: python examples/collector/many_devices.py http://127.0.0.1:8350 baskets.dat [KEY]
+Run: python examples/collector/many_devices.py http://127.0.0.1:8350 baskets.dat [FILE OF A KEY]
 
 A real device runs `assocpriv report --collector`: it keeps a ledger, and sends again what was not acknowledged. This
 one forgets what it sent, so a request that fails is lost.
@@ -9,6 +9,7 @@ one forgets what it sent, so a request that fails is lost.
 import json
 import secrets
 import sys
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 import assocpriv as ap
@@ -16,13 +17,13 @@ import assocpriv as ap
 AT_ONCE = 1000
 
 
-def main(url: str, path: str, key: str = "") -> None:
+def main(url: str, path: str, key_file: str = "") -> None:
     """Take the collector's plan, randomize the baskets, and send a thousand reports a request."""
     with urlopen(f"{url}/plan") as answer:
         plan = ap.Plan.parse(answer.read().decode("ascii"))
     headers = {"Assocpriv-Plan": plan.plan_id, "Content-Type": "application/octet-stream"}
-    if key:
-        headers["Authorization"] = f"Bearer {key}"
+    if key_file:
+        headers["Authorization"] = f"Bearer {Path(key_file).read_text().strip()}"
     reports = ap.randomize_baskets(ap.read_baskets(path), plan).packed
     accepted = 0
     for first in range(0, len(reports), AT_ONCE):
