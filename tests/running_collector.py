@@ -216,7 +216,7 @@ def records(numbers: Iterable[int], variant: int = 0) -> bytes:
     return b"".join(parts)
 
 
-def stored(folder: Path) -> list[tuple[int, int]]:
+def stored(folder: Path, mode: str = "ro") -> list[tuple[int, int]]:
     """Return number and variant of all reports in a folder, by SQLite and Parquet alone, without assocpriv's reader.
 
     Open epochs first: what is sealed meanwhile is then left out of one of them.
@@ -224,7 +224,7 @@ def stored(folder: Path) -> list[tuple[int, int]]:
     opened = {}
     for path in sorted((folder / "open").glob("[0-9]*.sqlite")):
         try:
-            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
+            with closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True)) as database:
                 ((token,),) = database.execute("SELECT token FROM epoch").fetchall()
                 rows = database.execute("SELECT records FROM uploads").fetchall()
         except sqlite3.OperationalError:
@@ -245,7 +245,8 @@ def stored(folder: Path) -> list[tuple[int, int]]:
 def stored_at_rest(folder: Path) -> list[tuple[int, int]]:
     """Return the same of a folder that nobody serves, and leave it as a crash left it."""
     with tempfile.TemporaryDirectory() as place:
-        return stored(Path(shutil.copytree(folder, Path(place) / "copy")))
+        # a kill while an epoch begins leaves a journal to roll back, which is writing
+        return stored(Path(shutil.copytree(folder, Path(place) / "copy")), "rw")
 
 
 def numbers(found: Sequence[tuple[int, int]]) -> list[int]:

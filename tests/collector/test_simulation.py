@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
+import running_collector
 from running_collector import Forks
-from simulation import Operation, Simulation, assert_holds, failure, shortened
+from simulation import Operation, Simulation, assert_holds, draw, failure, shortened
 
 REPRODUCTIONS: dict[str, list[Operation]] = {  # of faults that simulations found
     "a disk that is full when it starts was called damage": [
@@ -17,6 +18,62 @@ REPRODUCTIONS: dict[str, list[Operation]] = {  # of faults that simulations foun
     ],
     "told to stop as soon as it said that it listens, it died of the signal": [],
 }  # fmt: skip
+
+
+FULL_DISK: list[Operation] = [("upload", 0, 0), ("full", 0, 0), ("upload", 0, 0), ("upload", 0, 0)]
+PLANTED = {  # faults of a store, as Python code that brings them about, and operations that show them
+    "ids are not known after a commit": (
+        """
+import assocpriv.collector.sqlite_store as store
+class Ids(set):
+    def update(self, *_): pass
+begin = store._Epoch.__init__
+def begin_without(self, *given):
+    begin(self, *given)
+    self.ids = Ids(self.ids)
+store._Epoch.__init__ = begin_without
+""",
+        draw(0, 25),
+    ),
+    "ids of sealed epochs are forgotten": (
+        """
+import assocpriv.collector.known_ids as known
+known.KnownIds.find = lambda self, ids: set()
+""",
+        draw(0, 25),
+    ),
+    "a commit that fails is acknowledged": (
+        """
+import assocpriv.collector.sqlite_store as store
+write = store._Epoch.write
+def write_or_not(self, rows):
+    try: write(self, rows)
+    except Exception: pass
+store._Epoch.write = write_or_not
+""",
+        FULL_DISK,
+    ),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_faults_planted_in_the_store_are_noticed(planted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The running store is made wrong in one place, and the simulation says so."""
+    code, operations = PLANTED[planted]
+    before = "for line in sys.stdin:"
+    assert running_collector._FORKING.count(before) == 1
+    wrong = running_collector._FORKING.replace(before, f"{code}\n{before}")
+    monkeypatch.setattr(running_collector, "_FORKING", wrong)
+    forks = Forks()
+    try:
+        assert failure(forks, operations)
+    finally:
+        forks.close()
+
+
+def test_a_disk_that_fills_up(forks: Forks) -> None:
+    """What shows the last of the faults above finds none without it."""
+    assert not failure(forks, FULL_DISK)
 
 
 @pytest.mark.parametrize("found", REPRODUCTIONS)
