@@ -252,10 +252,9 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
         folder.mkdir(exist_ok=True)
         known = folder / PLAN_FILE
         if known.exists():
-            if read_plan(known).plan_id != plan.plan_id:
-                raise FileError(
-                    f"{folder} collects reports of plan {read_plan(known).plan_id[:12]}; name another folder"
-                )
+            theirs = read_plan(known).plan_id
+            if theirs != plan.plan_id:
+                raise FileError(f"{folder} collects reports of plan {theirs[:12]}; name another folder")
         else:
             if any(each.name not in _BEFORE for each in folder.iterdir()):
                 raise FileError(f"{folder} holds files, and is no collector's folder; name a new one")

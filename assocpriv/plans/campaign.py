@@ -7,7 +7,6 @@ A campaign never sees raw data.
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -16,7 +15,7 @@ from typing import Any, Self
 from assocpriv.core.entropy import Entropy
 from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import Breach, format_fraction, read_fraction
-from assocpriv.plans.published import PublishedPlan
+from assocpriv.plans.published import PublishedPlan, load_object
 
 FORMAT, VERSION = "assocpriv-campaign", 1
 MOST_TEXT = 1 << 16  # characters of a document
@@ -153,16 +152,4 @@ def parse_object(text: str) -> object:
     """
     if len(text) > MOST_TEXT:
         raise PlanError(f"not a campaign: the text has more than {MOST_TEXT:,} characters")
-    try:
-        return json.loads(text, object_pairs_hook=_without_doubles)
-    except PlanError:
-        raise
-    except (ValueError, RecursionError):
-        raise PlanError("not a campaign: the text is not valid JSON") from None
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> Mapping[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise PlanError("a field of the campaign is given twice; two readers might take different ones")
-    return fields
+    return load_object(text, "campaign")
