@@ -144,7 +144,7 @@ def _try_schedule(trial: RoundsTrial, split: PeopleSplit, seed: int | None) -> S
     started = perf_counter()
     results = run_rounds(trial.baskets, trial.promise, trial.wanted, split, seed=seed)
     seconds = perf_counter() - started
-    asked = min(len(trial.baskets) - sum(each.people for each in results), len(trial.baskets))
+    asked = len(trial.baskets) - sum(each.people for each in results)
     sizes = RoundScore("sizes", plan_sizes(trial.promise), asked)
     return ScheduleTrial((sizes, *(_try_round(trial, each) for each in results)), results[-1].knowledge, seconds)
 
