@@ -29,10 +29,11 @@ from assocpriv.collector.sealing import (
     sweep,
 )
 from assocpriv.collector.store import StoreFullError, StoreStatus
-from assocpriv.collector.wire import ID_BYTES, Refused, Upload, ids_of, records_of
+from assocpriv.collector.wire import Refused, Upload, ids_of, records_of
 from assocpriv.core.errors import FileError, WireError, counted
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
+    ID_BYTES,
     IDS_FOLDER,
     OPEN_FOLDER,
     PLAN_FILE,

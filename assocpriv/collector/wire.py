@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import WireError, counted
+from assocpriv.files.open_epochs import ID_BYTES
 from assocpriv.plans.published import PublishedPlan
 
-ID_BYTES = 16  # of a submission id
 MOST_BYTES = 4 << 20  # of a request's body
 NO_KEY = 0  # the number of no key, where anybody may send
 _MOST_IDS = 100  # named in a refusal
