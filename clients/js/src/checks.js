@@ -1,0 +1,132 @@
+/**
+ * What readers of every kind of plan ask of its fields.
+ * @module
+ */
+
+import { PlanError } from "./errors.js";
+
+const FRACTION = /^(0|[1-9][0-9]*)\/([1-9][0-9]*)$/;
+const LARGEST = 10n ** 24n; // denominator of a promise's fraction
+const MOST_DIGITS = 60;
+
+/**
+ * @typedef {readonly [bigint, bigint]} Fraction numerator and denominator, in lowest terms
+ */
+
+/**
+ * Return JSON content that holds exactly the named fields.
+ * @param {any} content
+ * @param {string} where for messages: "generator"
+ * @param {readonly string[]} names
+ */
+export function exactFields(content, where, names) {
+  const found = isObject(content) ? Object.keys(content) : null;
+  if (found === null || found.length !== names.length || !names.every((name) => name in content)) {
+    throw new PlanError(`${where} of a plan must hold exactly the fields ${[...names].sort().join(", ")}`);
+  }
+  return content;
+}
+
+/** Tell whether JSON content is an object, no list. */
+export function isObject(content) {
+  return typeof content === "object" && content !== null && Object.getPrototypeOf(content) === null;
+}
+
+/**
+ * Return a field that is a whole number in low..high.
+ * @param {any} value
+ * @param {string} name
+ * @param {number} low
+ * @param {number} high
+ * @returns {number}
+ */
+export function wholeIn(value, name, low, high) {
+  if (typeof value !== "number" && typeof value !== "bigint") {
+    throw new PlanError(`plan field ${name} must be a whole number`);
+  }
+  if (value < low || value > high) throw new PlanError(`plan field ${name} must be in ${low}..${high}`);
+  return Number(value);
+}
+
+/**
+ * Return a field that is one of some texts.
+ * @param {any} value
+ * @param {string} name
+ * @param {readonly string[]} allowed
+ */
+export function oneOf(value, name, allowed) {
+  if (!allowed.includes(value)) {
+    throw new PlanError(`plan field ${name} must be one of ${allowed.join(", ")}; a newer release may know others`);
+  }
+  return value;
+}
+
+/**
+ * Return a promise, {"prior": "a/b", "posterior": "a/b"}, with the limit that γ of all reports must stay below.
+ * @param {any} content
+ */
+export function readPromise(content) {
+  const fields = exactFields(content, "promise", ["prior", "posterior"]);
+  const [a, b] = readProbability(fields.prior, "prior");
+  const [c, d] = readProbability(fields.posterior, "posterior");
+  if (a * d >= c * b) throw new PlanError("a promise's prior must be below its posterior");
+  /** @type {Fraction} */
+  const limit = [c * (b - a), a * (d - c)];
+  return { fields: { prior: fields.prior, posterior: fields.posterior }, limit };
+}
+
+function readProbability(text, name) {
+  const [a, b] = readFraction(text, name);
+  if (a === 0n || a >= b || b > LARGEST) {
+    throw new PlanError(`a promise's ${name} must lie between 0 and 1, with a denominator of at most 10^24`);
+  }
+  return [a, b];
+}
+
+/**
+ * Read "a/b" in lowest terms, a at least 0.
+ * @param {any} text
+ * @param {string} name
+ * @returns {Fraction}
+ */
+export function readFraction(text, name) {
+  const found = typeof text === "string" && text.length <= MOST_DIGITS ? FRACTION.exec(text) : null;
+  if (found === null) throw new PlanError(`plan field ${name} must be a fraction "a/b" in lowest terms, as "1/20"`);
+  const [a, b] = [BigInt(found[1]), BigInt(found[2])];
+  if (greatestDivisor(a, b) !== 1n) throw new PlanError(`plan field ${name} must be a fraction in lowest terms`);
+  return [a, b];
+}
+
+/**
+ * Return a fraction in lowest terms.
+ * @param {bigint} a
+ * @param {bigint} b above 0
+ * @returns {Fraction}
+ */
+export function reduced(a, b) {
+  const divisor = greatestDivisor(a < 0n ? -a : a, b);
+  return [a / divisor, b / divisor];
+}
+
+function greatestDivisor(a, b) {
+  while (b) [a, b] = [b, a % b];
+  return a;
+}
+
+/** Tell whether a/b < c/d, denominators above 0. */
+export function isLess([a, b], [c, d]) {
+  return a * d < c * b;
+}
+
+/**
+ * Refuse a plan whose γ, of all reports of a person together, is not below the limit of its promise.
+ * @param {Fraction} amplification
+ * @param {number} reportsPerPerson
+ * @param {Fraction} limit
+ */
+export function checkPromise([a, b], reportsPerPerson, limit) {
+  const power = BigInt(reportsPerPerson);
+  if (!isLess([a ** power, b ** power], limit)) {
+    throw new PlanError("the plan's amplification breaks its promise; do not use this plan");
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * What this client refuses. No message shows a value of a record: it may end up in a log.
+ * @module
+ */
+
+/** Any refusal of this package. */
+export class AssocprivError extends Error {
+  get name() {
+    return this.constructor.errorName;
+  }
+
+  /** The class's name, which minifiers leave alone. */
+  static errorName = "AssocprivError";
+}
+
+/** A plan, guidance or campaign that breaks a rule: do not answer it. */
+export class PlanError extends AssocprivError {
+  static errorName = "PlanError";
+}
+
+/** A record that the plan cannot take. */
+export class RecordError extends AssocprivError {
+  static errorName = "RecordError";
+}
+
+/** Bytes that no client of the plan can have sent. */
+export class WireError extends AssocprivError {
+  static errorName = "WireError";
+}
+
+/** A ledger that cannot be read or written: send nothing. */
+export class LedgerError extends AssocprivError {
+  static errorName = "LedgerError";
+}
+
+/** A report beyond what this device may tell: send nothing. */
+export class BudgetError extends AssocprivError {
+  static errorName = "BudgetError";
+}
+
+/** A collector that does not answer, or not as it must. What is in the ledger is sent later. */
+export class CollectorError extends AssocprivError {
+  static errorName = "CollectorError";
+}

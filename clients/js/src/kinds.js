@@ -1,0 +1,21 @@
+/**
+ * The kinds of plans that this client reads, and the one way to load a plan.
+ * @module
+ */
+
+import { BasketPlan } from "./baskets/plan.js";
+import { readPlan } from "./plan.js";
+
+const KINDS = { "select-a-size": BasketPlan, "fixed-size": BasketPlan };
+
+/**
+ * Load a plan: read it, refuse one that breaks a rule, and compute its id.
+ *
+ * @param {string | Uint8Array} text the plan's JSON, in any layout
+ * @param {{ id?: string }} [options] `id`: what the plan's id must be, where it is known from elsewhere
+ * @returns {Promise<import("./plan.js").Plan>}
+ * @throws {import("./errors.js").PlanError} a plan that must not be answered
+ */
+export async function loadPlan(text, { id } = {}) {
+  return readPlan(text, KINDS, id);
+}

@@ -1,0 +1,187 @@
+/**
+ * Random words and the draws made of them (docs/formats/client.md, "Random words").
+ *
+ * All randomness is a stream of independent uniform 64-bit words, and how many a draw takes is part of its definition:
+ * equal words give equal reports in every client. A word is two numbers below 2^32, so that nothing but whole numbers
+ * below 2^53 is computed here, which a double holds exactly, and BigInt where these do not suffice.
+ * @module
+ */
+
+const TWO_16 = 0x10000;
+const TWO_32 = 0x100000000;
+const WORD = 64n;
+
+/** A stream of words, and draws from it. */
+export class Words {
+  #fill;
+  #halves;
+  #place;
+
+  /**
+   * @param {(halves: Uint32Array) => void} fill fills an array with words, the low half of each first
+   * @param {number} ahead how many words are asked for at a time
+   */
+  constructor(fill, ahead = 1) {
+    this.#fill = fill;
+    this.#halves = new Uint32Array(2 * ahead);
+    this.#place = this.#halves.length;
+    /** How many words were drawn so far. */
+    this.used = 0;
+  }
+
+  /** Draw a word; {@link low} and {@link high} are its halves then. */
+  next() {
+    if (this.#place === this.#halves.length) {
+      this.#fill(this.#halves);
+      this.#place = 0;
+    }
+    this.low = this.#halves[this.#place];
+    this.high = this.#halves[this.#place + 1];
+    this.#place += 2;
+    this.used += 1;
+  }
+
+  /**
+   * Draw as many words as k bits need, the first word lowest; return the low k bits.
+   * @param {number} k
+   * @returns {bigint}
+   */
+  bits(k) {
+    const words = Math.ceil(k / 64);
+    return this.#number(words) & ((1n << BigInt(k)) - 1n);
+  }
+
+  /**
+   * Draw a whole number below n, uniformly. n = 1 takes no word.
+   *
+   * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n, again where the low half
+   * lies in the part that would come too often.
+   * @template {number | bigint} T
+   * @param {T} n at least 1; a number is at most 2^32
+   * @returns {T}
+   */
+  below(n) {
+    // @ts-ignore both give what they take
+    return typeof n === "bigint" ? this.#belowLarge(n) : this.#belowSmall(n);
+  }
+
+  /**
+   * Draw a place by weights: the first i with x < weights[0] + … + weights[i], x below their sum.
+   * @param {bigint[]} weights
+   */
+  pick(weights) {
+    const total = weights.reduce((sum, weight) => sum + weight, 0n);
+    let rest = this.below(total);
+    for (let place = 0; ; place += 1) {
+      if (rest < weights[place]) return place;
+      rest -= weights[place];
+    }
+  }
+
+  /**
+   * Draw bits of which each is 1 with probability num / 2^digits, independently.
+   *
+   * 64 coins are compared with num at once: bit q of `digits` words are the digits of coin q's number, the highest
+   * first.
+   * @param {number} count
+   * @param {number} num
+   * @param {number} digits
+   * @returns {Uint8Array} eight bits a byte, the first lowest; the last byte's spare bits are 0
+   */
+  coins(count, num, digits) {
+    const groups = Math.ceil(count / 64);
+    const halves = new Uint32Array(2 * groups);
+    for (let group = 0; group < groups; group += 1) {
+      let [lowLess, highLess, lowEqual, highEqual] = [0, 0, -1, -1];
+      for (let digit = digits - 1; digit >= 0; digit -= 1) {
+        this.next();
+        if ((num >>> digit) & 1) {
+          lowLess |= lowEqual & ~this.low;
+          highLess |= highEqual & ~this.high;
+          lowEqual &= this.low;
+          highEqual &= this.high;
+        } else {
+          lowEqual &= ~this.low;
+          highEqual &= ~this.high;
+        }
+      }
+      halves[2 * group] = lowLess;
+      halves[2 * group + 1] = highLess;
+    }
+    return bytesOf(halves, count);
+  }
+
+  #number(words) {
+    let number = 0n;
+    for (let place = 0; place < words; place += 1) {
+      this.next();
+      number |= ((BigInt(this.high) << 32n) | BigInt(this.low)) << (WORD * BigInt(place));
+    }
+    return number;
+  }
+
+  #belowLarge(n) {
+    if (n === 1n) return 0n;
+    const bits = (n - 1n).toString(2).length;
+    if (n === 1n << BigInt(bits)) return this.bits(bits);
+    const words = Math.ceil(bits / 64);
+    const all = 1n << (WORD * BigInt(words));
+    for (;;) {
+      const product = this.#number(words) * n;
+      const rest = product % all;
+      if (rest >= n || rest >= all % n) return product / all;
+    }
+  }
+
+  #belowSmall(n) {
+    if (n === 1) return 0;
+    if (n === TWO_32 || (n & (n - 1)) === 0) {
+      this.next();
+      return n === TWO_32 ? this.low : (this.low & (n - 1)) >>> 0;
+    }
+    for (;;) {
+      this.next();
+      // word·n in digits of 16 bits times n, lowest first: every sum is below 2^49
+      const first = (this.low % TWO_16) * n;
+      const second = Math.floor(this.low / TWO_16) * n + Math.floor(first / TWO_16);
+      const third = (this.high % TWO_16) * n + Math.floor(second / TWO_16);
+      const fourth = Math.floor(this.high / TWO_16) * n + Math.floor(third / TWO_16);
+      const restLow = (second % TWO_16) * TWO_16 + (first % TWO_16);
+      const restHigh = (fourth % TWO_16) * TWO_16 + (third % TWO_16);
+      if (restHigh > 0 || restLow >= n || restLow >= Number((1n << WORD) % BigInt(n))) {
+        return Math.floor(fourth / TWO_16);
+      }
+    }
+  }
+}
+
+function bytesOf(halves, count) {
+  const bytes = new Uint8Array(Math.ceil(count / 8));
+  for (let place = 0; place < bytes.length; place += 1) bytes[place] = halves[place >> 2] >>> (8 * (place & 3));
+  if (count % 8) bytes[bytes.length - 1] &= (1 << (count % 8)) - 1;
+  return bytes;
+}
+
+/** Words of the system's generator, the only ones that real clients draw from. */
+export function systemWords() {
+  if (globalThis.crypto?.getRandomValues === undefined) {
+    throw new TypeError("this JavaScript engine has no crypto.getRandomValues, so no report can be made here");
+  }
+  return new Words((halves) => {
+    globalThis.crypto.getRandomValues(halves);
+  }, 256);
+}
+
+/**
+ * Words given beforehand, for tests: they run out with an error.
+ * @param {bigint[]} given each below 2^64
+ */
+export function givenWords(given) {
+  let place = 0;
+  return new Words((halves) => {
+    if (place === given.length) throw new RangeError("no word is left of those that were given");
+    halves[0] = Number(given[place] & 0xffffffffn);
+    halves[1] = Number(given[place] >> 32n);
+    place += 1;
+  });
+}
