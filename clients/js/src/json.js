@@ -16,6 +16,7 @@ const WORDS = [["true", true], ["false", false], ["null", null]];
 export class Real {
   /** @param {string} text as it stands */
   constructor(text) {
+    this.text = text;
     this.value = Number(text);
   }
 }

@@ -66,16 +66,18 @@ export class Words {
   }
 
   /**
-   * Draw a place by weights: the first i with x < weights[0] + … + weights[i], x below their sum.
-   * @param {bigint[]} weights
+   * Draw a place by weights: the first i with x < sums[i], x below the last of the sums.
+   * @param {readonly bigint[]} sums the weights added up: v_0, v_0 + v_1, …
    */
-  pick(weights) {
-    const total = weights.reduce((sum, weight) => sum + weight, 0n);
-    let rest = this.below(total);
-    for (let place = 0; ; place += 1) {
-      if (rest < weights[place]) return place;
-      rest -= weights[place];
+  pick(sums) {
+    const drawn = this.below(sums[sums.length - 1]);
+    let [first, end] = [0, sums.length - 1];
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if (drawn < sums[middle]) end = middle;
+      else first = middle + 1;
     }
+    return first;
   }
 
   /**

@@ -1,0 +1,242 @@
+/**
+ * The plan of baskets: read and checked, and how a basket becomes a report of it (docs/formats/plan.md and client.md).
+ * @module
+ */
+
+import { checkPromise, isLess, oneOf, readPromise, wholeIn } from "../checks.js";
+import { PlanError, RecordError, WireError } from "../errors.js";
+import { envelopeOf, Plan } from "../plan.js";
+import { systemWords } from "../words.js";
+import { NUMBER_BYTES } from "./blocks.js";
+import { Generator } from "./generator.js";
+import { BitGroup, RankGroup, SeedGroup } from "./groups.js";
+import { Catalogue } from "./names.js";
+import { FixedSize, MOST_TRANSACTION_SIZE, SelectASize } from "./operator.js";
+import { View } from "./view.js";
+
+const IDS = /^(?:(?:0|[1-9][0-9]{0,6})(?: (?:0|[1-9][0-9]{0,6}))*)?$/;
+
+/** Items of the catalogue by their ids, in place of a basket of names: what a plan's view makes of one. */
+export class Transaction {
+  /** @param {number[]} items distinct ids */
+  constructor(items) {
+    this.items = items;
+  }
+}
+
+/** A plan of the kind `select-a-size` or `fixed-size`. */
+export class BasketPlan extends Plan {
+  static fieldNames = [
+    "catalogue", "sizes", "transaction_size", "itemset_size", "operators", "generator", "promise", "view",
+  ];
+
+  #members = new Map();
+
+  /** @param {Record<string, any>} fields */
+  constructor(fields) {
+    super(fields);
+    this.catalogue = Catalogue.read(fields.catalogue);
+    this.sizes = oneOf(fields.sizes, "sizes", ["hidden", "in clear"]);
+    this.transactionSize = wholeIn(fields.transaction_size, "transaction_size", 1, MOST_TRANSACTION_SIZE);
+    this.itemsetSize = wholeIn(fields.itemset_size, "itemset_size", 1, this.transactionSize);
+    this.view = new View(fields.view, this.catalogue);
+    this.generator = new Generator(fields.generator);
+    this.operators = this.#readOperators(fields.operators);
+    this.promise = readPromise(fields.promise);
+    this.#checkBlocks();
+    this.#checkGenerator();
+    this.limit = this.promise.limit;
+    this.amplification = this.operators
+      .map((operator) => operator.amplification)
+      .reduce((most, each) => (isLess(most, each) ? each : most));
+    checkPromise(this.amplification, this.reportsPerPerson, this.limit);
+    this.uncovered = this.inClear ? "sizes in clear" : "";
+    /** What reports are made of: by sizes 1 … M where they are in clear, else one. */
+    this.groups = this.operators.map((operator) => this.#groupOf(operator));
+    const ahead = this.inClear ? 1 : this.view.blocks ? NUMBER_BYTES : 0;
+    this.reportBytes = ahead + this.groups[this.groups.length - 1].length;
+  }
+
+  /** Whether a report says its transaction's size, outside γ. */
+  get inClear() {
+    return this.sizes === "in clear";
+  }
+
+  /** Number of items that a report is made for: of the longest blocks, or all. */
+  get askedItems() {
+    return this.view.blocks ? this.view.blocks.longest : this.catalogue.count;
+  }
+
+  #readOperators(contents) {
+    if (!Array.isArray(contents)) throw new PlanError("plan field operators must be a list");
+    const Operator = this.kind === FixedSize.kind ? FixedSize : SelectASize;
+    const operators = contents.map((content) => new Operator(content));
+    const sizes = this.inClear ? operators.map((_, place) => place + 1) : [this.transactionSize];
+    const isEach = sizes.length === operators.length && operators.every(({ size }, place) => size === sizes[place]);
+    if (!isEach || sizes[sizes.length - 1] !== this.transactionSize) {
+      throw new PlanError(
+        "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an operator for " +
+          "each size 1 … transaction_size, in order",
+      );
+    }
+    return operators;
+  }
+
+  #checkBlocks() {
+    if (this.view.blocks === null) return;
+    if (this.inClear) throw new PlanError("a plan with blocks needs hidden sizes");
+    if (this.view.blocks.shortest < this.itemsetSize) {
+      throw new PlanError("blocks hold fewer items than the largest itemsets; cut into fewer pieces");
+    }
+  }
+
+  #checkGenerator() {
+    let least = 0;
+    for (const operator of this.operators) {
+      const padded = this.askedItems + operator.size;
+      if (operator instanceof FixedSize) {
+        this.#checkFixed(operator, padded);
+      } else {
+        this.generator.check(padded, operator.insertBits, operator.size + Math.min(this.itemsetSize, operator.size));
+        least = Math.max(least, this.generator.leastFieldBits(padded, operator.insertBits));
+      }
+    }
+    if (this.generator.field && this.generator.field.bits > least) {
+      throw new PlanError(`plan field field_bits must be ${least} for these items, the least that suffices`);
+    }
+  }
+
+  #checkFixed(operator, padded) {
+    if (this.inClear || !this.generator.isSeedless) {
+      throw new PlanError("reports of a fixed size need hidden sizes and the generator none");
+    }
+    if (operator.items !== padded || this.askedItems < this.itemsetSize) {
+      throw new PlanError("the operator is for another number of items than the plan has with padding");
+    }
+  }
+
+  #groupOf(operator) {
+    if (operator instanceof FixedSize) return new RankGroup(this.askedItems, operator);
+    if (this.generator.isSeedless) return new BitGroup(this.askedItems, operator);
+    return new SeedGroup(this.askedItems, operator, this.generator);
+  }
+
+  toJSON() {
+    return {
+      ...envelopeOf(this),
+      catalogue: this.catalogue.toJSON(),
+      sizes: this.sizes,
+      transaction_size: this.transactionSize,
+      itemset_size: this.itemsetSize,
+      operators: this.operators.map((operator) => operator.toJSON()),
+      generator: this.generator.toJSON(),
+      promise: this.promise.fields,
+      view: this.view.toJSON(),
+    };
+  }
+
+  /**
+   * Turn a basket into a report.
+   * @param {Iterable<string | number> | Transaction} basket names, in any order (7 is the name "7"), which the plan's
+   *   view makes a transaction of; or a transaction
+   * @param {import("../words.js").Words} [words] by default the system's
+   * @returns {Uint8Array}
+   * @throws {RecordError} a name that the plan does not know, or one twice; its text is not told
+   */
+  randomize(basket, words = systemWords()) {
+    return this.draw(basket, words).report;
+  }
+
+  /**
+   * Make a report, and return every step on the way to it: they tell the basket, and are for tests alone.
+   * @param {Iterable<string | number> | Transaction} basket
+   * @param {import("../words.js").Words} words
+   */
+  draw(basket, words) {
+    const transaction = this.#transactionOf(basket);
+    if (this.view.blocks) return this.#drawBlock(transaction, words);
+    if (!this.inClear) return this.groups[0].draw(transaction, words);
+    const size = Math.min(Math.max(transaction.length, 1), this.transactionSize);
+    const steps = this.groups[size - 1].draw(transaction, words);
+    const report = new Uint8Array(this.reportBytes);
+    report[0] = size;
+    report.set(steps.report, 1);
+    return { ...steps, size, report };
+  }
+
+  #drawBlock(transaction, words) {
+    const block = words.below(this.view.blocks.count); // before anything of the basket is looked at
+    const members = this.#membersOf(block);
+    const held = new Set(transaction);
+    const places = members.flatMap((item, place) => (held.has(item) ? [place] : []));
+    const steps = this.groups[0].draw(places, words);
+    const report = Uint8Array.from([block & 255, block >>> 8, ...steps.report]);
+    return { ...steps, block, places, report };
+  }
+
+  /** Return the items of a block, of which the last asked for is kept. */
+  #membersOf(block) {
+    if (!this.#members.has(block)) this.#members = new Map([[block, this.view.blocks.members(block)]]);
+    return this.#members.get(block);
+  }
+
+  #transactionOf(basket) {
+    if (!(basket instanceof Transaction)) {
+      if (typeof basket === "string" || typeof basket?.[Symbol.iterator] !== "function") {
+        throw new TypeError("a basket must be a list or set of item names");
+      }
+      return this.view.transactionOf(basket);
+    }
+    const items = [...basket.items].sort((left, right) => left - right);
+    if (!items.every((item) => Number.isInteger(item) && item >= 0 && item < this.catalogue.count)) {
+      throw new RecordError(`the basket holds an item id outside the plan's catalogue, 0..${this.catalogue.count - 1}`);
+    }
+    if (items.some((item, place) => item === items[place - 1])) {
+      throw new RecordError("the basket repeats an item; a basket is a set");
+    }
+    return items;
+  }
+
+  /**
+   * Read a transaction of a line, ids with a blank between.
+   * @param {string} line
+   */
+  recordFromText(line) {
+    if (!IDS.test(line)) throw new RecordError("a transaction is item ids in decimal with one blank between two");
+    return new Transaction(line === "" ? [] : line.split(" ").map(Number));
+  }
+
+  /**
+   * Return what a report shows: it stands for these items, and says nothing else.
+   * @param {Uint8Array} report
+   * @returns {{ shown: number[], size?: number, block?: number }} `shown` ids, rising; those from the catalogue's length
+   *   on are padding and stand for no item. `size` where sizes are in clear; `block` where the report is about one.
+   * @throws {WireError} bytes that no client of this plan can have sent
+   */
+  decode(report) {
+    if (report.length !== this.reportBytes) throw new WireError(`a report of this plan has ${this.reportBytes} bytes`);
+    if (this.view.blocks) return this.#decodeBlock(report);
+    if (!this.inClear) return { shown: shownBy(this.groups[0], report) };
+    const size = report[0];
+    if (size < 1 || size > this.transactionSize) throw new WireError("a report says a size that the plan does not have");
+    const group = this.groups[size - 1];
+    if (report.subarray(1 + group.length).some((byte) => byte !== 0)) {
+      throw new WireError("a report has a 1 in a bit that is not used");
+    }
+    return { shown: shownBy(group, report.subarray(1, 1 + group.length)), size };
+  }
+
+  #decodeBlock(report) {
+    const block = report[0] + 256 * report[1];
+    if (block >= this.view.blocks.count) throw new WireError("a report names a block that the plan does not have");
+    const members = this.#membersOf(block);
+    const idOf = (place) =>
+      place < members.length ? [members[place]] : place < this.askedItems ? [] : [this.catalogue.count + place - this.askedItems];
+    return { shown: shownBy(this.groups[0], report.subarray(NUMBER_BYTES)).flatMap(idOf), block };
+  }
+}
+
+function shownBy(group, report) {
+  group.check(report);
+  return group.shown(report);
+}

@@ -1,0 +1,12 @@
+/**
+ * assocpriv on the device: one person's record becomes a few randomized bytes, and nothing else leaves.
+ * @module
+ */
+
+export { Transaction } from "./baskets/plan.js";
+export {
+  AssocprivError, BudgetError, CollectorError, LedgerError, PlanError, RecordError, WireError,
+} from "./errors.js";
+export { loadPlan } from "./kinds.js";
+export { hexOf, Plan } from "./plan.js";
+export { givenWords, systemWords, Words } from "./words.js";

@@ -1,0 +1,74 @@
+/**
+ * Checks of baskets against tests/vectors/plans.json and reports.json.
+ * @module
+ */
+
+import { parseJson, Real } from "../../src/json.js";
+import { givenWords, hexOf, loadPlan, PlanError, RecordError, Transaction, WireError } from "../../src/index.js";
+
+/**
+ * @param {string} plansText plans.json
+ * @param {string} reportsText reports.json
+ * @param {any} assert `equal`, `deepEqual` and `rejects`, `throws` as of node:assert/strict
+ */
+export async function checkBaskets(plansText, reportsText, assert) {
+  const byName = await checkPlans(parseJson(plansText, "list of vectors"), assert); // JSON.parse makes 1 of 1.0
+  const reports = JSON.parse(reportsText);
+  for (const vector of reports.reports) checkReport(vector, byName[vector.plan], assert);
+  for (const { plan, breaks, report } of reports.refused) {
+    assert.throws(() => byName[plan].decode(bytesOf(report)), WireError, `${plan}: ${breaks}`);
+  }
+  for (const { plan, report, shows } of reports.decoded) {
+    assert.deepEqual(byName[plan].decode(bytesOf(report)).shown, shows, `${plan}: ${report}`);
+  }
+  for (const { plan, case: name, names, dropping, transaction } of reports.baskets) {
+    const found = byName[plan].view.transactionOf(names, { unknown: dropping ? "drop" : "error" });
+    assert.deepEqual(found, transaction, `${plan}: ${name}`);
+  }
+  for (const { plan, breaks, names } of reports.refused_baskets) {
+    assert.throws(() => byName[plan].randomize(names), RecordError, `${plan}: ${breaks}`);
+  }
+}
+
+async function checkPlans({ plans, other_texts: texts, refused }, assert) {
+  const byName = Object.create(null);
+  for (const { name, plan: content, id, amplification, report_bytes: length } of plans) {
+    const plan = await loadPlan(textOf(content), { id });
+    assert.equal(plan.amplification.join("/"), amplification, name);
+    assert.equal(plan.reportBytes, length, name);
+    byName[name] = plan;
+  }
+  for (const { text, id } of texts) assert.equal((await loadPlan(text)).id, id);
+  for (const { breaks, plan, text } of refused) {
+    await assert.rejects(loadPlan(text ?? textOf(plan)), PlanError, breaks);
+  }
+  return byName;
+}
+
+function checkReport(vector, plan, assert) {
+  const said = `${vector.plan}: ${vector.case}`;
+  const words = givenWords(vector.words.map((word) => BigInt(`0x${word}`)));
+  const steps = plan.draw(vector.names ?? new Transaction(vector.transaction), words);
+  assert.equal(hexOf(steps.report), vector.report, said);
+  assert.equal(words.used, vector.words_used, said);
+  assert.deepEqual(plan.decode(steps.report).shown, vector.shows, said);
+  assert.deepEqual(steps.fitted, vector.fitted, said);
+  assert.equal(steps.keptMask, vector.kept_mask, said);
+  for (const [field, step] of [["size", steps.size], ["block", steps.block], ["places", steps.places],
+    ["item_values", steps.itemValues], ["added", steps.added]]) assert.deepEqual(step, vector[field], `${said}: ${field}`);
+  if ("kept_rank" in vector) assert.equal(Number(steps.keptRank), vector.kept_rank, said);
+  if ("added_rank" in vector) assert.equal(steps.addedRank.toString(16), vector.added_rank, said);
+  if ("first_seed" in vector) assert.equal(steps.firstSeed.toString(16), vector.first_seed, said);
+  if ("coins" in vector) assert.equal(BigInt(`0x${hexOf(steps.coins.toReversed())}`).toString(16), vector.coins, said);
+}
+
+function bytesOf(hex) {
+  return Uint8Array.from(hex.match(/../g) ?? [], (digits) => parseInt(digits, 16));
+}
+
+function textOf(content) {
+  if (content instanceof Real) return content.text;
+  if (Array.isArray(content)) return `[${content.map(textOf).join()}]`;
+  if (typeof content !== "object" || content === null) return JSON.stringify(content);
+  return `{${Object.keys(content).map((name) => `${JSON.stringify(name)}:${textOf(content[name])}`).join()}}`;
+}
