@@ -21,9 +21,9 @@ AROUND = [*20 * [""], " ", "\x1c", "\u3000", "\ufeff", "\u200b"]  # blanks for P
 def some_plan(chance):
     """Return a small plan of random form and numbers as JSON content."""
     m, n, r = chance.randint(1, 5), chance.randint(5, 40), chance.randint(1, 5)
-    shares = [chance.randint(1, 10 ** chance.randint(1, 12)) for _ in range(m + 1)]
+    shares = [chance.randint(1, 10 ** chance.randint(1, 8)) for _ in range(m + 1)]
     if chance.random() < 0.3:
-        return naive.fixed_plan(n, m, 1, chance.randint(1, 8), shares=shares).to_json()
+        return naive.fixed_plan(n, m, 1, chance.randint(1, 5), shares=shares).to_json()
     code, bits = chance.choice(["none", "bch", "reed-solomon"]), chance.choice([40, 63, 64, 65, 130])
     insert = chance.randrange(1, 1 << r, 2), r
     return naive.small_plan(code, n, m, 1, insert=insert, weight_bits=bits, shares=shares).to_json()
