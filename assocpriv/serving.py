@@ -69,6 +69,7 @@ def make_service(
         PlanError: the extra ``assocpriv[server]`` is missing.
     """
     _need_extra()
+    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
@@ -84,6 +85,10 @@ def make_service(
     campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
     lock = FolderLock.take(folder) if campaign is None else campaign
     try:
+        if campaign is None and (above := campaign_above(folder)) is not None:
+            raise FileError(
+                f"{folder} is part of a campaign, in which devices draw their plan; serve {above / CAMPAIGN_FILE}"
+            )
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
         collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
         service = Service(collections, keys=keyring, lock=lock, campaign=campaign)
