@@ -270,12 +270,38 @@ def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
     async def take() -> Any:
         with pytest.raises(service.Refused) as refused:
-            await service._read_body([], never)
+            await service._Bodies().read([], never)
         return refused.value
 
     refusal = asyncio.run(take())
     assert (refusal.status, refusal.reason) == (408, "slow")
     assert (b"connection", b"close") in service._HEADERS_OF[408]
+
+
+def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large requests that have not come whole so much is held, of all together; whoever is beyond it is told 503."""
+    import asyncio
+
+    monkeypatch.setattr(service, "_COMING_BYTES", 25)
+
+    async def sent(*parts: bytes) -> Any:
+        left = list(parts)
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+        try:
+            return await bodies.read([], receive)
+        except service.Refused as refused:
+            return refused.status, refused.reason, bodies.held
+
+    async def send_all() -> list[Any]:
+        small, halves = sent(bytes(99)), [sent(bytes(10), bytes(10), bytes(5)) for _ in range(3)]
+        return [*await asyncio.gather(small, *halves), await sent(bytes(9), bytes(25)), bodies.held]
+
+    bodies = service._Bodies()
+    assert asyncio.run(send_all()) == [bytes(99), bytes(25), bytes(25), (503, "busy", 20), bytes(34), 0]
 
 
 def test_replays_from_several_connections_at_once(collector: Collector) -> None:
