@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import resource
 import socket
 from collections.abc import Callable
@@ -169,12 +170,22 @@ def _listening(host: str, port: int) -> Any:
     """Give a socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        if not _can_name(host):
+            raise OSError(errno.EINVAL, "no machine has such a name")
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         raise FileError(f"cannot listen at {host}, port {port}: {reason}; choose another --host or --port") from None
     with listener:
         yield listener
+
+
+def _can_name(host: str) -> bool:
+    """Tell whether a machine can have a name; none at all, as of a variable that is not set, would be all addresses."""
+    try:
+        return bool(host.encode("idna")) and host.isprintable()
+    except UnicodeError:
+        return False
 
 
 def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
