@@ -16,6 +16,10 @@ export class Words {
   #fill;
   #halves;
   #place;
+  /** The lower half of the word that was drawn last. */
+  low = 0;
+  /** Its upper half. */
+  high = 0;
 
   /**
    * @param {(halves: Uint32Array) => void} fill fills an array with words, the low half of each first
