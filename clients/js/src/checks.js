@@ -5,9 +5,8 @@
 
 import { PlanError } from "./errors.js";
 
-const FRACTION = /^(0|[1-9][0-9]*)\/([1-9][0-9]*)$/;
-const LARGEST = 10n ** 24n; // denominator of a promise's fraction
-const MOST_DIGITS = 60;
+const FRACTION = /^[1-9][0-9]{0,24}\/[1-9][0-9]{0,24}$/;
+const LARGEST = 10n ** 24n; // denominator of a fraction
 
 /**
  * @typedef {readonly [bigint, bigint]} Fraction numerator and denominator, in lowest terms
@@ -77,23 +76,23 @@ export function readPromise(content) {
 
 function readProbability(text, name) {
   const [a, b] = readFraction(text, name);
-  if (a === 0n || a >= b || b > LARGEST) {
-    throw new PlanError(`a promise's ${name} must lie between 0 and 1, with a denominator of at most 10^24`);
-  }
+  if (a >= b) throw new PlanError(`a promise's ${name} must lie between 0 and 1`);
   return [a, b];
 }
 
 /**
- * Read "a/b" in lowest terms, a at least 0.
+ * Read "a/b" in lowest terms, above 0, b at most 10^24.
  * @param {any} text
  * @param {string} name
  * @returns {Fraction}
  */
 export function readFraction(text, name) {
-  const found = typeof text === "string" && text.length <= MOST_DIGITS ? FRACTION.exec(text) : null;
-  if (found === null) throw new PlanError(`plan field ${name} must be a fraction "a/b" in lowest terms, as "1/20"`);
-  const [a, b] = [BigInt(found[1]), BigInt(found[2])];
-  if (greatestDivisor(a, b) !== 1n) throw new PlanError(`plan field ${name} must be a fraction in lowest terms`);
+  const [a, b] = typeof text === "string" && FRACTION.test(text) ? text.split("/").map(BigInt) : [0n, 0n];
+  if (b === 0n || b > LARGEST || greatestDivisor(a, b) !== 1n) {
+    throw new PlanError(
+      `plan field ${name} must be text such as "1/20": a fraction in lowest terms, of a denominator of at most 10^24`,
+    );
+  }
   return [a, b];
 }
 

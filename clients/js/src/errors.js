@@ -18,6 +18,11 @@ export class PlanError extends AssocprivError {
   static errorName = "PlanError";
 }
 
+/** Guidance that asks for more than this device lets go: the record can wait for a lower level. */
+export class LevelError extends PlanError {
+  static errorName = "LevelError";
+}
+
 /** A record that the plan cannot take. */
 export class RecordError extends AssocprivError {
   static errorName = "RecordError";

@@ -5,8 +5,9 @@
 
 export { Transaction } from "./baskets/plan.js";
 export {
-  AssocprivError, BudgetError, CollectorError, LedgerError, PlanError, RecordError, WireError,
+  AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError,
 } from "./errors.js";
+export { readGuidance } from "./guided/guidance.js";
 export { loadPlan } from "./kinds.js";
 export { hexOf, Plan } from "./plan.js";
 export { givenWords, systemWords, Words } from "./words.js";

@@ -5,16 +5,15 @@
 
 import { isObject, wholeIn } from "../checks.js";
 import { PlanError, RecordError } from "../errors.js";
+import { stripped } from "../text.js";
 
 export const MOST_NAMES = 1 << 20;
 const NO_TEXT = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
-const BLANK = "[\\t-\\r\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]";
-const BLANKS_AROUND = new RegExp(`^${BLANK}+|${BLANK}+$`, "g");
 const DECIMAL = /^(?:0|[1-9][0-9]{0,6})$/;
 
 /** Tell whether a value is text that may be a name. @param {any} value */
 export function isName(value) {
-  return typeof value === "string" && value !== "" && !NO_TEXT.test(value) && value.replace(BLANKS_AROUND, "") === value;
+  return typeof value === "string" && value !== "" && !NO_TEXT.test(value) && stripped(value) === value;
 }
 
 /**
@@ -24,7 +23,7 @@ export function isName(value) {
  */
 export function nameOf(item) {
   if (typeof item !== "string" && !Number.isSafeInteger(item)) throw new RecordError("an item of the basket is no name");
-  const name = String(item).replace(BLANKS_AROUND, "");
+  const name = stripped(String(item));
   if (name === "" || NO_TEXT.test(name)) {
     throw new RecordError("an item of the basket is empty, has control characters or is no text");
   }

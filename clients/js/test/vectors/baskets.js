@@ -3,8 +3,9 @@
  * @module
  */
 
-import { parseJson, Real } from "../../src/json.js";
+import { parseJson } from "../../src/json.js";
 import { givenWords, hexOf, loadPlan, PlanError, RecordError, Transaction, WireError } from "../../src/index.js";
+import { bytesOf, textOf } from "./content.js";
 
 /**
  * @param {string} plansText plans.json
@@ -60,15 +61,4 @@ function checkReport(vector, plan, assert) {
   if ("added_rank" in vector) assert.equal(steps.addedRank.toString(16), vector.added_rank, said);
   if ("first_seed" in vector) assert.equal(steps.firstSeed.toString(16), vector.first_seed, said);
   if ("coins" in vector) assert.equal(BigInt(`0x${hexOf(steps.coins.toReversed())}`).toString(16), vector.coins, said);
-}
-
-function bytesOf(hex) {
-  return Uint8Array.from(hex.match(/../g) ?? [], (digits) => parseInt(digits, 16));
-}
-
-function textOf(content) {
-  if (content instanceof Real) return content.text;
-  if (Array.isArray(content)) return `[${content.map(textOf).join()}]`;
-  if (typeof content !== "object" || content === null) return JSON.stringify(content);
-  return `{${Object.keys(content).map((name) => `${JSON.stringify(name)}:${textOf(content[name])}`).join()}}`;
 }

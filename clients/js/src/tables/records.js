@@ -1,0 +1,44 @@
+/**
+ * Records of tables as text and as objects.
+ * @module
+ */
+
+import { isObject } from "../checks.js";
+import { PlanError, RecordError } from "../errors.js";
+import { parseJson, Real } from "../json.js";
+
+/**
+ * Return the object that one line of JSON writes; nothing of it is shown where it is none.
+ * @param {string} line
+ * @returns {Record<string, any>}
+ */
+export function parseRecord(line) {
+  let record;
+  try {
+    record = parseJson(line, "record");
+  } catch (error) {
+    if (!(error instanceof PlanError)) throw error;
+  }
+  if (!isObject(record)) throw new RecordError("a record must be one JSON object, each column once; null is missing");
+  return record;
+}
+
+/**
+ * Return the inputs of a record's values, in the order of columns.
+ * @param {any} record values by the columns' names
+ * @param {readonly any[]} columns
+ * @param {(value: any, column: any) => number} inputOf
+ */
+export function inputsOf(record, columns, inputOf) {
+  if (typeof record !== "object" || record === null || Array.isArray(record)) {
+    throw new TypeError("a record must be an object, column names to values");
+  }
+  const names = new Set(columns.map((column) => column.name));
+  if (!Object.keys(record).every((name) => names.has(name))) {
+    throw new RecordError("the record has columns that the plan does not have; leave such values out");
+  }
+  return columns.map((column) => {
+    const value = Object.hasOwn(record, column.name) ? record[column.name] : null;
+    return inputOf(value instanceof Real ? value.value : value, column);
+  });
+}
