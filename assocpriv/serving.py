@@ -52,6 +52,7 @@ def make_service(
     keys: bool = False,
     store: str | None = None,
     admin: bool = True,
+    demo: bool = False,
 ) -> "Service":
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
 
@@ -64,12 +65,16 @@ def make_service(
         store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
             ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
         admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
+        demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
+            plan of a catalogue's items, a folder of its own, and no keys.
 
     Raises:
         FileError: a folder or a database that cannot be used, is of another plan, or is served already.
-        PlanError: the extra ``assocpriv[server]`` is missing.
+        PlanError: the extra ``assocpriv[server]`` is missing, or what cannot be demonstrated.
     """
     _need_extra()
+    if demo:
+        _check_demonstration(plan, keys=keys)
     from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
@@ -93,6 +98,7 @@ def make_service(
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
         collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
         service = Service(collections, keys=keyring, lock=lock, campaign=campaign)
+        _add_demonstration(service, folder, demo=demo)
         if admin:
             _add_page(service, folder)
     except BaseException:
@@ -118,7 +124,28 @@ def _add_page(service: "Service", folder: Path) -> None:
 
     sessions = Sessions(read_or_make_token(folder))
     sources = Sources(collections, service.status, service.seal, join if service.has_campaign else None)
-    service.admin = AdminPage(sources, sessions)
+    service.pages["admin"] = AdminPage(sources, sessions)
+
+
+def _check_demonstration(plan: object, *, keys: bool) -> None:
+    from assocpriv.pages.demo import check_demonstration
+
+    check_demonstration(plan)
+    if keys:
+        raise PlanError("visitors of a demonstration have no keys; serve it without --keys (keys=False)")
+
+
+def _add_demonstration(service: "Service", folder: Path, *, demo: bool) -> None:
+    """Serve the demonstration at /demo if it is wanted; keep its folder apart from those of people."""
+    from assocpriv.pages.demo import DemoPage, check_demonstration, check_mark
+
+    def reports() -> int:
+        return int(service.status()["reports"])
+
+    check_mark(folder, demo=demo, reports=reports() if demo else 0)
+    if demo:
+        [collection] = service.collections.values()
+        service.pages["demo"] = DemoPage(check_demonstration(collection.plan), folder, reports)
 
 
 def _locked_campaign(campaign: "Campaign", folder: Path, collect: Any) -> "ServedCampaign":
@@ -142,6 +169,7 @@ def serve(
     keys: bool = False,
     store: str | None = None,
     admin: bool = True,
+    demo: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
@@ -152,7 +180,7 @@ def serve(
             campaign its folder; each plan's reports are in a folder in it.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
-        epoch_reports, keys, store, admin: as of :func:`make_service`.
+        epoch_reports, keys, store, admin, demo: as of :func:`make_service`.
         ready: called with the URL once it listens.
 
     Raises:
@@ -161,7 +189,7 @@ def serve(
     """
     _need_extra()
     with _listening(host, port) as listener:
-        service = make_service(plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin)
+        service = make_service(plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, demo=demo)
         _run(service, listener, ready or (lambda _: None))
 
 

@@ -63,13 +63,13 @@ class Service:
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
-        Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only. What
-        ``admin`` is set to is served at /admin.
+        Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only.
+        ``pages`` are served at their names and below: what is under ``admin`` at /admin.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
         self._intakes: dict[str, Intake] = {}
-        self.admin: Page | None = None
+        self.pages: dict[str, Page] = {}
         self._keys, self._lock, self._campaign = keys, lock, campaign
         self._joining = asyncio.Lock()
         self._guidance = {
@@ -93,8 +93,8 @@ class Service:
                 await self._refuse(refusal, send)
             else:
                 await _answer(200, body, (), send)
-        elif self.admin is not None and (scope["path"] == "/admin" or scope["path"].startswith("/admin/")):
-            await self.admin(scope, receive, send)
+        elif (page := self.pages.get(scope["path"].split("/")[1])) is not None:
+            await page(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
 
@@ -275,8 +275,8 @@ class Service:
                     self._intakes[plan_id] = Intake(each.plan, each.store, observe=self.metrics.committed)
                 await send({"type": "lifespan.startup.complete"})
             else:
-                if self.admin is not None:
-                    await self.admin.close()
+                for page in self.pages.values():
+                    await page.close()
                 for intake in self._intakes.values():
                     await intake.close()
                 if self._lock is not None:

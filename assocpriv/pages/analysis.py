@@ -54,8 +54,14 @@ class Answer:
 class Analyst:
     """Answers questions one at a time; used on one event loop."""
 
-    def __init__(self, seconds: float = MOST_SECONDS, clock: Callable[[], float] = time.monotonic) -> None:
-        self._seconds, self._clock = seconds, clock
+    def __init__(
+        self,
+        seconds: float = MOST_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        least_age: float = _LEAST_AGE,
+    ) -> None:
+        self._seconds, self._clock, self._least_age = seconds, clock, least_age
         self._answers: OrderedDict[Question, Answer] = OrderedDict()
         self._waiting: OrderedDict[Question, int] = OrderedDict()
         self._task: asyncio.Task[None] | None = None
@@ -68,7 +74,7 @@ class Analyst:
         answer = self._answers.get(question)
         if answer is not None:
             self._answers.move_to_end(question)
-        young = answer is not None and self._clock() - answer.done_at < _LEAST_AGE
+        young = answer is not None and self._clock() - answer.done_at < self._least_age
         if answer is None or (answer.reports != reports and not young):
             self._waiting[question] = reports
             while len(self._waiting) > _MOST_ANSWERS:

@@ -306,6 +306,7 @@ ORDER = [
     "pages.kinds",
     "pages.facts",
     "pages.admin",
+    "pages.demo",
     "basket_files",
     "baskets",
     "mining",

@@ -21,8 +21,17 @@ from assocpriv.apps.options import OUTPUT, PATH, WholeRange, usual
     help="Where reports are before they are sealed: sqlite, postgresql://… or @FILE with it.  [default: what DATA has]",
 )
 @click.option("--no-admin", is_flag=True, help="Serve no operator's page at /admin.")
+@click.option("--demo", is_flag=True, help="Serve a demonstration at /demo; DATA takes made-up reports only.")
 def serve(
-    plan: Path, data: Path, host: str, port: int, epoch_reports: int, keys: bool, store: str | None, no_admin: bool
+    plan: Path,
+    data: Path,
+    host: str,
+    port: int,
+    epoch_reports: int,
+    keys: bool,
+    store: str | None,
+    no_admin: bool,
+    demo: bool,
 ) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
 
@@ -38,6 +47,8 @@ def serve(
 
     def tell(url: str) -> None:
         click.echo(f"listening on {url}")
+        if demo:
+            say([f"the demonstration is {url}/demo"])
         if not no_admin:
             say([f"the operator's page is {url}/admin, its token in {data / TOKEN_FILE}"])
 
@@ -50,5 +61,6 @@ def serve(
         keys=keys,
         store=store,
         admin=not no_admin,
+        demo=demo,
         ready=tell,
     )

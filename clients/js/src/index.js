@@ -3,6 +3,7 @@
  * @module
  */
 
+export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "./baskets/belief.js";
 export { Transaction } from "./baskets/plan.js";
 export {
   AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError,
