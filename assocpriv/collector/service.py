@@ -93,7 +93,7 @@ class Service:
                 await self._refuse(refusal, send)
             else:
                 await _answer(200, body, (), send)
-        elif (page := self.pages.get(scope["path"].split("/")[1])) is not None:
+        elif (page := self.pages.get(scope["path"].removeprefix("/").partition("/")[0])) is not None:
             await page(scope, receive, send)
         else:
             await self._rest(scope, receive, send)
