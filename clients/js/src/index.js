@@ -5,6 +5,9 @@
 
 export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "./baskets/belief.js";
 export { Transaction } from "./baskets/plan.js";
+export { Campaign, loadCampaign } from "./device/campaign.js";
+export { Ledger } from "./device/ledger.js";
+export { openLedger } from "./device/open.js";
 export {
   AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError,
 } from "./errors.js";
