@@ -8,17 +8,15 @@
 
 import { LedgerError } from "../errors.js";
 
-const WAIT_SECONDS = 10;
-
 /**
  * Open a database, or begin one.
  * @param {string} name
  * @param {Record<string, IDBObjectStoreParameters>} stores what it has
- * @param {number} [waitSeconds]
+ * @param {number} waitSeconds
  * @returns {Promise<IDBDatabase>}
  * @throws {LedgerError} this browser keeps nothing here, or not now
  */
-export async function openDatabase(name, stores, waitSeconds = WAIT_SECONDS) {
+export async function openDatabase(name, stores, waitSeconds) {
   if (typeof name !== "string" || name === "") throw new TypeError('the name of a ledger must be text, as "assocpriv"');
   const database = await opened(name, stores, waitSeconds);
   if (Object.keys(stores).some((store) => !database.objectStoreNames.contains(store))) {
@@ -79,11 +77,11 @@ function kindOf(error) {
  * @param {IDBDatabase} database
  * @param {string[]} stores
  * @param {(step: Step) => void} work asks, and goes on with the answers by `step.then`; what it throws undoes the step
- * @param {number} [waitSeconds]
+ * @param {number} waitSeconds
  * @returns {Promise<any>} `step.result`
  * @throws {LedgerError} it could not be done
  */
-export function inOneStep(database, stores, work, waitSeconds = WAIT_SECONDS) {
+export function inOneStep(database, stores, work, waitSeconds) {
   return new Promise((resolve, reject) => {
     const step = new Step(database, stores, reject);
     const timer = setTimeout(() => step.undo(step.failed(`not done in ${waitSeconds} seconds`)), 1000 * waitSeconds);

@@ -18,12 +18,13 @@ import { openStore } from "./store.js";
  *   together, whatever their plans; set it from the first report on. By default each plan's own promise alone holds
  * @param {boolean} [options.persist] ask the browser to keep it when space gets short (true by default; Firefox asks
  *   the person)
+ * @param {number} [options.waitSeconds] how long to wait for another page that has it (10)
  * @returns {Promise<Ledger>}
  * @throws {import("../errors.js").LedgerError} nothing can be kept here, or what was kept is damaged: send nothing
  */
-export async function openLedger({ name = "assocpriv", limit, persist = true } = {}) {
+export async function openLedger({ name = "assocpriv", limit, persist = true, waitSeconds = 10 } = {}) {
   const most = limit === undefined ? null : limitOf(limit);
-  const store = await openStore(name);
+  const store = await openStore(name, waitSeconds);
   const ledger = new Ledger(store, most);
   try {
     await ledger.check();

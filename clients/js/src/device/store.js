@@ -23,13 +23,15 @@ const RECORDS = "records";
 /**
  * Open the records of a ledger.
  * @param {string} name of the database
+ * @param {number} waitSeconds
  * @returns {Promise<Store>}
  */
-export async function openStore(name) {
-  const database = await openDatabase(name, { [RECORDS]: { keyPath: "number" } });
+export async function openStore(name, waitSeconds) {
+  const database = await openDatabase(name, { [RECORDS]: { keyPath: "number" } }, waitSeconds);
   return {
     name,
-    change: (known, decide) => inOneStep(database, [RECORDS], (step) => changeIn(step, name, known, decide)),
+    change: (known, decide) =>
+      inOneStep(database, [RECORDS], (step) => changeIn(step, name, known, decide), waitSeconds),
     close: () => database.close(),
   };
 }
