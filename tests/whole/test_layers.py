@@ -95,6 +95,7 @@ ORDER = [
     "collector.opening",
     "collector.intake",
     "collector.metrics",
+    "collector.origins",
     "collector.published_guidance",
     "collector.campaign_folder",
     "collector.upkeep",

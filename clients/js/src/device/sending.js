@@ -149,7 +149,7 @@ async function answerWaiting({ campaign, planIds }, { ledger, collector, maxLeve
   let left = 0;
   for (const planId of planIds) {
     const records = planId === null || waiting === undefined ? [] : await waiting.of(planId);
-    if (records.length === 0) continue;
+    if (planId === null || records.length === 0) continue;
     const plan = await fetchPlan(collector, `/plans/${planId}`, planId);
     for (const { name, occasion, values } of records) {
       const isKnown = campaign ? (await ledger.answered(campaign)) !== null : await ledger.has(plan, occasion);
