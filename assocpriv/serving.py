@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import resource
 import socket
 from collections.abc import Callable, Sequence
@@ -76,6 +77,7 @@ def make_service(
     _need_extra()
     if demo:
         _check_demonstration(plan, keys=keys)
+    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
@@ -93,6 +95,10 @@ def make_service(
     campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
     lock = FolderLock.take(folder) if campaign is None else campaign
     try:
+        if campaign is None and (above := campaign_above(folder)) is not None:
+            raise FileError(
+                f"{folder} is part of a campaign, in which devices draw their plan; serve {above / CAMPAIGN_FILE}"
+            )
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
         collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
         service = Service(collections, keys=keyring, lock=lock, campaign=campaign, origins=origins)
@@ -199,12 +205,22 @@ def _listening(host: str, port: int) -> Any:
     """Give a socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        if not _can_name(host):
+            raise OSError(errno.EINVAL, "no machine has such a name")
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         raise FileError(f"cannot listen at {host}, port {port}: {reason}; choose another --host or --port") from None
     with listener:
         yield listener
+
+
+def _can_name(host: str) -> bool:
+    """Tell whether a machine can have a name; none at all, as of a variable that is not set, would be all addresses."""
+    try:
+        return bool(host.encode("idna")) and host.isprintable()
+    except UnicodeError:
+        return False
 
 
 def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:
