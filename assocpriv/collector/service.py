@@ -13,6 +13,7 @@ from assocpriv.collector.intake import Intake
 from assocpriv.collector.keys import Keyring
 from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.metrics import Load, Metrics
+from assocpriv.collector.origins import shared_with
 from assocpriv.collector.published_guidance import PublishedGuidance
 from assocpriv.collector.served_campaign import ServedCampaign
 from assocpriv.collector.store import Collecting, StoreFullError
@@ -60,11 +61,13 @@ class Service:
         keys: Keyring | None = None,
         lock: FolderLock | ServedCampaign | None = None,
         campaign: ServedCampaign | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
         Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only.
-        ``pages`` are served at their names and below: what is under ``admin`` at /admin.
+        ``pages`` are served at their names and below: what is under ``admin`` at /admin. Pages of other ``origins`` may
+        use all but these from people's browsers.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
@@ -79,6 +82,7 @@ class Service:
         }
         self.metrics, self._bodies = Metrics(), _Bodies()
         self._rest = self._routes()
+        self._for_devices = shared_with(self._answer_device, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
@@ -86,17 +90,21 @@ class Service:
             await self._live(receive, send)
         elif scope["type"] != "http":
             return
-        elif scope["path"] == "/reports":
-            try:
-                body = await self._take(scope, receive)
-            except Refused as refusal:
-                await self._refuse(refusal, send)
-            else:
-                await _answer(200, body, (), send)
         elif (page := self.pages.get(scope["path"].removeprefix("/").partition("/")[0])) is not None:
             await page(scope, receive, send)
         else:
+            await self._for_devices(scope, receive, send)
+
+    async def _answer_device(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != "/reports":
             await self._rest(scope, receive, send)
+            return
+        try:
+            body = await self._take(scope, receive)
+        except Refused as refusal:
+            await self._refuse(refusal, send)
+        else:
+            await _answer(200, body, (), send)
 
     # ---- reports
 

@@ -96,6 +96,7 @@ ORDER = [
     "collector.opening",
     "collector.intake",
     "collector.metrics",
+    "collector.origins",
     "collector.published_guidance",
     "collector.upkeep",
     "collector.served_campaign",
