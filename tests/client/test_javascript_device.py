@@ -17,5 +17,5 @@ def in_chromium(script, *given):
 
 
 def test_the_ledger_in_chromium():
-    """Two pages and a worker at once, pages closed, storage that fails or is cleared: one report an occasion, or none."""
+    """Pages and a worker at once, pages closed, storage that fails or is cleared: one report an occasion, or none."""
     assert in_chromium("ledger-chromium.js") == 8
