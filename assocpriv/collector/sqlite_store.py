@@ -191,19 +191,22 @@ class SqliteStore:
             sealed = 0
             for epoch in list(self._ended):
                 try:
-                    ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+                    self._seal(epoch)
                 except (FileError, OSError) as error:
                     raise StoreFullError(f"an epoch cannot be sealed: {error}") from None
-                if ids is not None:
-                    self._known.add(ids)
-                with self._guard:
-                    self._sealed.update(by_key)
-                    self._sealed_epochs += bool(by_key)
-                    self._ended = [each for each in self._ended if each is not epoch]
-                epoch.database.close()
-                remove_epoch(epoch.path)
                 sealed += 1
             return sealed
+
+    def _seal(self, epoch: _Epoch) -> None:
+        ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+        if ids is not None:
+            self._known.add(ids)
+        with self._guard:
+            self._sealed.update(by_key)
+            self._sealed_epochs += bool(by_key)
+            self._ended = [each for each in self._ended if each is not epoch]
+        epoch.database.close()
+        remove_epoch(epoch.path)
 
     def status(self) -> StoreStatus:
         """Return how many reports there are."""

@@ -24,7 +24,10 @@ export default [
   {
     files: ["pipe.js", "test/**/*.js", "tools/**/*.js", "eslint.config.js", "examples/**/*.js"],
     languageOptions: {
-      globals: globalsOf("process console Buffer URL fetch performance setTimeout clearTimeout document globalThis"),
+      globals: globalsOf(
+        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker Blob " +
+          "indexedDB IDBKeyRange IDBDatabase IDBObjectStore DOMException",
+      ),
     },
   },
 ];

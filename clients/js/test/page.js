@@ -17,7 +17,7 @@ const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
 /**
  * Run a function with an empty page that can import this repository's modules; nothing outside is asked for.
  * @template T
- * @param {(page: import("playwright-core").Page) => Promise<T>} run
+ * @param {(page: import("playwright-core").Page) => Promise<T>} run further pages are of `page.context()`
  * @returns {Promise<T>}
  */
 export async function withPage(run) {
@@ -28,10 +28,11 @@ export async function withPage(run) {
     args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
   });
   try {
-    const page = await browser.newPage();
+    const context = await browser.newContext();
     // @ts-ignore listening on a port
     const home = `http://127.0.0.1:${server.address().port}/`;
-    await page.route("**/*", (route) => (route.request().url().startsWith(home) ? route.continue() : route.abort()));
+    await context.route("**/*", (route) => (route.request().url().startsWith(home) ? route.continue() : route.abort()));
+    const page = await context.newPage();
     await page.goto(home);
     return await run(page);
   } finally {
