@@ -24,11 +24,12 @@ const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
  * Run a function with an empty page that can import this repository's modules; nothing outside is asked for.
  * @template T
  * @param {(page: import("playwright-core").Page) => Promise<T>} run further pages are of `page.context()`
+ * @param {{ port?: number }} [options] `port` that the page comes from, by default any that is free
  * @returns {Promise<T>}
  */
-export async function withPage(run) {
+export async function withPage(run, { port = 0 } = {}) {
   const server = createServer((request, response) => void answer(request.url ?? "/", response));
-  await new Promise((done) => server.listen(0, "127.0.0.1", () => done(null)));
+  await new Promise((done) => server.listen(port, "127.0.0.1", () => done(null)));
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
@@ -37,7 +38,8 @@ export async function withPage(run) {
     const context = await browser.newContext();
     // @ts-ignore listening on a port
     const home = `http://127.0.0.1:${server.address().port}/`;
-    await context.route("**/*", (route) => (route.request().url().startsWith(home) ? route.continue() : route.abort()));
+    // a collector of a test is on this machine too
+    await context.route("**/*", (route) => (isHere(route.request().url()) ? route.continue() : route.abort()));
     const page = await context.newPage();
     await page.goto(home);
     return await run(page);
@@ -45,6 +47,10 @@ export async function withPage(run) {
     await browser.close();
     server.close();
   }
+}
+
+function isHere(url) {
+  return url.startsWith("blob:http://127.0.0.1:") || ["127.0.0.1", "localhost"].includes(new URL(url).hostname);
 }
 
 async function answer(url, response) {

@@ -9,6 +9,7 @@
 
 import { LedgerError } from "../errors.js";
 import { inOneStep, openDatabase } from "./database.js";
+import { hashOccasion } from "./occasion.js";
 
 const ALGORITHM = "AES-GCM";
 const NONCE_BYTES = 12;
@@ -52,7 +53,7 @@ export class Waiting {
     const nonce = globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
     const plain = new TextEncoder().encode(JSON.stringify({ occasion, values }));
     const sealed = new Uint8Array(await subtle.encrypt(sealing(nonce, planId), key, plain));
-    const name = `${planId} ${occasion ?? ""}`.trim();
+    const name = `${planId} ${occasion === null ? "" : await hashOccasion(occasion)}`;
     await this.#step((step) => {
       step.store("keys").put(key, name);
       step.store("records").put({ planId, nonce, sealed }, name);
