@@ -1,4 +1,4 @@
-"""What a device waits for: a plan loaded and checked, and one report, in Chromium and in node, beside our own client."""
+"""What a device waits for: a plan checked, and one report, in Chromium and in node, beside our own client."""
 
 import json
 import shutil
@@ -102,8 +102,9 @@ def markdown(result: dict[str, Any]) -> str:
         return f"{result['failure']}\n"
     engines, module = result["engines"], result["module"]
     parts = [
-        f"Chromium {engines['chromium']} in a page, node {engines['node']}. Milliseconds, 5% → 50%, M = 5. The first report after a "
-        "load makes what the later ones use again. Ratios are medians over those of the client in Python, one report at a time.\n",
+        f"Chromium {engines['chromium']} in a page, node {engines['node']}. Milliseconds, 5% → 50%, M = 5. The first "
+        "report after a load makes what later ones use again. Ratios are of medians, over the client in Python, one "
+        "report at a time.\n",
         _table("A plan loaded and checked", result["load"]),
         _table("One report, 1,000 items", result["report"], result["first_report"]),
         f"The module in one file: {module['bytes']:,} bytes, {module['gzip']:,} with gzip, {module['brotli']:,} with "
