@@ -131,7 +131,7 @@ def test_source_imports_downwards_and_nothing_from_outside(path):
 
 
 def test_source_has_one_source_of_chance_and_no_clock():
-    """Random words come from one call of getRandomValues for reports; nothing reads a clock or prints; one file asks a net."""
+    """Words of reports come from one call of getRandomValues; nothing reads a clock or prints; one file asks a net."""
     for path in SOURCES:
         code = _COMMENT.sub("", path.read_text(encoding="utf-8"))
         assert not re.search(r"Math\.random|\bDate\b|\bperformance\b|\bconsole\b|\beval\b|new Function", code), path
