@@ -99,6 +99,9 @@ const FAULTS = {
     again();
     return add.call(this, record);
   }],
+  "written and not said": [IDBDatabase.prototype, "transaction", (transaction) => function silent(...given) {
+    return Object.defineProperty(transaction.apply(this, given), "oncomplete", { set: () => {} });
+  }],
 };
 export const faults = Object.keys(FAULTS);
 
@@ -138,6 +141,16 @@ export async function openBroken(text, name, fault) {
   const error = await open(text, name, { waitSeconds: 0.2 }).then(() => null, (found) => found);
   Object.defineProperty(globalThis, "indexedDB", whole);
   return { isRefused: error instanceof LedgerError, told: `${error?.message} ${error?.stack}` };
+}
+
+/** Write into a ledger's database, of some version, what no device writes. */
+export async function spoil(name, version, record) {
+  const opening = indexedDB.open(name, version);
+  opening.onupgradeneeded = () => opening.result.createObjectStore("records", { keyPath: "number" });
+  const database = await finished(opening);
+  if (record?.report) record.report = Uint8Array.from(record.report);
+  if (record) await finished(database.transaction("records", "readwrite").objectStore("records").put(record));
+  database.close();
 }
 
 /** A record that does not fit is refused, shown nowhere and costs nothing. */
