@@ -66,6 +66,7 @@ const CHECKS = {
     const name = newName();
     const first = await another(page);
     await call(first, "open", planText(3), name);
+    assert.deepEqual(await call(first, "durabilities", "a"), [["readwrite", "strict"]]);
     const made = await call(first, "submitAll", ["a", "a"]);
     await first.close({ runBeforeUnload: false });
     await call(page, "open", planText(3), name);

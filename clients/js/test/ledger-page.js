@@ -118,6 +118,19 @@ export async function submitBroken(fault, occasion, record) {
   return { isRefused: refused instanceof LedgerError, told, before, made, again: said(await ledger.submit(plan, occasion, null)) };
 }
 
+/** Ask for a report; return how durable the transactions were asked to be. */
+export async function durabilities(occasion) {
+  const whole = IDBDatabase.prototype.transaction;
+  const asked = [];
+  IDBDatabase.prototype.transaction = function noted(...given) {
+    asked.push([given[1], whole.apply(this, given).durability]);
+    return whole.apply(this, given);
+  };
+  await ledger.submit(plan, occasion, []);
+  IDBDatabase.prototype.transaction = whole;
+  return asked;
+}
+
 /** Open a ledger where IndexedDB is broken in some way; return the error. */
 export async function openBroken(text, name, fault) {
   const faults = {
