@@ -77,7 +77,7 @@ def make_service(
     _need_extra()
     if demo:
         _check_demonstration(plan, keys=keys)
-    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
+    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above, open_campaign
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
@@ -88,10 +88,12 @@ def make_service(
     from assocpriv.plans.campaign import Campaign
 
     def collect(each: "PublishedPlan", at: Path) -> Collecting:
-        return Collecting(each, open_store(at, each, store, epoch_reports=epoch_reports), at, is_closed(at))
+        opened = open_store(at, each, store, epoch_reports=epoch_reports, beside=beside)
+        return Collecting(each, opened, at, is_closed(at))
 
     origins = [check_origin(each) for each in origins]
     folder = Path(data)
+    beside = open_campaign(folder).folder_of(plan.first_plan) if isinstance(plan, Campaign) else None
     campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
     lock = FolderLock.take(folder) if campaign is None else campaign
     try:

@@ -33,7 +33,7 @@ from assocpriv.files.open_epochs import (
     tokens_of,
 )
 from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.reports import ITEMSETS_KEY, write_reports
+from assocpriv.files.reports import PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
 
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
@@ -130,7 +130,7 @@ def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int]
         except parquet_errors() as error:
             raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
         metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
-        if ITEMSETS_KEY not in metadata and token not in unsealed:  # else a mined table
+        if PLAN_KEY in metadata and token not in unsealed:  # else a table of what was found
             counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
             tokens.add(token)
     return counts, len(tokens)

@@ -265,7 +265,7 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
         for name in (OPEN_FOLDER, IDS_FOLDER):
-            (folder / name).mkdir(exist_ok=True)
+            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
         sync_folder(folder)
         sync_folder(folder.parent)
     except OSError as error:

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from asgi import Visitor
 from uploads import PLAN, records, stored, upload
@@ -15,7 +17,9 @@ from assocpriv.collector import known_ids, sealing, sqlite_store
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
 from assocpriv.core.errors import FileError, WireError
+from assocpriv.files import open_epochs
 from assocpriv.files.open_epochs import epoch_files, open_epoch
+from assocpriv.operating import collection_status
 from assocpriv.serving import make_service
 
 
@@ -124,6 +128,36 @@ def test_sealing_goes_on_after_it_failed(folder: Path, monkeypatch: pytest.Monke
             visitor.run(asyncio.sleep(0.1))
             taken.append(visitor.post("/reports", records([len(taken)]), **sent).status == 200)
     assert stored(folder) == [number for number, is_taken in enumerate(taken) if is_taken]
+
+
+def test_ids_and_order_are_their_owners_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a folder that others may look into; whoever may not read open epochs is told, and not given the rest."""
+    folder.mkdir(mode=0o755)
+    store = SqliteStore(folder, PLAN)
+    store.add([upload([1])])
+    assert [(folder / name).stat().st_mode & 0o777 for name in ("open", "ids")] == [0o700] * 2
+
+    def refused(_: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(open_epochs.os, "listdir", refused)
+        with pytest.raises(FileError, match=r"cannot read .*open: Permission denied; read the collection as the user"):
+            ap.read_reports(folder)
+    store.close()
+
+
+def test_tables_beside_the_reports_are_not_counted(folder: Path) -> None:
+    """Rules and other tables that somebody puts there are no reports whose ids are missing."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(range(5))])
+    store.rotate()
+    store.seal()
+    store.close()
+    pq.write_table(pa.table({"confidence": [0.5, 0.6]}), folder / "rules.parquet")
+    store = SqliteStore(folder, PLAN)
+    assert (store.status().sealed, collection_status(folder).reports) == (5, 5)
+    store.close()
 
 
 def test_malformed_reports_are_named(folder: Path) -> None:
