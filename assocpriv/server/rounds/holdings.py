@@ -96,7 +96,7 @@ class SyntheticHoldings:
         from scipy.sparse import csr_array, hstack
 
         counts = self.holds.sum(axis=1)
-        means = csr_array(self.holds * self._kept(sampling)[:, None])
+        means = csr_array(csr_array(self.holds).multiply(self._kept(sampling)[:, None]))
         told, errors = shown.supports, shown.errors
         if sampling.pieces == 1 and len(shown.at_most):
             few = counts[:, None] <= np.arange(len(shown.at_most))
