@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import errno
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -51,6 +52,7 @@ def make_service(
     keys: bool = False,
     store: str | None = None,
     admin: bool = True,
+    origins: Sequence[str] = (),
     demo: bool = False,
 ) -> "Service":
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
@@ -64,34 +66,44 @@ def make_service(
         store: where reports are kept before they are sealed: ``sqlite``, in the folder, or ``postgresql://…``, or
             ``@FILE`` that holds such a URL; by default what the folder has, and ``sqlite`` of a new one.
         admin: serve the operator's page at /admin; its token is made in the folder, in the file ``admin-token``.
+        origins: sites, as ``https://shop.example``, whose pages may send reports from people's browsers.
         demo: serve a demonstration at /demo, in which visitors make reports of baskets that nobody bought. It takes a
             plan of a catalogue's items, a folder of its own, and no keys.
 
     Raises:
         FileError: a folder or a database that cannot be used, is of another plan, or is served already.
-        PlanError: the extra ``assocpriv[server]`` is missing, or what cannot be demonstrated.
+        PlanError: the extra ``assocpriv[server]`` is missing, an origin is none, or what cannot be demonstrated.
     """
     _need_extra()
     if demo:
         _check_demonstration(plan, keys=keys)
+    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above, open_campaign
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
+    from assocpriv.collector.origins import check_origin
     from assocpriv.collector.sealing import is_closed
     from assocpriv.collector.service import Service
     from assocpriv.collector.store import Collecting
     from assocpriv.plans.campaign import Campaign
 
     def collect(each: "PublishedPlan", at: Path) -> Collecting:
-        return Collecting(each, open_store(at, each, store, epoch_reports=epoch_reports), at, is_closed(at))
+        opened = open_store(at, each, store, epoch_reports=epoch_reports, beside=beside)
+        return Collecting(each, opened, at, is_closed(at))
 
+    origins = [check_origin(each) for each in origins]
     folder = Path(data)
+    beside = open_campaign(folder).folder_of(plan.first_plan) if isinstance(plan, Campaign) else None
     campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
     lock = FolderLock.take(folder) if campaign is None else campaign
     try:
+        if campaign is None and (above := campaign_above(folder)) is not None:
+            raise FileError(
+                f"{folder} is part of a campaign, in which devices draw their plan; serve {above / CAMPAIGN_FILE}"
+            )
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
         collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
-        service = Service(collections, keys=keyring, lock=lock, campaign=campaign)
+        service = Service(collections, keys=keyring, lock=lock, campaign=campaign, origins=origins)
         _add_demonstration(service, folder, demo=demo)
         if admin:
             _add_page(service, folder)
@@ -163,6 +175,7 @@ def serve(
     keys: bool = False,
     store: str | None = None,
     admin: bool = True,
+    origins: Sequence[str] = (),
     demo: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
@@ -174,7 +187,7 @@ def serve(
             campaign its folder; each plan's reports are in a folder in it.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
-        epoch_reports, keys, store, admin, demo: as of :func:`make_service`.
+        epoch_reports, keys, store, admin, origins, demo: as of :func:`make_service`.
         ready: called with the URL once it listens.
 
     Raises:
@@ -183,7 +196,9 @@ def serve(
     """
     _need_extra()
     with _listening(host, port) as listener:
-        service = make_service(plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, demo=demo)
+        service = make_service(
+            plan, data, epoch_reports=epoch_reports, keys=keys, store=store, admin=admin, origins=origins, demo=demo
+        )
         _run(service, listener, ready or (lambda _: None))
 
 
@@ -192,12 +207,22 @@ def _listening(host: str, port: int) -> Any:
     """Give a socket that listens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        if not _can_name(host):
+            raise OSError(errno.EINVAL, "no machine has such a name")
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
         raise FileError(f"cannot listen at {host}, port {port}: {reason}; choose another --host or --port") from None
     with listener:
         yield listener
+
+
+def _can_name(host: str) -> bool:
+    """Tell whether a machine can have a name; none at all, as of a variable that is not set, would be all addresses."""
+    try:
+        return bool(host.encode("idna")) and host.isprintable()
+    except UnicodeError:
+        return False
 
 
 def _run(service: "Service", listener: socket.socket, ready: Callable[[str], None]) -> None:

@@ -38,13 +38,20 @@ class Answer:
 
     def said(self) -> str:
         """Return what the collector says of a refusal, one line of printable text."""
+        message = self._field("message")
+        text = message if isinstance(message, str) else "it does not say why"
+        return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_SAID]).strip()
+
+    def may_pass(self) -> bool:
+        """Tell whether the same request may be taken soon; a quota that is used up does not come back."""
+        return self.status in _AGAIN and self._field("error") != "quota"
+
+    def _field(self, name: str) -> Any:
         try:
             content = json.loads(self.body)
         except (ValueError, RecursionError):
             content = None
-        message = content.get("message") if isinstance(content, dict) else None
-        text = message if isinstance(message, str) else "it does not say why"
-        return "".join(letter if letter.isprintable() else " " for letter in text[:_MOST_SAID]).strip()
+        return content.get(name) if isinstance(content, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +75,8 @@ class Collector:
         patience_seconds: after which no further attempt begins.
 
     Raises:
-        CollectorError: an address that is no such URL, or not a safe one; a key that no header can hold.
+        CollectorError: an address that is no such URL, or not a safe one; a key that no header can hold; a negative
+            patience.
     """
 
     url: str
@@ -84,6 +92,8 @@ class Collector:
                 f"{self.url} is not encrypted; give its https:// address, or --insecure (insecure=True) if anybody on "
                 "the way may see who reports, and may change the plan"
             )
+        if not self.patience_seconds >= 0:  # nor is it no number
+            raise CollectorError(f"patience must be 0 seconds or more, got {self.patience_seconds}")
         key = self.key
         if key is not None and not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
             raise CollectorError(f"a key is 1 to {_LONGEST_KEY} printable ASCII characters; this one is not")
@@ -97,6 +107,7 @@ class Collector:
         try:
             parts = urlsplit(self.url)
             port, host = parts.port, parts.hostname
+            (host or "").encode("idna")  # as a look-up does: labels have 1 to 63 letters
         except ValueError:
             raise bad from None
         if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
@@ -122,10 +133,10 @@ class Collector:
             except ssl.SSLCertVerificationError as error:
                 said = error.verify_message
                 raise CollectorError(f"the certificate of {self.url} is not trusted: {said}") from None
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:  # ValueError: a chunk of length -1
                 problem = _problem(error)
             else:
-                if answer.status not in _AGAIN:
+                if not answer.may_pass():
                     return answer
                 problem, asked = f"status {answer.status}: {answer.said()}", _retry_after(answer)
             wait = max(asked, pause * (1 + self.clock.jitter()) / 2)
@@ -195,13 +206,14 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _problem(error: OSError | http.client.HTTPException) -> str:
+def _problem(error: OSError | ValueError | http.client.HTTPException) -> str:
     """Say why there was no answer, without what the other side wrote."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return "the connection broke off" if isinstance(error, http.client.HTTPException) else "no connection"
+    broke_off = isinstance(error, (http.client.HTTPException, ValueError))
+    return "the connection broke off" if broke_off else "no connection"
 
 
 def _retry_after(answer: Answer) -> float:

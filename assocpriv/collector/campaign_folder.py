@@ -39,6 +39,12 @@ class CampaignFolder:
         return self.folder / plan_id[:_FOLDER_DIGITS]
 
 
+def campaign_above(folder: Path) -> Path | None:
+    """Return the folder of the campaign that a folder of reports is part of; None where it is part of none."""
+    above = folder.resolve().parent
+    return above if (above / CAMPAIGN_FILE).exists() else None
+
+
 def begin_campaign(folder: Path, campaign: Campaign, plan: PublishedPlan) -> CampaignFolder:
     """Make the folder of a campaign, whose first round has this plan.
 

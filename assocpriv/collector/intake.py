@@ -127,6 +127,6 @@ class Intake:
             self._must_seal.clear()
             try:
                 self.store.seal()
-            except AssocprivError as error:
+            except (AssocprivError, OSError) as error:
                 _LOG.error("%s", error)
                 time.sleep(1)

@@ -7,14 +7,17 @@ last; whatever breaks off before that is done again from it, into the same names
 
 import os
 import secrets
+import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.collector.output import shuffled, without_date
+from assocpriv.collector.store import StoreFullError
 from assocpriv.core.errors import WireError
 from assocpriv.files.atomic import atomic_output, sync_folder
 from assocpriv.files.open_epochs import (
@@ -30,7 +33,7 @@ from assocpriv.files.open_epochs import (
     tokens_of,
 )
 from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.reports import ITEMSETS_KEY, write_reports
+from assocpriv.files.reports import PLAN_KEY, write_reports
 from assocpriv.plans.published import PublishedPlan
 
 ASIDE_FOLDER = "set-aside"  # with the report files of sources that are set aside
@@ -42,20 +45,24 @@ _BESIDE = ("-wal", "-shm")
 
 
 def new_epoch(folder: Path, number: int) -> Path:
-    """Make the database of an epoch, whole under its name or not there, and return its path."""
+    """Make the database of an epoch, whole under its name or not there, and return its path.
+
+    Raises:
+        StoreFullError: the disk refuses.
+    """
     path = folder / OPEN_FOLDER / f"{number}{EPOCH_ENDING}"
     unfinished = path.with_name(f".{path.name}.part")
-    unfinished.unlink(missing_ok=True)
-    database = connect(unfinished, new=True)
     try:
-        database.execute("PRAGMA synchronous = FULL")
-        for statement in SCHEMA:
-            database.execute(statement)
-        database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
-    finally:
-        database.close()
-    os.replace(unfinished, path)
-    sync_folder(path.parent)
+        unfinished.unlink(missing_ok=True)
+        with closing(connect(unfinished, new=True)) as database:
+            database.execute("PRAGMA synchronous = FULL")
+            for statement in SCHEMA:
+                database.execute(statement)
+            database.execute("INSERT INTO epoch VALUES (?, ?)", (secrets.token_hex(8), secrets.token_hex(8)))
+        os.replace(unfinished, path)
+        sync_folder(path.parent)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreFullError(f"cannot begin an epoch in {folder}: {error}; is the disk full?") from None
     return path
 
 
@@ -123,7 +130,7 @@ def sealed_counts(folder: Path, unsealed: Collection[str]) -> tuple[Counter[int]
         except parquet_errors() as error:
             raise WireError(f"{path} is damaged ({type(error).__name__}); move it out of the collection") from None
         metadata, token = footer.metadata or {}, path.stem.partition("-")[0]
-        if ITEMSETS_KEY not in metadata and token not in unsealed:  # else a mined table
+        if PLAN_KEY in metadata and token not in unsealed:  # else a table of what was found
             counts[int(metadata.get(KEY_KEY, b"0"))] += footer.num_rows
             tokens.add(token)
     return counts, len(tokens)

@@ -13,6 +13,7 @@ from assocpriv.collector.intake import Intake
 from assocpriv.collector.keys import Keyring
 from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.metrics import Load, Metrics
+from assocpriv.collector.origins import shared_with
 from assocpriv.collector.published_guidance import PublishedGuidance
 from assocpriv.collector.served_campaign import ServedCampaign
 from assocpriv.collector.store import Collecting, StoreFullError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 _BODY_SECONDS = 30.0  # in which a request must have come whole
+_COMING_BYTES = 128 << 20  # of requests that have not come whole
 _JSON = (b"content-type", b"application/json")
 _HEADERS_OF = {
     401: [(b"www-authenticate", b"Bearer")],
@@ -59,11 +61,13 @@ class Service:
         keys: Keyring | None = None,
         lock: FolderLock | ServedCampaign | None = None,
         campaign: ServedCampaign | None = None,
+        origins: Sequence[str] = (),
     ) -> None:
         """Serve collections, whose folder's ``lock`` is released at the end.
 
         Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only.
-        ``pages`` are served at their names and below: what is under ``admin`` at /admin.
+        ``pages`` are served at their names and below: what is under ``admin`` at /admin. Pages of other ``origins`` may
+        use all but these from people's browsers.
         """
         self.collections = {each.plan.plan_id: each for each in collections}
         self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
@@ -76,8 +80,9 @@ class Service:
             for plan_id, each in self.collections.items()
             if isinstance(each.plan, GuidedPlan) and each.folder is not None
         }
-        self.metrics = Metrics()
+        self.metrics, self._bodies = Metrics(), _Bodies()
         self._rest = self._routes()
+        self._for_devices = shared_with(self._answer_device, origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or begin and end with the server."""
@@ -85,17 +90,21 @@ class Service:
             await self._live(receive, send)
         elif scope["type"] != "http":
             return
-        elif scope["path"] == "/reports":
-            try:
-                body = await self._take(scope, receive)
-            except Refused as refusal:
-                await self._refuse(refusal, send)
-            else:
-                await _answer(200, body, (), send)
-        elif (page := self.pages.get(scope["path"].split("/")[1])) is not None:
+        elif (page := self.pages.get(scope["path"].removeprefix("/").partition("/")[0])) is not None:
             await page(scope, receive, send)
         else:
+            await self._for_devices(scope, receive, send)
+
+    async def _answer_device(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] != "/reports":
             await self._rest(scope, receive, send)
+            return
+        try:
+            body = await self._take(scope, receive)
+        except Refused as refusal:
+            await self._refuse(refusal, send)
+        else:
+            await _answer(200, body, (), send)
 
     # ---- reports
 
@@ -111,7 +120,7 @@ class Service:
             if not await self.catch_up():
                 raise
             plan = self._plan_named(headers)
-        body = await _read_body(headers, receive)
+        body = await self._bodies.read(headers, receive)
         upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
         result = await self._intakes[plan.plan_id].submit(upload)
         if isinstance(result, Refused):
@@ -284,43 +293,61 @@ class Service:
                 return
 
 
-async def _read_body(headers: Headers, receive: Receive) -> bytes:
-    """Return a request's body; raises Refused where it is too large, or does not come."""
-    for name, value in headers:
-        if name == b"content-length" and int(value) > MOST_BYTES:
-            raise _too_large()
-    task, late = cast("asyncio.Task[None]", asyncio.current_task()), False
+class _Bodies:
+    """Bodies of requests: how many bytes are held of those that come in parts, as slowly as a client likes."""
 
-    def end() -> None:
-        nonlocal late
-        late = True
-        task.cancel()
+    def __init__(self) -> None:
+        self.held = 0
 
-    timer = asyncio.get_running_loop().call_later(_BODY_SECONDS, end)  # asyncio.timeout: a tenth of the time
-    try:
-        return await _read_all(receive)
-    except asyncio.CancelledError:
-        if not late:
-            raise
-        task.uncancel()
-        raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
-    finally:
-        timer.cancel()
+    async def read(self, headers: Headers, receive: Receive) -> bytes:
+        """Return a request's body; raises Refused where it is too large, or does not come."""
+        for name, value in headers:
+            if name == b"content-length" and int(value) > MOST_BYTES:
+                raise _too_large()
+        task, late = cast("asyncio.Task[None]", asyncio.current_task()), False
 
+        def end() -> None:
+            nonlocal late
+            late = True
+            task.cancel()
 
-async def _read_all(receive: Receive) -> bytes:
-    message = await receive()
-    parts = [message.get("body", b"")]
-    size = len(parts[0])
-    while message.get("more_body"):
+        timer = asyncio.get_running_loop().call_later(_BODY_SECONDS, end)  # asyncio.timeout: a tenth of the time
+        try:
+            return await self._read_all(receive)
+        except asyncio.CancelledError:
+            if not late:
+                raise
+            task.uncancel()
+            raise Refused(408, "slow", f"the request did not come whole within {_BODY_SECONDS:.0f} seconds") from None
+        finally:
+            timer.cancel()
+
+    async def _read_all(self, receive: Receive) -> bytes:
         message = await receive()
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > MOST_BYTES:
-            raise _too_large()
-    if message["type"] == "http.disconnect":
-        raise Refused(400, "malformed-body", "the connection broke off")
-    return b"".join(parts)
+        body = message.get("body", b"")
+        if message.get("more_body"):
+            message, body = await self._read_rest(receive, body)
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "malformed-body", "the connection broke off")
+        return cast("bytes", body)
+
+    async def _read_rest(self, receive: Receive, begun: bytes) -> tuple[Mapping[str, Any], bytes]:
+        """Return the last message of a request, and its body."""
+        parts, held = [begun], 0
+        try:
+            while True:
+                message = await receive()
+                parts.append(message.get("body", b""))
+                held += len(parts[-1])
+                self.held += len(parts[-1])
+                if len(begun) + held > MOST_BYTES:
+                    raise _too_large()
+                if self.held > _COMING_BYTES:
+                    raise Refused(503, "busy", "too many large requests come at a time; send it again", retry_after=1)
+                if not message.get("more_body"):
+                    return message, b"".join(parts)
+        finally:
+            self.held -= held
 
 
 def _too_large() -> Refused:

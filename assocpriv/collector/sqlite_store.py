@@ -191,19 +191,22 @@ class SqliteStore:
             sealed = 0
             for epoch in list(self._ended):
                 try:
-                    ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+                    self._seal(epoch)
                 except (FileError, OSError) as error:
                     raise StoreFullError(f"an epoch cannot be sealed: {error}") from None
-                if ids is not None:
-                    self._known.add(ids)
-                with self._guard:
-                    self._sealed.update(by_key)
-                    self._sealed_epochs += bool(by_key)
-                    self._ended = [each for each in self._ended if each is not epoch]
-                epoch.database.close()
-                remove_epoch(epoch.path)
                 sealed += 1
             return sealed
+
+    def _seal(self, epoch: _Epoch) -> None:
+        ids, by_key = seal_epoch(epoch.path, self.folder, self.plan)
+        if ids is not None:
+            self._known.add(ids)
+        with self._guard:
+            self._sealed.update(by_key)
+            self._sealed_epochs += bool(by_key)
+            self._ended = [each for each in self._ended if each is not epoch]
+        epoch.database.close()
+        remove_epoch(epoch.path)
 
     def status(self) -> StoreStatus:
         """Return how many reports there are."""
@@ -262,7 +265,7 @@ def prepare_folder(folder: Path, plan: PublishedPlan) -> None:
             with atomic_output(known) as stream:
                 stream.write(plan.canonical_json.encode("ascii"))
         for name in (OPEN_FOLDER, IDS_FOLDER):
-            (folder / name).mkdir(exist_ok=True)
+            (folder / name).mkdir(mode=0o700, exist_ok=True)  # ids and order of arrival, whoever may see the reports
         sync_folder(folder)
         sync_folder(folder.parent)
     except OSError as error:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assocpriv.collector.campaign_folder import CAMPAIGN_FILE
+from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
 from assocpriv.collector.keys import KEYS_FILE
 from assocpriv.collector.lock import LOCK_FILE, FolderLock
 from assocpriv.collector.opening import open_store
@@ -166,9 +166,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _needs_keys(folder: Path) -> bool:
-    """Tell whether a folder has keys, or that of the campaign which its plan is part of."""
-    above = folder.absolute().parent
-    return any((place / KEYS_FILE).exists() for place in (folder, above) if place == folder or _is_campaign(place))
+    """Tell whether a folder has keys; of a campaign's plan those of the campaign alone hold."""
+    return ((campaign_above(folder) or folder) / KEYS_FILE).exists()
 
 
 def _is_campaign(folder: Path) -> bool:

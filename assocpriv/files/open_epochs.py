@@ -5,6 +5,7 @@ records of a submission id and a report. It is read as a whole into memory, so t
 reads the same ones, however many come meanwhile; a collector ends an epoch before that is much.
 """
 
+import os
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -47,8 +48,19 @@ def sealed_file(folder: Path, token: str, key: int) -> Path:
 
 
 def epoch_files(folder: Path) -> list[Path]:
-    """Return the databases of epochs that are not sealed, the oldest first."""
-    return sorted((folder / OPEN_FOLDER).glob(f"[!.]*{EPOCH_ENDING}"), key=lambda path: int(path.stem))
+    """Return the databases of epochs that are not sealed, the oldest first.
+
+    Raises:
+        FileError: the folder with them cannot be read, as by another user than the collector's.
+    """
+    place = folder / OPEN_FOLDER
+    try:
+        names = os.listdir(place) if place.is_dir() else []
+    except OSError as error:
+        why = error.strerror or error
+        raise FileError(f"cannot read {place}: {why}; read the collection as the user whose it is") from None
+    found = [place / name for name in names if name.endswith(EPOCH_ENDING) and not name.startswith(".")]
+    return sorted(found, key=lambda path: int(path.stem))
 
 
 @contextmanager

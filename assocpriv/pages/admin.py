@@ -332,5 +332,5 @@ async def _read_form(request: Request) -> Form:
         body += part
         if len(body) > _MOST_FORM_BYTES:
             return {}
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=20)
+    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     return {name: values[-1] for name, values in fields.items()}

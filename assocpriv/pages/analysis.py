@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import json
 import logging
+import os
 import shutil
 import sys
 import tempfile
@@ -125,8 +126,10 @@ class Analyst:
 async def run_command(arguments: Sequence[str], seconds: float) -> Record | str:
     """Run a command of assocpriv with ``--json``; return its record, or its error in a line."""
     lower = [nice, "-n", "10"] if (nice := shutil.which("nice")) else []
+    # modules from where this process has them: -m alone would take a numbers.py that lies in the current folder
+    path = os.pathsep.join(filter(None, sys.path))
     process = await asyncio.create_subprocess_exec(
-        *lower, sys.executable, "-m", "assocpriv", *arguments, "--json",
+        *lower, sys.executable, "-P", "-m", "assocpriv", *arguments, "--json", env={**os.environ, "PYTHONPATH": path},
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:

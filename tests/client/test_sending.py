@@ -238,6 +238,7 @@ def test_other_plans_wait_on(served: Scripted, path: Path) -> None:
     [
         ((400, {}, REFUSAL), r"the collector refuses \(status 400\): no more  of this; the report waits"),
         ((410, {}, b"\xff"), r"status 410\): it does not say why; the report waits"),
+        ((429, {}, b'{"error": "quota", "message": "0 left"}'), r"\(status 429\): 0 left; the report waits"),
         ((401, {}, b"[" * 9999), r"status 401\)"),
         ((200, {}, b"{}"), "does not say that it has what was sent; the report waits"),
         ((200, {}, b'{"accepted": 2, "duplicates": -1}'), "does not say that it has"),
@@ -247,7 +248,7 @@ def test_other_plans_wait_on(served: Scripted, path: Path) -> None:
         ((200, {}, b" " * 5000), "more than 4,096 bytes"),
         ((307, {"Location": "http://127.0.0.1:1/reports"}, b""), r"sends elsewhere \(status 307\)"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_refusals_stop_at_once(served: Scripted, path: Path, reply: Reply, said: str) -> None:
     """What a further attempt cannot mend is one sentence after one attempt; the report waits."""
@@ -303,6 +304,17 @@ def test_the_devices_limit_holds(served: Scripted, path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.parametrize("size", [b"-5", b"zz", b""])
+def test_chunks_that_cannot_be(path: Path, size: bytes) -> None:
+    """A body in chunks of no length is a connection that broke off."""
+    said = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\nabc" % size
+    with (
+        listening(lambda connection: [connection.recv(9999), connection.sendall(said)]) as url,
+        pytest.raises(CollectorError, match="in 1 attempt: the connection broke off"),
+    ):
+        send_report(BASKET, Waited().collector(url, patience_seconds=0.0), ledger=path, occasion="w1")
+
+
 def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bytes that trickle in hold nobody for longer than one answer may take."""
     monkeypatch.setattr(collector_connection, "_ANSWER_SECONDS", 0.2)
@@ -338,6 +350,7 @@ def listening(answer: Callable[[socket.socket], Any]) -> Iterator[str]:
     "url",
     ["shop.example", "ftp://shop.example", "https://", "https://a@shop.example", "https://shop.example/?a",
      "https://shop.example/#a", "https://shop.example:99999", "https://[::1", "https://shop example", "https://\u00e9.x",
+     "https://shop..example", f"https://{64 * 'x'}.example",
      "https://shop.example/\r\nX: y", "http://shop.example", "http://10.0.0.1", "http://127.0.0.1.shop.example"],
 )  # fmt: skip
 def test_addresses_that_are_refused(url: str) -> None:
@@ -506,11 +519,12 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path) -> None
         (("--unsent", "--occasion", "w1"), 2, "--unsent makes no report"),
         (("--unsent",), 1, "there is no ledger"),
         (("--occasion", "w1", "--key-file", "none"), 1, "cannot read the key file"),
+        (("--occasion", "w1", "--patience", "nan"), 1, "patience must be 0 seconds or more, got nan"),
         (("--occasion", "w1", "--basket", ""), 1, "the basket is empty"),
         (("--occasion", "w1", "--basket", f"{NAME},{NAME}"), 1, "Error: "),
         (("--occasion", "w1", "--basket", f"{NAME}"), 1, "Error: "),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_the_command_refuses(served: Scripted, path: Path, options: Any, status: int, said: str) -> None:
     """One line that says what to do, nothing written, nothing sent, no item shown."""

@@ -73,6 +73,8 @@ def test_plans_join_while_it_is_served(folder: Path) -> None:
             with pytest.raises(FileError, match="is served by another process"):
                 make_service(served, target, admin=False)
     assert [len(ap.read_reports(there.folder_of(each.plan_id))) for each in (FIRST, SECOND)] == [3, 2]
+    with pytest.raises(FileError, match=r"is part of a campaign.*; serve .*campaign\.json"):
+        make_service(SECOND, there.folder_of(SECOND.plan_id))  # which would ask also who drew another round
     with pytest.raises(WireError, match="it is the folder of a campaign; name the folder of one of its plans"):
         ap.read_reports(folder)
     with Visitor(make_service(campaign, folder, admin=False)) as visitor:

@@ -32,7 +32,8 @@ import assocpriv as ap
 from assocpriv.collector import service
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import read_upload
-from assocpriv.core.errors import WireError
+from assocpriv.core.errors import FileError, WireError
+from assocpriv.serving import serve
 
 
 class Load:
@@ -239,6 +240,14 @@ def test_a_folder_has_one_collector(collector: Collector, forks: Forks) -> None:
         assert second.reports() == 3
 
 
+@pytest.mark.parametrize("host", ["", "nobody.invalid", "203.0.113.1", 80 * "\u00fc", "a\0b"], ids=range(5))
+def test_addresses_at_which_nobody_can_listen(tmp_path: Path, host: str) -> None:
+    """No address, names that lead nowhere or are none, another machine's: a line without a second reason, no folder."""
+    with pytest.raises(FileError, match=r"^cannot listen at [^()]*; choose another --host or --port$"):
+        serve(PLAN, tmp_path / "data", host=host, port=0)
+    assert not (tmp_path / "data").exists()
+
+
 # ---- clients
 
 
@@ -270,12 +279,38 @@ def test_slow_requests_are_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
     async def take() -> Any:
         with pytest.raises(service.Refused) as refused:
-            await service._read_body([], never)
+            await service._Bodies().read([], never)
         return refused.value
 
     refusal = asyncio.run(take())
     assert (refusal.status, refusal.reason) == (408, "slow")
     assert (b"connection", b"close") in service._HEADERS_OF[408]
+
+
+def test_what_comes_slowly_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large requests that have not come whole so much is held, of all together; whoever is beyond it is told 503."""
+    import asyncio
+
+    monkeypatch.setattr(service, "_COMING_BYTES", 25)
+
+    async def sent(*parts: bytes) -> Any:
+        left = list(parts)
+
+        async def receive() -> dict[str, Any]:
+            await asyncio.sleep(0)
+            return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+        try:
+            return await bodies.read([], receive)
+        except service.Refused as refused:
+            return refused.status, refused.reason, bodies.held
+
+    async def send_all() -> list[Any]:
+        small, halves = sent(bytes(99)), [sent(bytes(10), bytes(10), bytes(5)) for _ in range(3)]
+        return [*await asyncio.gather(small, *halves), await sent(bytes(9), bytes(25)), bodies.held]
+
+    bodies = service._Bodies()
+    assert asyncio.run(send_all()) == [bytes(99), bytes(25), bytes(25), (503, "busy", 20), bytes(34), 0]
 
 
 def test_replays_from_several_connections_at_once(collector: Collector) -> None:

@@ -224,5 +224,10 @@ def test_keys_of_a_campaign_are_those_of_its_plans(tmp_path: Path) -> None:
     assert not collection_status(folder).keys
     (tmp_path / "campaign.json").write_text("{}")
     assert collection_status(folder).keys
+    assert [key.name for key in list_keys(folder)] == ["till 7"]
+    with pytest.raises(FileError, match=f"keys hold for a whole campaign.*name {tmp_path}$"):
+        add_key(folder, "till 8")  # which nobody would ask for
+    (tmp_path / "keys.json").rename(folder / "keys.json")
+    assert not collection_status(folder).keys
     with pytest.raises(FileError, match="is a campaign's folder; name the folder of one of its plans"):
         collection_status(tmp_path)

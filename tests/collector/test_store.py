@@ -1,17 +1,26 @@
 """Tests of the store in SQLite: crashes while it seals, full disks, folders that are something else, readers beside."""
 
+import asyncio
+import mmap
 import shutil
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from uploads import PLAN, stored, upload
+from asgi import Visitor
+from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv.collector import sealing, sqlite_store
+from assocpriv.collector import known_ids, sealing, sqlite_store
 from assocpriv.collector.sqlite_store import SqliteStore
 from assocpriv.collector.wire import Refused, read_upload, refuse_malformed
 from assocpriv.core.errors import FileError, WireError
+from assocpriv.files import open_epochs
 from assocpriv.files.open_epochs import epoch_files, open_epoch
+from assocpriv.operating import collection_status
+from assocpriv.serving import make_service
 
 
 @pytest.fixture
@@ -89,6 +98,65 @@ def test_a_full_disk_stores_nothing_of_a_group(folder: Path) -> None:
     database.execute("PRAGMA max_page_count = 1000000")
     assert store.add([upload(range(9, 5000))]) == [4990]
     assert stored(folder) == list(range(5000))
+    store.close()
+
+
+def test_a_disk_that_is_full_at_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder in which no epoch can be begun is refused in a line; with room it is taken."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sealing, "SCHEMA", ("PRAGMA max_page_count = 1", *sealing.SCHEMA))
+        with pytest.raises(FileError, match=r"cannot begin an epoch in .*is full; is the disk full\?"):
+            SqliteStore(folder, PLAN)
+    SqliteStore(folder, PLAN).close()
+
+
+def test_sealing_goes_on_after_it_failed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the system ends no thread: what could not be sealed is sealed after the next upload."""
+    failing, now = [True], mmap.mmap
+
+    def mapped(*arguments: Any, **options: Any) -> Any:
+        if failing.pop() if failing else False:
+            raise OSError(24, "Too many open files")
+        return now(*arguments, **options)
+
+    monkeypatch.setattr(known_ids.mmap, "mmap", mapped)
+    sent = {"assocpriv_plan": PLAN.plan_id, "content_type": "application/octet-stream"}
+    with Visitor(make_service(PLAN, folder, epoch_reports=1, admin=False)) as visitor:
+        taken = [visitor.post("/reports", records([0]), **sent).status == 200]
+        while not visitor.get("/status").json["plans"][PLAN.plan_id]["epochs_sealed"]:
+            assert len(taken) < 100
+            visitor.run(asyncio.sleep(0.1))
+            taken.append(visitor.post("/reports", records([len(taken)]), **sent).status == 200)
+    assert stored(folder) == [number for number, is_taken in enumerate(taken) if is_taken]
+
+
+def test_ids_and_order_are_their_owners_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in a folder that others may look into; whoever may not read open epochs is told, and not given the rest."""
+    folder.mkdir(mode=0o755)
+    store = SqliteStore(folder, PLAN)
+    store.add([upload([1])])
+    assert [(folder / name).stat().st_mode & 0o777 for name in ("open", "ids")] == [0o700] * 2
+
+    def refused(_: Path) -> list[str]:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(open_epochs.os, "listdir", refused)
+        with pytest.raises(FileError, match=r"cannot read .*open: Permission denied; read the collection as the user"):
+            ap.read_reports(folder)
+    store.close()
+
+
+def test_tables_beside_the_reports_are_not_counted(folder: Path) -> None:
+    """Rules and other tables that somebody puts there are no reports whose ids are missing."""
+    store = SqliteStore(folder, PLAN)
+    store.add([upload(range(5))])
+    store.rotate()
+    store.seal()
+    store.close()
+    pq.write_table(pa.table({"confidence": [0.5, 0.6]}), folder / "rules.parquet")
+    store = SqliteStore(folder, PLAN)
+    assert (store.status().sealed, collection_status(folder).reports) == (5, 5)
     store.close()
 
 

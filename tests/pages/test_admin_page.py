@@ -76,7 +76,8 @@ def test_every_answer_forbids_what_a_page_does_not_need(collection: Collection, 
 def test_logging_in_and_out(collection: Collection, commands: Commands) -> None:
     """The cookie is the page's alone; wrong tokens, other forms and many failures are told; logging out ends it."""
     with Visitor(collection.page()) as visitor:
-        assert "too old" in visitor.post("/admin/login", {"token": TOKEN}).text
+        for fields in ({"token": TOKEN}, {str(number): "" for number in range(100)}):
+            assert "too old" in visitor.post("/admin/login", fields).text
         form = form_of(visitor.get("/admin"))
         cookie = visitor.get("/admin").headers["set-cookie"]
         assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/admin"))

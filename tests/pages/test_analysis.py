@@ -87,8 +87,10 @@ def test_what_cannot_be_computed_is_said(monkeypatch: pytest.MonkeyPatch, caplog
     asyncio.run(try_it())
 
 
-def test_commands_are_the_package_s_own(tmp_path: Path) -> None:
-    """A record comes back, an error as its one line, and one that takes too long is ended."""
+def test_commands_are_the_package_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record comes back, an error as its one line, a late one is ended; no module of the current folder is run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "numbers.py").write_text("raise SystemExit('this is not the standard library')")
 
     async def run_all() -> list[Any]:
         plan, missing = tmp_path / "p.json", ["inspect", str(tmp_path / "none.json")]

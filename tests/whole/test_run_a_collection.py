@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from debian_packages import program
 
+import assocpriv as ap
 from assocpriv.apps.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,11 @@ def test_every_line_runs_in_its_order(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "20,001 reports in 1 file" in said["assocpriv inspect backup"]
     assert "10,000 reports of key 1 set aside" in said["assocpriv collector set-aside tills --key 1"]
     assert "closed" in said["assocpriv collector status collection"]
-    assert "round 2: 1 of 2 people, plan" in said["assocpriv campaign join campaign plan2.json"]
+    assert "round 3: 2 of 5 people, plan" in said["assocpriv campaign join campaign shortlist.json"]
+    (combined,) = [text for line, text in said.items() if line.startswith("assocpriv combine")]
+    assert "support 1   ± error corrected | support 2   ± error corrected" in combined
+    answered = [len(ap.read_reports(tmp_path / "campaign" / f"round-{number}")) for number in (1, 2, 3)]
+    assert sum(answered) == 20_001  # each device once
 
 
 @pytest.mark.parametrize("line", [line for line in blocks("") if line.startswith("assocpriv ")])

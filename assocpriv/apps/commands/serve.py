@@ -21,6 +21,13 @@ from assocpriv.apps.options import OUTPUT, PATH, WholeRange, usual
     help="Where reports are before they are sealed: sqlite, postgresql://… or @FILE with it.  [default: what DATA has]",
 )
 @click.option("--no-admin", is_flag=True, help="Serve no operator's page at /admin.")
+@click.option(
+    "--allow-origin",
+    "origins",
+    metavar="ORIGIN",
+    multiple=True,
+    help="A site whose pages may send reports from people's browsers, as https://shop.example; may be given again.",
+)
 @click.option("--demo", is_flag=True, help="Serve a demonstration at /demo; DATA takes made-up reports only.")
 def serve(
     plan: Path,
@@ -31,6 +38,7 @@ def serve(
     keys: bool,
     store: str | None,
     no_admin: bool,
+    origins: tuple[str, ...],
     demo: bool,
 ) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
@@ -61,6 +69,7 @@ def serve(
         keys=keys,
         store=store,
         admin=not no_admin,
+        origins=origins,
         demo=demo,
         ready=tell,
     )

@@ -112,7 +112,11 @@ function greatestDivisor(a, b) {
   return a;
 }
 
-/** Tell whether a/b < c/d, denominators above 0. */
+/**
+ * Tell whether a/b < c/d, denominators above 0.
+ * @param {Fraction} left
+ * @param {Fraction} right
+ */
 export function isLess([a, b], [c, d]) {
   return a * d < c * b;
 }

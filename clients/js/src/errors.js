@@ -6,7 +6,7 @@
 /** Any refusal of this package. */
 export class AssocprivError extends Error {
   get name() {
-    return this.constructor.errorName;
+    return /** @type {typeof AssocprivError} */ (this.constructor).errorName;
   }
 
   /** The class's name, which minifiers leave alone. */

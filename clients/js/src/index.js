@@ -5,6 +5,13 @@
 
 export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "./baskets/belief.js";
 export { Transaction } from "./baskets/plan.js";
+export { Campaign, loadCampaign } from "./device/campaign.js";
+export { Collector } from "./device/connection.js";
+export { Ledger } from "./device/ledger.js";
+export { fetchOffer } from "./device/offer.js";
+export { openLedger } from "./device/open.js";
+export { sendRecord, sendWaiting } from "./device/sending.js";
+export { openWaiting, Waiting } from "./device/waiting.js";
 export {
   AssocprivError, BudgetError, CollectorError, LedgerError, LevelError, PlanError, RecordError, WireError,
 } from "./errors.js";

@@ -10,6 +10,7 @@ import { PlanError } from "./errors.js";
 const DEEPEST = 64;
 const BLANKS = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+/** @type {[string, boolean | null][]} */
 const WORDS = [["true", true], ["false", false], ["null", null]];
 
 /** A number that is not written as a whole one: 1.0, 1e3. */

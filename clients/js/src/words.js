@@ -16,6 +16,10 @@ export class Words {
   #fill;
   #halves;
   #place;
+  /** The lower half of the word that was drawn last. */
+  low = 0;
+  /** Its upper half. */
+  high = 0;
 
   /**
    * @param {(halves: Uint32Array) => void} fill fills an array with words, the low half of each first
@@ -56,12 +60,17 @@ export class Words {
    *
    * Lemire 2019, "Fast random integer generation in an interval": the high half of word·n, again where the low half
    * lies in the part that would come too often.
-   * @template {number | bigint} T
-   * @param {T} n at least 1; a number is at most 2^32
-   * @returns {T}
+   * @overload
+   * @param {number} n at least 1, at most 2^32
+   * @returns {number}
+   *
+   * @overload
+   * @param {bigint} n at least 1
+   * @returns {bigint}
+   *
+   * @param {number | bigint} n
    */
   below(n) {
-    // @ts-ignore both give what they take
     return typeof n === "bigint" ? this.#belowLarge(n) : this.#belowSmall(n);
   }
 

@@ -204,6 +204,7 @@ function seedWords(seed, bits) {
 
 /** A report is the rank of a set of exactly ℓ items: the kind fixed-size. */
 export class RankGroup extends Group {
+  /** @type {ReturnType<typeof setDraws> | undefined} */
   #draws;
 
   constructor(items, operator) {
@@ -252,7 +253,11 @@ function setDraws(operator) {
   return { possible, sums, keptChoices, addedChoices, addedBound: commonMultiple(addedChoices) };
 }
 
-/** Return a number that all of some divide, no power of two but 1: how much is drawn must not tell which it was. */
+/**
+ * Return a number that all of some divide, no power of two but 1: how much is drawn must not tell which it was.
+ * @param {bigint[]} numbers
+ * @returns {bigint}
+ */
 function commonMultiple(numbers) {
   const least = numbers.reduce((multiple, number) => (multiple / divisor(multiple, number)) * number, 1n);
   return least > 1n && (least & (least - 1n)) === 0n ? 3n * least : least;

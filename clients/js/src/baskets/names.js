@@ -8,6 +8,7 @@ import { PlanError, RecordError } from "../errors.js";
 import { stripped } from "../text.js";
 
 export const MOST_NAMES = 1 << 20;
+// eslint-disable-next-line no-control-regex -- these are what it looks for
 const NO_TEXT = /[\u0000-\u001f\u007f]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,6})$/;
 

@@ -104,7 +104,11 @@ function readWeights(texts, size) {
   return texts.map(BigInt);
 }
 
-/** Return the largest of some fractions over the least. @returns {import("../checks.js").Fraction} */
+/**
+ * Return the largest of some fractions over the least.
+ * @param {import("../checks.js").Fraction[]} fractions
+ * @returns {import("../checks.js").Fraction}
+ */
 function spread(fractions) {
   const most = fractions.reduce((found, each) => (isLess(found, each) ? each : found));
   const least = fractions.reduce((found, each) => (isLess(each, found) ? each : found));

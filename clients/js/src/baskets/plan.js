@@ -62,6 +62,10 @@ export class BasketPlan extends Plan {
     return this.sizes === "in clear";
   }
 
+  get #blocks() {
+    return /** @type {import("./blocks.js").Blocks} */ (this.view.blocks);
+  }
+
   /** Number of items that a report is made for: of the longest blocks, or all. */
   get askedItems() {
     return this.view.blocks ? this.view.blocks.longest : this.catalogue.count;
@@ -165,7 +169,7 @@ export class BasketPlan extends Plan {
   }
 
   #drawBlock(transaction, words) {
-    const block = words.below(this.view.blocks.count); // before anything of the basket is looked at
+    const block = words.below(this.#blocks.count); // before anything of the basket is looked at
     const members = this.#membersOf(block);
     const held = new Set(transaction);
     const places = members.flatMap((item, place) => (held.has(item) ? [place] : []));
@@ -176,7 +180,7 @@ export class BasketPlan extends Plan {
 
   /** Return the items of a block, of which the last asked for is kept. */
   #membersOf(block) {
-    if (!this.#members.has(block)) this.#members = new Map([[block, this.view.blocks.members(block)]]);
+    if (!this.#members.has(block)) this.#members = new Map([[block, this.#blocks.members(block)]]);
     return this.#members.get(block);
   }
 
@@ -228,7 +232,7 @@ export class BasketPlan extends Plan {
 
   #decodeBlock(report) {
     const block = report[0] + 256 * report[1];
-    if (block >= this.view.blocks.count) throw new WireError("a report names a block that the plan does not have");
+    if (block >= this.#blocks.count) throw new WireError("a report names a block that the plan does not have");
     const members = this.#membersOf(block);
     const idOf = (place) =>
       place < members.length ? [members[place]] : place < this.askedItems ? [] : [this.catalogue.count + place - this.askedItems];

@@ -95,6 +95,7 @@ export class GuidedPlan extends Plan {
     this.reportBytes = SERIAL_BYTES + this.labelBytes + Math.ceil(this.width / 8);
   }
 
+  /** @param {Record<string, any>} fields */
   #readPromise({ safeguard, promise }) {
     if ((safeguard === null) !== (promise === null)) {
       throw new PlanError("a guided plan states a promise if and only if it says how that is kept");
@@ -105,7 +106,7 @@ export class GuidedPlan extends Plan {
     // the class lies outside γ, but is what everybody may know: a device's limit holds without it
     this.amplification = this.safeguard.amplification;
     this.limit = this.promise.limit;
-    checkPromise(this.safeguard.amplification, this.reportsPerPerson, this.limit);
+    checkPromise(this.safeguard.amplification, this.reportsPerPerson, this.promise.limit);
   }
 
   toJSON() {

@@ -116,6 +116,7 @@ class Window extends Law {
     this.total = wholeIn(this.near * this.high + others * this.low, "the sum of a window's weights", 1, LARGEST_TOTAL);
     this.outputs = inputs + this.near - 1;
     this.checkOutputs();
+    /** @type {import("../checks.js").Fraction} */
     this.amplification = [BigInt(this.high), BigInt(this.low)];
     this.isPlain = this.near === 1;
   }

@@ -52,12 +52,14 @@ export class TablePlan extends Plan {
     }
     this.promise = content && readPromise(content);
     if (this.promise === null) return;
+    /** @returns {import("../checks.js").Fraction} */
     const gamma = (place) => this.columns[place].law.amplification;
     const largest = this.asked.map(gamma).sort((left, right) => (isLess(left, right) ? 1 : -1)).slice(0, this.answered);
     const factors = [...labels.map(gamma), ...largest];
-    this.amplification = reduced(...factors.reduce(([a, b], [c, d]) => [a * c, b * d], [1n, 1n]));
+    const [above, below] = factors.reduce(([a, b], [c, d]) => [a * c, b * d], [1n, 1n]);
+    this.amplification = reduced(above, below);
     this.limit = this.promise.limit;
-    checkPromise(this.amplification, this.reportsPerPerson, this.limit);
+    checkPromise(this.amplification, this.reportsPerPerson, this.promise.limit);
   }
 
   /** Whether a column may be left out of a report. */

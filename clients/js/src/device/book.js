@@ -1,0 +1,131 @@
+/**
+ * What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector, rounds.
+ *
+ * Of a person's record it holds what may be sent, and nothing of what it was made of.
+ * @module
+ */
+
+import { gammaOf, multiply } from "./bounds.js";
+
+/** @typedef {import("../checks.js").Fraction} Fraction */
+
+/**
+ * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
+ *
+ * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b" or "none"), `report`. 3: `of`, `id`. 4: `of`.
+ * 5: `campaign`, `round`.
+ * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
+ *   report?: Uint8Array<ArrayBuffer>, of?: number, campaign?: string, round?: number }} LedgerRecord
+ */
+
+/**
+ * A report on its way to a collector, the same bytes at every attempt.
+ * @typedef {object} Submission
+ * @property {number} number of the report's record in the ledger
+ * @property {string} planId
+ * @property {Uint8Array<ArrayBuffer>} id 16 random bytes, by which a collector tells a repeat
+ * @property {Uint8Array<ArrayBuffer>} report
+ * @property {boolean} acknowledged whether a collector has it
+ */
+
+/** The records of one ledger, in their order. */
+export class Book {
+  count = 0;
+  reports = 0;
+  /** γ of all reports together; null where a plan stated none. @type {Fraction | null} */
+  amplification = [1n, 1n];
+  /** Rounds by the ids of campaigns. @type {Map<string, number>} */
+  rounds = new Map();
+  #entries = new Map();
+  #spent = new Map();
+  #ids = new Map(); // of those that wait or waited, in this order
+  #acknowledged = new Set();
+  #numbers = new Map();
+  #answers = new Map(); // of campaigns
+
+  /**
+   * Take in the next record; false, and nothing is taken in, for one that cannot stand here.
+   * @param {LedgerRecord} record
+   */
+  add(record) {
+    if (record.number !== this.count + 1 || !this.#addKind(record)) return false;
+    this.count += 1;
+    return true;
+  }
+
+  #addKind(record) {
+    if (record.kind === 1 || record.kind === 2) return this.#addReport(record);
+    if (record.kind === 3) return this.#addWaiting(record);
+    if (record.kind === 4) return this.#addAcknowledged(record);
+    if (record.kind !== 5 || this.rounds.has(record.campaign) || !(record.round >= 1)) return false;
+    this.rounds.set(record.campaign, record.round);
+    return true;
+  }
+
+  #addReport(record) {
+    const gamma = gammaOf(record.gamma);
+    if (gamma === undefined || !(record.report?.length > 0)) return false;
+    const { number, plan, occasion } = record;
+    const name = `${plan} ${occasion}`;
+    this.#entries.set(number, record);
+    if (!this.#numbers.has(name)) this.#numbers.set(name, number);
+    if (this.rounds.has(occasion) && !this.#answers.has(occasion)) this.#answers.set(occasion, number);
+    if (record.kind === 2) this.#ids.set(number, record.id);
+    this.#spent.set(plan, this.spent(plan) + 1);
+    this.reports += 1;
+    this.amplification = multiply(this.amplification, gamma);
+    return true;
+  }
+
+  #addWaiting({ of, id }) {
+    const known = this.#entries.get(of);
+    if (known === undefined || this.#ids.has(of) || (known.id !== null && known.id !== id)) return false;
+    this.#ids.set(of, id);
+    return true;
+  }
+
+  #addAcknowledged({ of }) {
+    if (!this.#ids.has(of) || this.#acknowledged.has(of)) return false;
+    this.#acknowledged.add(of);
+    return true;
+  }
+
+  /** Return how many reports were made under a plan. @param {string} planId */
+  spent(planId) {
+    return this.#spent.get(planId) ?? 0;
+  }
+
+  /**
+   * Return the record of the report of an occasion, of a campaign's whatever plan it is of.
+   * @param {string} planId
+   * @param {string} occasion its hash, or the campaign's id
+   * @returns {any} undefined for none
+   */
+  find(planId, occasion) {
+    return this.#entries.get(this.#answers.get(occasion) ?? this.#numbers.get(`${planId} ${occasion}`));
+  }
+
+  /**
+   * Return a report as it is sent to a collector; null if it was not made or named for one.
+   * @param {number} number of its record
+   * @returns {Submission | null}
+   */
+  submission(number) {
+    const id = this.#ids.get(number);
+    if (id === undefined) return null;
+    const { plan, report } = this.#entries.get(number);
+    const acknowledged = this.#acknowledged.has(number);
+    return { number, planId: plan, id: bytesOf(id), report: report.slice(), acknowledged };
+  }
+
+  /** Return what waits for a collector, what waits longest first. @returns {Submission[]} */
+  unsent() {
+    const waiting = [...this.#ids.keys()].filter((number) => !this.#acknowledged.has(number));
+    return waiting.map((number) => /** @type {Submission} */ (this.submission(number)));
+  }
+}
+
+/** Return the bytes that hexadecimal digits stand for. @param {string} digits */
+export function bytesOf(digits) {
+  return Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+}

@@ -1,0 +1,94 @@
+/**
+ * γ of several reports together: their product, and the limit that it stays below (docs/formats/ledger.md, "Using").
+ * @module
+ */
+
+import { isLess, reduced } from "../checks.js";
+import { PlanError } from "../errors.js";
+
+/** @typedef {import("../checks.js").Fraction} Fraction */
+
+const WRITTEN = /^(?:(\d+)\/(\d+)|(\d+)(?:\.(\d+))?(%?))$/;
+const LONGEST = 60; // characters of a probability
+const LARGEST_DENOMINATOR = 10n ** 24n;
+const GAMMA = /^([1-9][0-9]{0,499})\/([1-9][0-9]{0,499})$/;
+const LARGEST_WRITTEN = 10n ** 500n;
+const PRODUCT_STEPS = 1n << 192n; // a product whose denominator is larger is rounded up to a multiple of 2^-192
+/** @type {Fraction} */
+const LARGEST_PRODUCT = [1n << 192n, 1n]; // beyond the limit of every promise; products end here
+
+/** What stands for γ where the plan states none. */
+export const UNSTATED = "none";
+
+/**
+ * Return what γ of all reports of a device stays below, so that together they keep a promise.
+ * @param {{ prior: string, posterior: string }} promise each as "5%", "0.05" or "1/20"
+ * @returns {Fraction}
+ */
+export function limitOf({ prior, posterior }) {
+  const [a, b] = probability(prior, "prior");
+  const [c, d] = probability(posterior, "posterior");
+  if (a === 0n || c >= d || !isLess([a, b], [c, d])) {
+    throw new PlanError("a promise needs 0 < prior < posterior < 1: a belief before reports, and what none may reach");
+  }
+  return [c * (b - a), a * (d - c)];
+}
+
+function probability(text, name) {
+  const found = typeof text === "string" && text.length <= LONGEST ? WRITTEN.exec(text) : null;
+  const value = found && fractionOf(found);
+  if (value === null || value[1] > LARGEST_DENOMINATOR) {
+    throw new PlanError(`${name} of a limit must be text such as "5%", "0.05" or "1/20"`);
+  }
+  return value;
+}
+
+/** @param {RegExpExecArray} found @returns {Fraction | null} */
+function fractionOf([, above, below, whole, digits = "", percent]) {
+  if (below !== undefined) return BigInt(below) === 0n ? null : reduced(BigInt(above), BigInt(below));
+  const unit = 10n ** BigInt(digits.length);
+  return reduced(BigInt(whole + digits), percent ? 100n * unit : unit);
+}
+
+/**
+ * Return a product of γ, rounded up where its denominator is longer than 192 bits; 2^192 at most. So its length does
+ * not grow with the number of reports. Where one of them is not stated, neither is the product.
+ * @param {Fraction | null} product
+ * @param {Fraction | null} gamma
+ * @returns {Fraction | null}
+ */
+export function multiply(product, gamma) {
+  if (product === null || gamma === null) return null;
+  let exact = reduced(product[0] * gamma[0], product[1] * gamma[1]);
+  if (exact[1] >= PRODUCT_STEPS) exact = roundUp(exact, PRODUCT_STEPS);
+  return isLess(exact, LARGEST_PRODUCT) ? exact : LARGEST_PRODUCT;
+}
+
+/** @param {Fraction} gamma @param {bigint} steps @returns {Fraction} */
+function roundUp([above, below], steps) {
+  return reduced((above * steps + below - 1n) / below, steps);
+}
+
+/**
+ * Write a γ as ledgers hold it: one of more than 500 digits is rounded up to a multiple of 10^-24.
+ * @param {Fraction | null} gamma
+ */
+export function gammaText(gamma) {
+  if (gamma === null) return UNSTATED;
+  const isLong = gamma[0] >= LARGEST_WRITTEN || gamma[1] >= LARGEST_WRITTEN;
+  const [above, below] = isLong ? roundUp(gamma, LARGEST_DENOMINATOR) : reduced(gamma[0], gamma[1]);
+  return `${above}/${below}`;
+}
+
+/**
+ * Read a γ of a ledger.
+ * @param {any} text
+ * @returns {Fraction | null | undefined} null where none is stated; undefined for what no ledger holds
+ */
+export function gammaOf(text) {
+  if (text === UNSTATED) return null;
+  const found = typeof text === "string" ? GAMMA.exec(text) : null;
+  if (found === null) return undefined;
+  const [above, below] = [BigInt(found[1]), BigInt(found[2])];
+  return above < below ? undefined : [above, below];
+}

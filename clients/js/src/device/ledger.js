@@ -1,0 +1,312 @@
+/**
+ * A device's own book of its reports: one an occasion, and what all of them together spend (docs/formats/ledger.md).
+ *
+ * It sees a record while a report is made of it, and keeps none: of a report it keeps the bytes that may be sent, the
+ * plan's id, the plan's γ and a hash of the occasion. A report is handed out only after its record is on disk. So after
+ * a crash what is in the ledger may have been sent, and a retry returns its bytes; what is not was never sent.
+ *
+ * Looking up an occasion, drawing the report and writing it are one step that no other page or process comes between.
+ * @module
+ */
+
+import { isLess } from "../checks.js";
+import { BudgetError, LedgerError, PlanError } from "../errors.js";
+import { hexOf, Plan } from "../plan.js";
+import { systemWords } from "../words.js";
+import { Book } from "./book.js";
+import { gammaText, multiply } from "./bounds.js";
+import { Campaign } from "./campaign.js";
+import { hashOccasion } from "./occasion.js";
+
+/** @typedef {import("./book.js").Submission} Submission */
+/** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
+
+const ID_BYTES = 16;
+
+/** A device's ledger, open. */
+export class Ledger {
+  #store;
+  #limit;
+  #book = new Book();
+  /** @type {Promise<any>} */
+  #before = Promise.resolve();
+
+  /**
+   * @param {import("./store.js").Store} store
+   * @param {import("../checks.js").Fraction | null} limit what γ of all reports stays below
+   */
+  constructor(store, limit) {
+    this.#store = store;
+    this.#limit = limit;
+  }
+
+  /** Let others have it. */
+  close() {
+    this.#store.close();
+  }
+
+  /** Read what is there; refuse a ledger that is damaged. */
+  async check() {
+    await this.#look(() => null);
+  }
+
+  /**
+   * Return the report on an occasion: a new one, on disk before it is returned, or the one made before, whatever the
+   * record is by now: its bytes tell nothing more however often they are sent.
+   *
+   * It is to be sent to a collector, and among `unsent()` until `acknowledge()`.
+   * @param {Plan} plan as `loadPlan` loads it
+   * @param {string} occasion what the record is of, as "2026-W47": not secret, 1 to 1000 characters. Blanks around it,
+   *   and how Unicode composes its letters, make no other occasion
+   * @param {any} record what `plan.randomize` takes; it is read while the promise is awaited, so leave it as it is
+   * @param {import("../words.js").Words} [words] by default the system's
+   * @returns {Promise<Submission>}
+   * @throws {BudgetError} no further report may be made
+   * @throws {import("../errors.js").RecordError} the record does not fit the plan; nothing is spent
+   * @throws {LedgerError} the ledger cannot be read or written: nothing may be sent
+   * @throws {PlanError} the occasion is no name, or the device has a limit and no γ covers all that the plan sends
+   */
+  async submit(plan, occasion, record, words) {
+    checkLoaded(plan);
+    return this.#submit(plan, await hashOccasion(occasion), record, words);
+  }
+
+  /**
+   * Return the report on an occasion as `submit` does, to be handed out otherwise than to a collector.
+   * @param {Plan} plan
+   * @param {string} occasion
+   * @param {any} record
+   * @param {import("../words.js").Words} [words]
+   * @returns {Promise<Uint8Array<ArrayBuffer>>}
+   */
+  async report(plan, occasion, record, words) {
+    checkLoaded(plan);
+    const hash = await hashOccasion(occasion);
+    await this.#change((book) => {
+      return book.find(plan.id, hash) === undefined ? this.#made(book, plan, hash, record, words, 1) : null;
+    });
+    return this.#book.find(plan.id, hash).report.slice();
+  }
+
+  /**
+   * Return the round of a campaign that this device answers, from 1: drawn once, on disk, and kept.
+   *
+   * It is drawn by the weights of the rounds and of nothing else, before any record is looked at.
+   * @param {Campaign} campaign
+   * @param {import("../words.js").Words} [words]
+   * @returns {Promise<number>}
+   */
+  async drawRound(campaign, words = systemWords()) {
+    const { id } = checkCampaign(campaign);
+    await this.#change((book) => {
+      return book.rounds.has(id) ? null : { kind: 5, campaign: id, round: campaign.drawRound(words) };
+    });
+    return /** @type {number} */ (this.#book.rounds.get(id));
+  }
+
+  /**
+   * Return this device's one report of a campaign: made now under the plan of its round, or the one made before,
+   * whatever plan the round has by now.
+   * @param {Plan} plan
+   * @param {Campaign} campaign
+   * @param {any} record
+   * @param {import("../words.js").Words} [words]
+   * @returns {Promise<Submission>}
+   * @throws {PlanError} a plan that does not keep the campaign's promise, or no round drawn; and as `submit`
+   */
+  async submitRound(plan, campaign, record, words) {
+    checkLoaded(plan);
+    const { id } = checkCampaign(campaign);
+    await this.#look((book) => {
+      if (!book.rounds.has(id)) {
+        throw new PlanError("this device has drawn no round of the campaign; it draws one first, with drawRound");
+      }
+      if (book.find("", id) === undefined) campaign.checkPlan(plan);
+    });
+    return this.#submit(plan, id, record, words);
+  }
+
+  /**
+   * Return this device's one report of a campaign; null before it is made.
+   * @param {Campaign} campaign
+   * @returns {Promise<Submission | null>}
+   */
+  answered(campaign) {
+    const { id } = checkCampaign(campaign);
+    return this.#look((book) => {
+      const made = book.find("", id);
+      return made === undefined ? null : book.submission(made.number);
+    });
+  }
+
+  /**
+   * Return the reports that no collector has acknowledged yet, what waits longest first.
+   * @returns {Promise<Submission[]>}
+   */
+  unsent() {
+    return this.#look((book) => book.unsent());
+  }
+
+  /**
+   * Note that a collector has a report; it is sent no more.
+   * @param {Submission} submission
+   */
+  async acknowledge({ number, id }) {
+    await this.#change((book) => {
+      const known = book.submission(number);
+      if (known === null || known.acknowledged || hexOf(known.id) !== hexOf(id)) return null;
+      return { kind: 4, of: number };
+    });
+  }
+
+  /**
+   * Tell whether the report of an occasion is made already.
+   * @param {Plan} plan
+   * @param {string} occasion
+   * @returns {Promise<boolean>}
+   */
+  async has(plan, occasion) {
+    const hash = await hashOccasion(occasion);
+    return this.#look((book) => book.find(plan.id, hash) !== undefined);
+  }
+
+  /**
+   * Return what this device has told: reports of a plan, how many more it may make, and γ of all that it told under any
+   * plans, null where one of these states none.
+   * @param {Plan} plan
+   * @returns {Promise<{ spent: number, left: number, amplification: import("../checks.js").Fraction | null }>}
+   */
+  spent(plan) {
+    return this.#look((book) => {
+      const spent = book.spent(plan.id);
+      const allowed = this.#uncovered(book, plan) ? 0 : plan.reportsPerPerson - spent;
+      let left = 0;
+      for (let product = book.amplification; left < allowed; left += 1) {
+        product = multiply(product, plan.amplification);
+        if (!this.#isWithinLimit(product)) break;
+      }
+      return { spent, left, amplification: book.amplification };
+    });
+  }
+
+  async #submit(plan, occasion, record, words) {
+    await this.#change((book) => {
+      const found = book.find(plan.id, occasion);
+      if (found === undefined) return this.#made(book, plan, occasion, record, words, 2);
+      // an id made of the report alone would be another person's too, whose report holds the same
+      return book.submission(found.number) ? null : { kind: 3, of: found.number, id: found.id ?? randomId() };
+    });
+    const { number } = this.#book.find(plan.id, occasion);
+    return /** @type {Submission} */ (this.#book.submission(number));
+  }
+
+  #made(book, plan, occasion, record, words = systemWords(), kind) {
+    this.#checkBudget(book, plan);
+    const report = plan.randomize(record, words);
+    // the id is of its own: the words of a report's draw say all that is in it
+    return { kind, plan: plan.id, occasion, id: randomId(), gamma: gammaText(plan.amplification), report };
+  }
+
+  #checkBudget(book, plan) {
+    const name = `plan ${plan.id.slice(0, 12)}`;
+    const uncovered = this.#uncovered(book, plan);
+    if (uncovered) {
+      throw new PlanError(
+        `${name} ${uncovered}, so no limit for a device holds with its reports; answer plans whose γ covers all that ` +
+          "they send, or set no limit",
+      );
+    }
+    const spent = book.spent(plan.id);
+    if (spent >= plan.reportsPerPerson) {
+      throw new BudgetError(
+        `this device has made ${spent} of the ${plan.reportsPerPerson} reports that ${name} allows a person; make no ` +
+          "further one. Sending one of them again is free: name its occasion",
+      );
+    }
+    if (!this.#isWithinLimit(multiply(book.amplification, plan.amplification))) {
+      throw new BudgetError(
+        book.reports === 0
+          ? `one report of ${name} alone would reach the limit that is set for this device; it can answer plans of a ` +
+            "smaller γ only"
+          : `with a further report all ${book.reports + 1} of this device would reach the limit that is set for it; ` +
+            "make no further one, whatever the plan",
+      );
+    }
+  }
+
+  /** Return why no limit could hold with a plan's reports; empty where one can, or none is set. */
+  #uncovered(book, plan) {
+    if (this.#limit === null) return "";
+    if (plan.amplification === null) return "states no γ";
+    if (book.amplification === null) return "comes after a report whose plan states no γ";
+    return plan.uncovered ? `sends ${plan.uncovered}, which lie outside γ` : "";
+  }
+
+  #isWithinLimit(product) {
+    return this.#limit === null || (product !== null && isLess(product, this.#limit));
+  }
+
+  /**
+   * Return what a function reads of the book as it is now.
+   * @param {(book: Book) => any} read
+   * @returns {Promise<any>}
+   */
+  async #look(read) {
+    /** @type {any} */
+    let seen;
+    await this.#change((book) => {
+      seen = read(book);
+      return null;
+    });
+    return seen;
+  }
+
+  /** Write the record that a function decides on, or none, by a book that nobody adds to meanwhile. */
+  #change(decide) {
+    const done = this.#before.then(async () => {
+      let added = null;
+      await this.#store.change(this.#book.count, (further) => {
+        this.#takeIn(further);
+        const decided = decide(this.#book);
+        added = decided && { number: this.#book.count + 1, ...decided };
+        return added;
+      });
+      if (added !== null) this.#takeIn([added]);
+    });
+    this.#before = done.catch(() => {}); // one that fails does not keep the next from trying
+    return done;
+  }
+
+  #takeIn(records) {
+    for (const record of records) {
+      if (!this.#book.add(record)) throw new LedgerError(damaged(this.#store.name, this.#book.count + 1));
+    }
+  }
+}
+
+/**
+ * Return what is said of a ledger with a record that no device writes.
+ * @param {string} name
+ * @param {number} number of the record
+ */
+export function damaged(name, number) {
+  return (
+    `the ledger ${name} is damaged at record ${number}: what this device has told is no longer known, so it must not ` +
+    "tell more; restore the ledger from a copy that is not older, or stop reporting"
+  );
+}
+
+function randomId() {
+  return hexOf(globalThis.crypto.getRandomValues(new Uint8Array(ID_BYTES)));
+}
+
+function checkLoaded(plan) {
+  if (!(plan instanceof Plan) || plan.id === "") throw new TypeError("a plan is loaded by loadPlan, which checks it");
+}
+
+function checkCampaign(campaign) {
+  if (!(campaign instanceof Campaign) || campaign.id === "") {
+    throw new TypeError("a campaign is loaded by loadCampaign, which checks it");
+  }
+  return campaign;
+}

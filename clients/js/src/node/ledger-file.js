@@ -1,0 +1,189 @@
+/**
+ * A till's ledger: the file of docs/formats/ledger.md, which the command `assocpriv report` uses too.
+ *
+ * Nothing in it is of a basket but a randomized report.
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import fs from "node:fs";
+import { dirname } from "node:path";
+
+import { limitOf } from "../device/bounds.js";
+import { Book } from "../device/book.js";
+import { damaged, Ledger } from "../device/ledger.js";
+import { LedgerError } from "../errors.js";
+import { HEADER, MARK, MOST_BYTES, parseLedger, recordBytes } from "./ledger-records.js";
+import { lock } from "./lock.js";
+
+/** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
+
+const MOST_OPENINGS = 10; // of a name that other files take while its lock is waited for
+const { O_CREAT, O_NONBLOCK, O_RDWR } = fs.constants;
+
+/**
+ * Open a device's ledger, or begin one: a file that only its owner may read. Until it is closed no other process has it.
+ * @param {string} path
+ * @param {{ limit?: { prior: string, posterior: string }, waitSeconds?: number }} [options] `limit` as of `openLedger`;
+ *   `waitSeconds`, how long to wait for another process to close it (10)
+ * @returns {Promise<Ledger>}
+ * @throws {LedgerError} it cannot be opened, is in use, is no ledger, or is damaged: send nothing
+ */
+export async function openLedgerFile(path, { limit, waitSeconds = 10 } = {}) {
+  const most = limit === undefined ? null : limitOf(limit);
+  return new Ledger(await LedgerFile.open(path, waitSeconds), most);
+}
+
+/** The records of a file, locked. */
+class LedgerFile {
+  #file;
+  #records;
+  #end;
+  #isReady = true;
+
+  constructor(path, file, records, end) {
+    this.name = path;
+    this.#file = file;
+    this.#records = records;
+    this.#end = end;
+  }
+
+  static async open(path, waitSeconds) {
+    const file = await openLocked(path, waitSeconds);
+    try {
+      const { records, end } = readRepaired(file, path);
+      return new LedgerFile(path, file, records, end);
+    } catch (error) {
+      fs.closeSync(file);
+      throw refusalOf(error, `cannot use the ledger ${path}`);
+    }
+  }
+
+  /**
+   * @param {number} known
+   * @param {(further: LedgerRecord[]) => LedgerRecord | null} decide
+   */
+  async change(known, decide) {
+    if (!this.#isReady) throw new LedgerError(`the ledger ${this.name} is closed, or could not be written; open it`);
+    const added = decide(this.#records.slice(known));
+    if (added !== null) this.#write(added);
+  }
+
+  /** Put a record on disk, then its mark; if anything goes wrong, this ledger makes no further report. */
+  #write(record) {
+    const content = recordBytes(record);
+    const start = this.#end;
+    if (start + content.length + MARK.length > MOST_BYTES) {
+      throw new LedgerError(`the ledger ${this.name} is full; no report can be made without forgetting another`);
+    }
+    this.#isReady = false;
+    try {
+      writeAt(this.#file, content, start);
+      fs.fsyncSync(this.#file);
+      writeAt(this.#file, MARK, start + content.length);
+    } catch (error) {
+      // after a failed sync the system may show bytes that never reach the disk; nothing of them was sent
+      cutBack(this.#file, start);
+      throw refusalOf(error, `cannot write the ledger ${this.name}`);
+    }
+    this.#end = start + content.length + MARK.length;
+    this.#records.push(record);
+    this.#isReady = true;
+  }
+
+  close() {
+    if (this.#file >= 0) fs.closeSync(this.#file);
+    this.#file = -1;
+    this.#isReady = false;
+  }
+}
+
+/** Open and lock what has a name once it is locked: whoever waited may hold what was moved away meanwhile. */
+async function openLocked(path, waitSeconds) {
+  const deadline = AbortSignal.timeout(Math.round(1000 * waitSeconds));
+  for (let opening = 0; opening < MOST_OPENINGS; opening += 1) {
+    let file = -1;
+    try {
+      file = fs.openSync(path, O_RDWR | O_CREAT | O_NONBLOCK, 0o600);
+      if (!fs.fstatSync(file).isFile()) throw new LedgerError(`${path} is not a regular file; name a file for the ledger`);
+      await lock(file, path, deadline);
+      if (isNamed(file, path)) return file;
+      fs.closeSync(file);
+    } catch (error) {
+      if (file >= 0) fs.closeSync(file);
+      throw refusalOf(error, `cannot open the ledger ${path}`);
+    }
+  }
+  throw new LedgerError(`${path} is replaced again and again; stop what moves it, and try again`);
+}
+
+function isNamed(file, path) {
+  const open = fs.fstatSync(file, { bigint: true });
+  const named = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
+  return named !== undefined && named.dev === open.dev && named.ino === open.ino;
+}
+
+/** Take in what is on disk, and take away what was being written when it broke off. */
+function readRepaired(file, path) {
+  const content = readAll(file);
+  if (content.length > MOST_BYTES) throw new LedgerError(`${path} is not a ledger: it is larger than ${MOST_BYTES >> 20} MiB`);
+  const { records, end, isMarked } = parseLedger(content, path);
+  const book = new Book();
+  for (const record of records) if (!book.add(record)) throw new LedgerError(damaged(path, record.number));
+  if (fs.fstatSync(file).mode & 0o077) keepPrivate(file);
+  if (end !== content.length) fs.ftruncateSync(file, end);
+  if (end === 0) writeAt(file, HEADER, 0);
+  // what another process wrote may still be in memory alone, the file's name too
+  fs.fsyncSync(file);
+  syncFolder(dirname(fs.realpathSync(path)));
+  if (!isMarked) writeAt(file, MARK, end);
+  return { records, end: (end || HEADER.length) + (isMarked ? 0 : MARK.length) };
+}
+
+function readAll(file) {
+  const parts = [];
+  for (let length = 0; length <= MOST_BYTES; ) {
+    const part = Buffer.alloc(1 << 16);
+    const read = fs.readSync(file, part, 0, part.length, length);
+    if (read === 0) break;
+    parts.push(part.subarray(0, read));
+    length += read;
+  }
+  return Buffer.concat(parts);
+}
+
+function writeAt(file, content, start) {
+  for (let written = 0; written < content.length; ) {
+    written += fs.writeSync(file, content, written, content.length - written, start + written);
+  }
+}
+
+function cutBack(file, length) {
+  try {
+    fs.ftruncateSync(file, length);
+  } catch { // what is left there is not whole, or never sent
+  }
+}
+
+/** Let its owner alone read and write it, where this user may say so: a copy may have other permissions. */
+function keepPrivate(file) {
+  try {
+    fs.fchmodSync(file, 0o600);
+  } catch { // another user's file
+  }
+}
+
+function syncFolder(path) {
+  const folder = fs.openSync(path, "r");
+  try {
+    fs.fsyncSync(folder);
+  } finally {
+    fs.closeSync(folder);
+  }
+}
+
+/** Return a refusal in words; an error of the system says a path, and what failed. */
+function refusalOf(error, what) {
+  if (error instanceof LedgerError || typeof error?.code !== "string") return error;
+  return new LedgerError(`${what}: ${error.code}; nothing was sent, nothing may be`);
+}

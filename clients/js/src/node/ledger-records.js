@@ -1,0 +1,150 @@
+/**
+ * A ledger's bytes: its records, and what of them a crash left whole. docs/formats/ledger.md says what stands where.
+ *
+ * A file that begins as version 1 stays in use: records of version 2 follow those that it has, and are told from them by
+ * their checksums.
+ * @module
+ */
+
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+
+import { bytesOf } from "../device/book.js";
+import { gammaOf } from "../device/bounds.js";
+import { damaged } from "../device/ledger.js";
+import { LedgerError } from "../errors.js";
+import { hexOf } from "../plan.js";
+
+/** @typedef {import("../device/book.js").LedgerRecord} LedgerRecord */
+
+const NAME = Buffer.from("assocpriv-ledger", "ascii");
+const FIRST_HEADER = Buffer.concat([NAME, number32(1)]);
+const MOST_RECORD = 1 << 18;
+const START = 8; // of every record: length, number
+const CHECKSUM = 32;
+const NONE = Buffer.alloc(0);
+const ID = 16;
+const HASH = 32;
+
+/** What a file of version 2 begins with. */
+export const HEADER = Buffer.concat([NAME, number32(2)]);
+/** Stands behind a record that is there to stay. */
+export const MARK = Buffer.from("a76f6e206469736b", "hex");
+/** Bytes of a file, at most. */
+export const MOST_BYTES = 1 << 24;
+
+function number32(value) {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+/**
+ * Return a record of version 2, without the mark behind it.
+ * @param {LedgerRecord} record
+ */
+export function recordBytes(record) {
+  const body = Buffer.concat([Buffer.from([record.kind]), ...partsOf(record)]);
+  const framed = Buffer.concat([number32(START + body.length + CHECKSUM), number32(record.number), body]);
+  return Buffer.concat([framed, checksumOf(HEADER, framed)]);
+}
+
+/** @param {any} record */
+function partsOf({ kind, plan, occasion, id, gamma, report, of, campaign, round }) {
+  if (kind === 3) return [number32(of), bytesOf(id)];
+  if (kind === 4) return [number32(of)];
+  if (kind === 5) return [bytesOf(campaign), number32(round)];
+  const length = Buffer.alloc(2);
+  length.writeUInt16LE(gamma.length);
+  return [bytesOf(plan), bytesOf(occasion), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
+}
+
+function checksumOf(prefix, bytes) {
+  return createHash("sha256").update(prefix).update(bytes).digest();
+}
+
+/**
+ * Return what a ledger's bytes hold, how many of them count, and whether no mark is missing behind the last record; 0
+ * bytes count where not even the header is whole.
+ * @param {Buffer} content
+ * @param {string} name for messages
+ * @returns {{ records: LedgerRecord[], end: number, isMarked: boolean }}
+ * @throws {LedgerError} no ledger, one of another version, or a damaged one
+ */
+export function parseLedger(content, name) {
+  if (content.length <= HEADER.length && isBegun(content)) return { records: [], end: 0, isMarked: true };
+  let isFirst = startsWith(content, FIRST_HEADER, 0);
+  if (!isFirst && !startsWith(content, HEADER, 0)) {
+    throw new LedgerError(`${name} is not a ledger of a version known here; name another file, or a new one`);
+  }
+  const records = [];
+  let end = HEADER.length;
+  let isMarked = true;
+  while (isMarked) {
+    let found = bodyAt(content, end, HEADER);
+    if (found !== null) isFirst = false; // of that version none follows one of the next
+    else if (isFirst) found = bodyAt(content, end, NONE);
+    if (found === null) break;
+    const record = isFirst ? reportOf(1, found.body, false) : recordOf(found.body);
+    if (record === null || found.number !== records.length + 1) throw new LedgerError(damaged(name, records.length + 1));
+    records.push({ number: found.number, ...record });
+    isMarked = startsWith(content, MARK, found.end);
+    end = found.end + (isMarked ? MARK.length : 0);
+  }
+  const rest = content.subarray(end);
+  if (rest.includes(MARK) || rest.length > MOST_RECORD + MARK.length) {
+    throw new LedgerError(damaged(name, records.length + Number(isMarked)));
+  }
+  return { records, end, isMarked };
+}
+
+/** Tell whether a file broke off while it was made: it begins as a header and goes on with zeros. */
+function isBegun(content) {
+  let length = content.length;
+  while (length > 0 && content[length - 1] === 0) length -= 1;
+  const left = content.subarray(0, length);
+  const isWhole = content.equals(HEADER) || content.equals(FIRST_HEADER);
+  return !isWhole && [HEADER, FIRST_HEADER].some((header) => startsWith(header, left, 0));
+}
+
+function startsWith(content, part, place) {
+  return content.subarray(place, place + part.length).equals(part);
+}
+
+/** Return the body of the record that begins somewhere, or null if there is no whole one. */
+function bodyAt(content, start, prefix) {
+  if (content.length - start < START) return null;
+  const length = content.readUInt32LE(start);
+  const end = start + length;
+  const checksumAt = end - CHECKSUM;
+  if (length > MOST_RECORD || end > content.length || checksumAt <= start + START) return null;
+  if (!checksumOf(prefix, content.subarray(start, checksumAt)).equals(content.subarray(checksumAt, end))) return null;
+  return { number: content.readUInt32LE(start + 4), body: content.subarray(start + START, checksumAt), end };
+}
+
+/** Return a record of version 2, or null for what nobody writes. */
+function recordOf(body) {
+  const kind = body[0];
+  const rest = body.subarray(1);
+  if (kind === 1 || kind === 2) return reportOf(kind, rest, true);
+  if (kind === 3 && rest.length === 4 + ID) return { kind, of: rest.readUInt32LE(0), id: hexOf(rest.subarray(4)) };
+  if (kind === 4 && rest.length === 4) return { kind, of: rest.readUInt32LE(0) };
+  if (kind !== 5 || rest.length !== HASH + 4) return null;
+  return { kind, campaign: hexOf(rest.subarray(0, HASH)), round: rest.readUInt32LE(HASH) };
+}
+
+function reportOf(kind, body, hasId) {
+  const gammaAt = 2 * HASH + (hasId ? ID : 0) + 2;
+  if (body.length < gammaAt) return null;
+  const reportAt = gammaAt + body.readUInt16LE(gammaAt - 2);
+  const gamma = body.toString("latin1", gammaAt, reportAt);
+  if (reportAt >= body.length || gammaOf(gamma) === undefined) return null;
+  return {
+    kind,
+    plan: hexOf(body.subarray(0, HASH)),
+    occasion: hexOf(body.subarray(HASH, 2 * HASH)),
+    id: hasId ? hexOf(body.subarray(2 * HASH, 2 * HASH + ID)) : null,
+    gamma,
+    report: Uint8Array.from(body.subarray(reportAt)),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * From a page of Chromium to a collector: node test/flow-chromium.js PORT URL ITEM, a page from 127.0.0.1:PORT, which the
+ * collector at URL allows, and an item of its plan. Prints how many reports the collector must have at the end.
+ * @module
+ */
+
+import assert from "node:assert/strict";
+
+import { withPage } from "./page.js";
+import { vectorsOf } from "./small-plan.js";
+
+const [port, url, item] = process.argv.slice(2);
+const MODULE = "/clients/js/test/flow-page.js";
+const GUIDED = "http://127.0.0.1:9/guided";
+
+const call = (page, name, ...given) =>
+  page.evaluate(async ([module, each, values]) => (await import(module))[each](...values), [MODULE, name, given]);
+
+let reports = 0;
+
+const CHECKS = {
+  "a double click sends one report": async (page) => {
+    await call(page, "open", url);
+    assert.deepEqual((await call(page, "sendAll", [[item], [item], []], "1", { empty: true })).sort(), ["sent", "sent", "sent"]);
+    reports += 1;
+    assert.deepEqual(await call(page, "sendAll", [[item]], "1"), ["sent before"]);
+  },
+  "an answer that is lost, then a page that is closed: the same bytes are sent by the next page": async (page) => {
+    const [first, bodies] = [await page.context().newPage(), []];
+    await first.goto(page.url());
+    await first.route("**/reports", async (route) => {
+      bodies.push(route.request().postDataBuffer());
+      await route.fetch();
+      await route.abort();
+    });
+    await call(first, "open", url);
+    assert.deepEqual(await call(first, "sendAll", [[item]], "2"), ["CollectorError"]);
+    const waits = await call(first, "unsent");
+    await first.close();
+    await call(page, "open", url);
+    assert.deepEqual(await call(page, "unsent"), waits);
+    assert.ok(bodies.length > 1 && bodies.every((body) => body.toString("hex") === waits[0]));
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    reports += 1;
+  },
+  "offline nothing is made without the plan, nothing made is lost; back online it is sent": async (page) => {
+    await call(page, "open", url, 0.1);
+    await page.route("**/reports", (route) => route.abort());
+    assert.deepEqual(await call(page, "sendAll", [[item]], "3"), ["CollectorError"]);
+    await page.unroute("**/reports");
+    await page.context().setOffline(true);
+    assert.deepEqual(await call(page, "sendAll", [[item]], "4"), ["CollectorError"]);
+    assert.equal(await call(page, "sendLater"), "CollectorError");
+    assert.equal((await call(page, "unsent")).length, 1);
+    await page.context().setOffline(false);
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    assert.deepEqual(await call(page, "unsent"), []);
+    reports += 1;
+  },
+  "a site that the collector does not allow sends nothing": async (page) => {
+    await page.goto(page.url().replace("127.0.0.1", "localhost"));
+    await call(page, "open", url, 0.1);
+    assert.deepEqual(await call(page, "sendAll", [[item]], "5"), ["CollectorError"]);
+    await page.goto(page.url().replace("localhost", "127.0.0.1"));
+  },
+  "a guided record waits encrypted, is answered once guidance is there, and its key is gone": async (page) => {
+    const guided = guidedCollector();
+    await page.route(`${GUIDED}/**`, guided.answer);
+    await call(page, "open", GUIDED);
+    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["waits for guidance"]);
+    const { readOut, records, count } = await call(page, "kept");
+    assert.deepEqual([readOut, count], [[false], 1]);
+    for (const value of Object.values(guided.record)) {
+      if (typeof value === "string" && value.length > 2) assert.ok(!records.includes(value), "encrypted");
+    }
+    assert.deepEqual(await call(page, "sendLater"), { sent: 0, otherPlans: 0, waiting: 1 });
+    guided.publish();
+    assert.deepEqual(await call(page, "sendLater"), { sent: 1, otherPlans: 0, waiting: 0 });
+    assert.deepEqual(await call(page, "kept"), { readOut: [], records: "[]", count: 0 });
+    assert.deepEqual(await call(page, "sendAll", [guided.record], "6"), ["sent before"]);
+    assert.equal(guided.stored.length, 1);
+  },
+};
+
+/** A collector of a guided plan, whose guidance is published later. */
+function guidedCollector() {
+  const vectors = vectorsOf("guided");
+  const { plan: name, guidance } = vectors.guidance[0];
+  const { plan, id } = vectors.plans.find((each) => each.name === name);
+  const level = { plan: id, serial: guidance.serial, level: guidance.level };
+  const pages = { "/plan": plan, [`/plans/${id}`]: plan };
+  const stored = [];
+  const answer = async (route) => {
+    const request = route.request();
+    const path = request.url().slice(GUIDED.length);
+    const headers = {
+      "Access-Control-Allow-Origin": request.headers().origin ?? "*",
+      "Access-Control-Allow-Headers": "Assocpriv-Plan, Content-Type",
+      "Access-Control-Expose-Headers": "Assocpriv-Plan",
+      "Assocpriv-Plan": id,
+    };
+    if (request.method() === "POST") stored.push(request.postDataBuffer());
+    const content = request.method() === "POST" ? { accepted: 1, duplicates: 0 } : pages[path];
+    const status = content || request.method() === "OPTIONS" ? 200 : 404;
+    await route.fulfill({ status, headers, contentType: "application/json", body: JSON.stringify(content ?? {}) });
+  };
+  const publish = () => Object.assign(pages, { "/guidance": guidance, "/guidance/level": level });
+  return { answer, publish, stored, record: vectors.reports.find((each) => each.plan === name).record };
+}
+
+await withPage(async (page) => {
+  for (const [says, check] of Object.entries(CHECKS)) {
+    try {
+      await check(page);
+      console.log(`ok: ${says}`);
+    } catch (error) {
+      console.log(`not ok: ${says}\n    ${error?.stack ?? error}`);
+      process.exitCode = 1;
+    }
+  }
+}, { port: Number(port) });
+console.log(`reports: ${reports}`);

@@ -1,0 +1,164 @@
+/**
+ * The ledger in pages of Chromium, whatever pages and browsers do: node test/ledger-chromium.js
+ * @module
+ */
+
+import assert from "node:assert/strict";
+
+import { withPage } from "./page.js";
+import { PLANS, planText } from "./small-plan.js";
+
+const MODULE = "/clients/js/test/ledger-page.js";
+let names = 0;
+
+/** Call a function of ledger-page.js in a page. */
+function call(page, name, ...given) {
+  return page.evaluate(async ([module, each, values]) => (await import(module))[each](...values), [MODULE, name, given]);
+}
+
+const newName = () => `ledger-${(names += 1)}`;
+
+async function another(page) {
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  return other;
+}
+
+/** Two pages and a worker ask for the same occasions at once; return the reports that were handed out, by occasion. */
+async function race(pages, name, reports, opener) {
+  const text = planText(reports);
+  await Promise.all(pages.map((page) => call(page, opener, text, name)));
+  const occasions = Array.from({ length: 2 * reports }, (_, place) => `week ${place}`);
+  const asked = pages.map((page, place) => call(page, "submitAll", [...occasions.slice(place), ...occasions]));
+  if (opener === "open") asked.push(call(pages[0], "submitInWorker", text, name, occasions));
+  const found = await Promise.all(asked);
+  const handedOut = new Map(occasions.map((occasion) => [occasion, new Set()]));
+  found.forEach((answers, which) => {
+    const order = which < pages.length ? [...occasions.slice(which), ...occasions] : occasions;
+    answers.forEach((answer, place) => {
+      if (answer !== "BudgetError") handedOut.get(order[place]).add(answer);
+    });
+  });
+  return [...handedOut.values()].map((each) => each.size);
+}
+
+const CHECKS = {
+  "two pages and a worker at once: one report an occasion, never more than a person may make": async (page) => {
+    const pages = [page, await another(page)];
+    for (let round = 0; round < 3; round += 1) {
+      const handedOut = await race(pages, newName(), 1 + round, "open");
+      assert.ok(handedOut.every((count) => count <= 1), String(handedOut));
+      assert.equal(handedOut.reduce((sum, count) => sum + count), 1 + round);
+      assert.deepEqual(await Promise.all(pages.map((each) => call(each, "spent"))), [1 + round, 1 + round]);
+    }
+    await pages[1].close();
+  },
+  "the same race catches a store that reads and writes in two steps": async (page) => {
+    const pages = [page, await another(page)];
+    let worst = 0;
+    for (let round = 0; round < 8 && worst < 2; round += 1) {
+      worst = Math.max(worst, ...(await race(pages, newName(), 4, "openCareless")));
+    }
+    assert.ok(worst >= 2);
+    await pages[1].close();
+  },
+  "a page closed after the report is made: the next one sends the same bytes": async (page) => {
+    const name = newName();
+    const first = await another(page);
+    await call(first, "open", planText(3), name);
+    const made = await call(first, "submitAll", ["a", "a"]);
+    await first.close({ runBeforeUnload: false });
+    await call(page, "open", planText(3), name);
+    assert.deepEqual(await call(page, "unsent"), [made[0]]);
+    assert.deepEqual(await call(page, "submitAll", ["a"], null), [made[1]]);
+    await call(page, "acknowledgeAll");
+    assert.deepEqual(await call(page, "unsent"), []);
+  },
+  "pages closed at any moment leave reports whole or not made": async (page) => {
+    const name = newName();
+    const known = new Map();
+    for (let round = 0; round < 3; round += 1) {
+      const shortLived = await another(page);
+      await call(shortLived, "open", planText(20), name);
+      call(shortLived, "submitAll", Array.from({ length: 20 }, (_, place) => `${place}`)).catch(() => {});
+      await new Promise((done) => setTimeout(done, 5 * round));
+      await shortLived.close();
+      await call(page, "open", planText(20), name);
+      const found = await call(page, "unsent");
+      assert.ok(found.length >= known.size);
+      for (const each of known.keys()) assert.ok(found.includes(each));
+      found.forEach((each) => known.set(each, true));
+    }
+    assert.equal((await call(page, "submitAll", Array.from({ length: 20 }, (_, place) => `${place}`), [])).length, 20);
+    assert.equal((await call(page, "unsent")).length, 20);
+  },
+  "whatever fails, the report is not handed out, and the next attempt makes one": async (page) => {
+    await call(page, "open", planText(20), newName(), { waitSeconds: 0.5 });
+    const faults = await page.evaluate(async (module) => (await import(module)).faults, MODULE);
+    for (const [place, fault] of faults.entries()) {
+      const { isRefused, told, before, made, again } = await call(page, "submitBroken", fault, fault, []);
+      assert.ok(isRefused, `${fault}: ${told}`);
+      assert.ok(!told.includes("CANARY"), told);
+      assert.equal(before, false, fault);
+      assert.equal(made, again, fault);
+      assert.equal(await call(page, "spent"), place + 1, fault);
+    }
+  },
+  "a browser that keeps nothing: do not send": async (page) => {
+    for (const fault of ["missing", "forbidden", "private", "failing", "blocked", "silent"]) {
+      const { isRefused, told } = await call(page, "openBroken", planText(1), newName(), fault);
+      assert.ok(isRefused, `${fault}: ${told}`);
+      assert.ok(!told.includes("CANARY"), told);
+    }
+  },
+  "storage cleared while the ledger is open: it is used no more; opened anew it has forgotten": async (page) => {
+    for (const how of ["deleted by a page", "cleared by the browser", "emptied"]) {
+      const [name, other] = [newName(), await another(page)];
+      await call(page, "open", planText(2), name);
+      const [made] = await call(page, "submitAll", ["a"]);
+      if (how === "deleted by a page") {
+        await other.evaluate((each) => new Promise((done) => { indexedDB.deleteDatabase(each).onsuccess = done; }), name);
+      } else if (how === "emptied") {
+        await other.evaluate((each) => new Promise((done) => {
+          indexedDB.open(each).onsuccess = ({ target }) => {
+            const transaction = target.result.transaction("records", "readwrite");
+            transaction.objectStore("records").clear();
+            transaction.oncomplete = done;
+          };
+        }), name);
+      } else {
+        const session = await page.context().newCDPSession(page);
+        await session.send("Storage.clearDataForOrigin", { origin: new URL(page.url()).origin, storageTypes: "indexeddb" });
+      }
+      assert.deepEqual(await call(page, "submitAll", ["a", "b"]), ["LedgerError", "LedgerError"], how);
+      await call(page, "open", planText(2), name);
+      assert.notEqual((await call(page, "submitAll", ["a"]))[0], made);
+      await other.close();
+    }
+  },
+  "of a record nothing is kept or shown": async (page) => {
+    const name = newName();
+    const plan = { ...PLANS["none-r1-b10-names"] };
+    await call(page, "open", JSON.stringify(plan), name);
+    const item = plan.catalogue.names[0];
+    const { isRefused, told } = await call(page, "submitUnknown", "CANARY item");
+    assert.ok(isRefused && !told.includes("CANARY"), told);
+    await call(page, "submitAll", ["CANARY week"], [item]);
+    const content = await call(page, "contentOf", name);
+    assert.ok(content.includes("report") && !content.includes("CANARY") && !content.includes(item), content);
+  },
+};
+
+await withPage(async (page) => {
+  page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows nothing of a record"));
+  for (const [says, check] of Object.entries(CHECKS)) {
+    try {
+      const begun = performance.now();
+      await check(page);
+      console.log(`ok: ${says} (${Math.round(performance.now() - begun)} ms)`);
+    } catch (error) {
+      console.log(`not ok: ${says}\n    ${error?.stack ?? error}`);
+      process.exitCode = 1;
+    }
+  }
+});

@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { spawn } from "node:child_process";
+import { test } from "node:test";
+
+import { BudgetError, LedgerError, loadCampaign, loadPlan, PlanError, RecordError } from "../src/index.js";
+import { bytesOf } from "../src/device/book.js";
+import { openLedgerFile } from "../src/node/index.js";
+import { parseLedger, recordBytes } from "../src/node/ledger-records.js";
+import { PLANS, planText, vectorsOf } from "./small-plan.js";
+
+const DEVICES = vectorsOf("devices");
+const HEADER = Buffer.from("6173736f63707269762d6c656467657202000000", "hex");
+
+function scratch(t) {
+  const folder = fs.mkdtempSync(join(tmpdir(), "ledger-"));
+  t.after(() => fs.rmSync(folder, { recursive: true }));
+  return join(folder, "ledger.bin");
+}
+
+const planOf = (reports) => loadPlan(planText(reports));
+
+test("ledgers of the vectors are read as they say, repaired or refused", async (t) => {
+  const path = scratch(t);
+  for (const [name, { bytes, found }] of Object.entries(DEVICES.ledgers)) {
+    const content = Buffer.from(bytes, "hex");
+    fs.writeFileSync(path, content);
+    if (found === "refuse") {
+      await assert.rejects(openLedgerFile(path), LedgerError, name);
+      assert.deepEqual(fs.readFileSync(path), content, `${name}: a refused file stays as it is`);
+      continue;
+    }
+    const { records, end } = parseLedger(content, name);
+    const shown = found[0].map(({ report, ...rest }, place) => {
+      return { number: place + 1, ...rest, ...(report && { report: bytesOf(report) }) };
+    });
+    assert.deepEqual([records, end], [shown, found[1]], name);
+    (await openLedgerFile(path)).close();
+    const repaired = parseLedger(fs.readFileSync(path), name);
+    assert.deepEqual([repaired.records, repaired.isMarked], [records, true], name);
+    if (bytes.startsWith(HEADER.toString("hex"))) {
+      const written = records.map((record) => Buffer.concat([recordBytes(record), Buffer.from("a76f6e206469736b", "hex")]));
+      assert.deepEqual(fs.readFileSync(path), Buffer.concat([HEADER, ...written]), `${name}: written anew`);
+    }
+  }
+});
+
+test("an occasion has one report, whatever is asked at once and whatever the record is by then", async (t) => {
+  const path = scratch(t);
+  const plan = await planOf(2);
+  const ledger = await openLedgerFile(path);
+  const asked = ["2026-W47", " 2026-W47\u0085", "2026-W47\u3000"].map((occasion) => ledger.submit(plan, occasion, []));
+  const [first, ...others] = await Promise.all(asked);
+  for (const other of others) assert.deepEqual(other, first);
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+  assert.deepEqual(await ledger.unsent(), [first]);
+  await ledger.acknowledge(first);
+  await ledger.acknowledge(first);
+  ledger.close();
+  const again = await openLedgerFile(path);
+  t.after(() => again.close());
+  assert.deepEqual(await again.submit(plan, "2026-W47", null), { ...first, acknowledged: true });
+  assert.deepEqual(await again.unsent(), []);
+  assert.notDeepEqual((await again.submit(plan, "caf\u00e9", [])).id, first.id);
+  assert.deepEqual(await again.has(plan, "cafe\u0301"), true, "NFC");
+  await assert.rejects(again.submit(plan, "\ufeff2026-W47", []), BudgetError, "a character that Unicode does not call blank");
+  await assert.rejects(again.submit(plan, " ", []), PlanError);
+  await assert.rejects(again.submit(plan, "a".repeat(1001), []), PlanError);
+  await assert.rejects(again.submit(plan, "\ud800", []), PlanError);
+});
+
+test("a record that does not fit spends nothing, and no item stands in the file or the refusal", async (t) => {
+  const path = scratch(t);
+  const ledger = await openLedgerFile(path);
+  const plan = await planOf(1);
+  const refused = await ledger.submit(plan, "a", ["CANARY"]).catch((error) => error);
+  assert.ok(refused instanceof RecordError && !String(refused.stack).includes("CANARY"));
+  assert.equal((await ledger.spent(plan)).left, 1);
+  await ledger.submit(plan, "a", []);
+  ledger.close();
+  assert.ok(!fs.readFileSync(path).includes("CANARY"));
+});
+
+test("a limit holds for all reports together, and takes no plan whose γ does not cover all", async (t) => {
+  const path = scratch(t);
+  const plan = await planOf(5);
+  const ledger = await openLedgerFile(path, { limit: { prior: "1/50", posterior: "50%" } });
+  await ledger.submit(plan, "1", []); // the limit is 49: two reports of γ 7 reach it
+  assert.deepEqual(await ledger.spent(plan), { spent: 1, left: 0, amplification: [7n, 1n] });
+  await assert.rejects(ledger.submit(plan, "2", []), BudgetError);
+  ledger.close();
+  const wider = await openLedgerFile(path, { limit: { prior: "1/51", posterior: "0.5" } });
+  assert.equal((await wider.spent(plan)).left, 1);
+  await wider.submit(plan, "2", []);
+  await assert.rejects(wider.submit(plan, "3", []), BudgetError);
+  const clear = Object.keys(PLANS).find((name) => PLANS[name].sizes === "in clear");
+  await assert.rejects(wider.submit(await loadPlan(JSON.stringify(PLANS[clear])), "1", []), PlanError);
+  wider.close();
+  for (const limit of [{ prior: "50%", posterior: "5%" }, { prior: "0", posterior: "1/2" }, { prior: 0.05, posterior: "1/2" }]) {
+    await assert.rejects(openLedgerFile(path, { limit }), PlanError);
+  }
+});
+
+test("a campaign's round is drawn once and written first, and it has one report", async (t) => {
+  const path = scratch(t);
+  const plan = await planOf(1);
+  const other = await planOf(2);
+  const content = JSON.parse(DEVICES.campaigns["three rounds"].text);
+  const promise = { prior: "1/1000000", posterior: "999999/1000000" };
+  const campaign = await loadCampaign(JSON.stringify({ ...content, promise, first_plan: plan.id }));
+  const strict = await loadCampaign(JSON.stringify({ ...content, promise: { prior: "49/100", posterior: "1/2" } }));
+  const ledger = await openLedgerFile(path);
+  await assert.rejects(ledger.submitRound(plan, campaign, []), PlanError, "no round drawn");
+  const [drawn, together] = await Promise.all([ledger.drawRound(campaign), ledger.drawRound(campaign)]);
+  assert.equal(together, drawn);
+  await ledger.drawRound(strict);
+  await assert.rejects(ledger.submitRound(plan, strict, []), PlanError, "γ");
+  await assert.rejects(ledger.submitRound(other, campaign, []), PlanError, "two reports");
+  assert.equal(await ledger.answered(campaign), null);
+  const made = await ledger.submitRound(plan, campaign, []);
+  ledger.close();
+  const again = await openLedgerFile(path);
+  assert.equal(await again.drawRound(campaign), drawn);
+  assert.deepEqual(await again.submitRound(other, campaign, null), made);
+  assert.deepEqual(await again.answered(campaign), made);
+  again.close();
+});
+
+test("a report that was handed out is sent under the id that it has", async (t) => {
+  const ledger = await openLedgerFile(scratch(t));
+  t.after(() => ledger.close());
+  const plan = await planOf(1);
+  const report = await ledger.report(plan, "a", []);
+  assert.deepEqual([await ledger.unsent(), await ledger.report(plan, "a", null)], [[], report]);
+  const submission = await ledger.submit(plan, "a", null);
+  assert.deepEqual(submission.report, report);
+  assert.deepEqual(await ledger.unsent(), [submission]);
+});
+
+test("no other process has the file at the same time", async (t) => {
+  const path = scratch(t);
+  const held = await openLedgerFile(path);
+  await assert.rejects(openLedgerFile(path, { waitSeconds: 0 }), LedgerError);
+  const taken = spawn("flock", ["-n", path, "true"]);
+  assert.deepEqual((await once(taken, "exit"))[0], 1);
+  held.close();
+  await assert.rejects(held.unsent(), LedgerError);
+  const other = spawn("flock", [path, "sh", "-c", "echo locked; read line"]);
+  await once(other.stdout, "data");
+  await assert.rejects(openLedgerFile(path, { waitSeconds: 0.1 }), LedgerError);
+  const waiting = openLedgerFile(path);
+  other.stdin.end("\n");
+  (await waiting).close();
+});
+
+test("what cannot be written is not handed out, and whatever is no ledger is left alone", async (t) => {
+  const path = scratch(t);
+  const plan = await planOf(3);
+  const ledger = await openLedgerFile(path);
+  const made = await ledger.submit(plan, "a", []);
+  const before = fs.readFileSync(path);
+  t.mock.method(fs, "fsyncSync", () => {
+    throw Object.assign(new Error("CANARY"), { code: "ENOSPC" });
+  });
+  const refused = await ledger.submit(plan, "b", []).catch((error) => error);
+  assert.ok(refused instanceof LedgerError && !refused.stack.includes("CANARY"));
+  await assert.rejects(openLedgerFile(`${path}-other`), LedgerError);
+  t.mock.restoreAll();
+  await assert.rejects(ledger.submit(plan, "a", []), LedgerError, "not before it is opened again");
+  assert.deepEqual(fs.readFileSync(path), before);
+  ledger.close();
+  const anew = await openLedgerFile(path);
+  assert.deepEqual(await anew.unsent(), [made]);
+  anew.close();
+  await assert.rejects(openLedgerFile("/dev/null"), LedgerError);
+});

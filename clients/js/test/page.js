@@ -1,0 +1,61 @@
+/**
+ * A page of Chromium that may read this repository, over http from 127.0.0.1: a secure context, as WebCrypto asks for.
+ * @module
+ */
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { dirname, extname, normalize, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { chromium } from "playwright-core";
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+const TYPES = { ".js": "text/javascript", ".json": "application/json" };
+const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
+
+/**
+ * Run a function with an empty page that can import this repository's modules; nothing outside is asked for.
+ * @template T
+ * @param {(page: import("playwright-core").Page) => Promise<T>} run further pages are of `page.context()`
+ * @param {{ port?: number }} [options] `port` that the page comes from, by default any that is free
+ * @returns {Promise<T>}
+ */
+export async function withPage(run, { port = 0 } = {}) {
+  const server = createServer((request, response) => void answer(request.url ?? "/", response));
+  await new Promise((done) => server.listen(port, "127.0.0.1", () => done(null)));
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
+  });
+  try {
+    const context = await browser.newContext();
+    // @ts-ignore listening on a port
+    const home = `http://127.0.0.1:${server.address().port}/`;
+    // a collector of a test is on this machine too
+    await context.route("**/*", (route) => (isHere(route.request().url()) ? route.continue() : route.abort()));
+    const page = await context.newPage();
+    await page.goto(home);
+    return await run(page);
+  } finally {
+    await browser.close();
+    server.close();
+  }
+}
+
+function isHere(url) {
+  return url.startsWith("blob:http://127.0.0.1:") || ["127.0.0.1", "localhost"].includes(new URL(url).hostname);
+}
+
+async function answer(url, response) {
+  const path = normalize(resolve(ROOT, `.${decodeURIComponent(new URL(url, "http://localhost").pathname)}`));
+  const type = TYPES[extname(path)];
+  if (path === ROOT || path === `${ROOT}${sep}`) return response.writeHead(200, { "content-type": "text/html" }).end(EMPTY);
+  if (!path.startsWith(ROOT + sep) || type === undefined) return response.writeHead(404).end();
+  try {
+    const bytes = await readFile(path);
+    return response.writeHead(200, { "content-type": type }).end(bytes);
+  } catch {
+    return response.writeHead(404).end();
+  }
+}

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import {
+  Collector, CollectorError, fetchOffer, loadCampaign, loadPlan, PlanError, RecordError, sendRecord, sendWaiting,
+} from "../src/index.js";
+import { openLedgerFile } from "../src/node/index.js";
+import { planText, vectorsOf } from "./small-plan.js";
+
+const OCCASION = "2026-W47";
+const GUIDED = vectorsOf("guided");
+
+/** A collector of the simplest kind: what it has at which path, and what goes wrong at which of its POSTs. */
+async function scripted(t, pages = {}) {
+  const state = { pages, faults: [], posts: [], asked: [], waits: [], stored: new Map() };
+  const server = createServer(async (request, response) => {
+    const parts = [];
+    for await (const part of request) parts.push(part);
+    const fault = request.method === "POST" ? state.faults.shift() : undefined;
+    state.asked.push(request);
+    if (request.method === "POST") state.posts.push(Buffer.concat(parts));
+    if (fault === "cut") return request.socket.destroy();
+    if (fault === "lost") {
+      take(state, Buffer.concat(parts));
+      return request.socket.destroy();
+    }
+    const receipt = request.method === "POST" && !fault ? take(state, Buffer.concat(parts)) : null;
+    const [status, headers, body] = fault ?? receipt ?? state.pages[request.url] ?? [404, {}, "{}"];
+    response.writeHead(status, headers).end(body);
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.close());
+  const waiting = async (seconds) => void state.waits.push(seconds);
+  state.of = (options = {}) => new Collector(`http://127.0.0.1:${server.address().port}/`, { waiting, ...options });
+  return state;
+}
+
+function take(state, body) {
+  const size = 16 + state.reportBytes;
+  let accepted = 0;
+  for (let place = 0; place < body.length; place += size) {
+    const id = body.toString("hex", place, place + 16);
+    if (!state.stored.has(id)) accepted += 1;
+    state.stored.set(id, state.stored.get(id) ?? body.subarray(place + 16, place + size));
+  }
+  return [200, {}, JSON.stringify({ accepted, duplicates: body.length / size - accepted })];
+}
+
+const page = (plan, headers = {}) => [200, { "Assocpriv-Plan": plan.id, ...headers }, plan.canonical];
+
+async function ready(t, reports = 3) {
+  const plan = await loadPlan(planText(reports));
+  const state = Object.assign(await scripted(t, { "/plan": page(plan) }), { reportBytes: plan.reportBytes });
+  const folder = fs.mkdtempSync(join(tmpdir(), "sending-"));
+  const ledger = await openLedgerFile(join(folder, "ledger.bin"));
+  t.after(() => {
+    ledger.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+  return { plan, state, ledger };
+}
+
+const refused = (status, reason = "x") => [status, {}, `{"error": "${reason}", "message": "no more\\u0007 of this"}`];
+
+test("the same bytes are sent until they are acknowledged, and each report counts once", async (t) => {
+  const { plan, state, ledger } = await ready(t);
+  state.faults = [[503, { "Retry-After": "3" }, "{}"], "lost", "cut", refused(408)];
+  const told = await sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION });
+  const expected = { state: "sent", campaignId: null, round: null, planId: plan.id, isNew: true };
+  assert.deepEqual(told, { ...expected, reportBytes: plan.reportBytes });
+  assert.equal(state.posts.length, 5);
+  for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
+  assert.equal(state.stored.size, 1);
+  assert.equal(state.waits.length, 4);
+  assert.ok(state.waits[0] >= 3 && state.waits.slice(1).every((wait, place) => wait >= 0.5 * 2 ** place));
+  const { cookie, referer, authorization } = state.asked.at(-1).headers;
+  assert.deepEqual([cookie, referer, authorization], [undefined, undefined, undefined]);
+  const again = await sendRecord(null, { collector: state.of(), ledger, occasion: OCCASION });
+  assert.deepEqual([again.state, again.isNew, state.posts.length], ["sent before", false, 5]);
+});
+
+test("what a collector does not take waits in the ledger, and is sent later as it is", async (t) => {
+  const { plan, state, ledger } = await ready(t);
+  const send = (options = {}) => sendRecord([1], { collector: state.of({ patienceSeconds: 5 }), ledger, occasion: OCCASION, ...options });
+  for (const [fault, says] of [
+    [refused(401, "no-key"), /refuses \(status 401\): no more  ?of this; the report waits/],
+    [refused(410, "closed"), /status 410/],
+    [[503, { "Retry-After": "3600" }, "{}"], /1 attempt: status 503: it does not say why; it asks to come again in 3600/],
+    [[302, { Location: "/elsewhere" }, ""], /sends elsewhere/],
+    [[200, {}, '{"accepted": 1, "duplicates": 1}'], /does not say that it has what was sent/],
+    [[200, {}, '{"accepted": 1.0, "duplicates": 0}'], /does not say/],
+    [[200, {}, '{"accepted": 1, "accepted": 1, "duplicates": 0}'], /is no receipt/],
+    [[200, {}, "x".repeat(5000)], /more than 4096 bytes/],
+    [[400, {}, "x".repeat(70_000)], /more than 65536 bytes/],
+  ]) {
+    state.faults = [fault];
+    await assert.rejects(send(), (error) => error instanceof CollectorError && says.test(error.message), String(says));
+  }
+  assert.equal((await ledger.unsent()).length, 1);
+  assert.deepEqual(await sendWaiting({ collector: state.of(), ledger }), { sent: 1, otherPlans: 0, waiting: 0 });
+  for (const body of state.posts) assert.deepEqual(body, state.posts[0]);
+  const other = await loadPlan(planText(2));
+  await ledger.submit(other, "a", []);
+  await ledger.submit(plan, "b", []);
+  await ledger.submit(plan, "c", []);
+  state.asked = [];
+  assert.deepEqual(await sendWaiting({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, waiting: 0 });
+  assert.ok(state.asked.every(({ headers }) => headers.authorization === "Bearer k"));
+  assert.equal(state.stored.size, 3);
+});
+
+test("what is published is checked before anything is made", async (t) => {
+  const { plan, state, ledger } = await ready(t);
+  const other = await loadPlan(planText(2));
+  const send = (options = {}) => sendRecord([1], { collector: state.of(), ledger, occasion: OCCASION, ...options });
+  await assert.rejects(send({ pinnedId: other.id }), PlanError);
+  await assert.rejects(send({ pinnedId: plan.id.slice(0, 12) }), PlanError);
+  await assert.rejects(send({ occasion: undefined }), PlanError);
+  await assert.rejects(sendRecord([], { collector: state.of(), ledger, occasion: OCCASION }), RecordError);
+  for (const [answer, Kind] of [
+    [page(plan, { "Assocpriv-Plan": other.id }), CollectorError],
+    [[200, {}, plan.canonical], CollectorError],
+    [[200, {}, Buffer.from([0xff])], CollectorError],
+    [[200, { "Assocpriv-Plan": plan.id }, "{}"], PlanError],
+    [refused(500), CollectorError],
+    [refused(404), CollectorError],
+  ]) {
+    state.pages["/plan"] = answer;
+    await assert.rejects(send({ collector: state.of({ patienceSeconds: 0.1 }) }), Kind);
+  }
+  assert.deepEqual([state.posts, await ledger.unsent()], [[], []]);
+  for (const url of ["http://shop.example", "https://a@b", "https://a/?q", "ftp://a", "/plan", "https://a\n", "", "https://"]) {
+    assert.throws(() => new Collector(url), CollectorError, url);
+  }
+  for (const url of ["http://localhost", "http://[::1]:1/x/", "http://127.0.0.1"]) new Collector(url);
+  for (const key of ["", "a\n", "ä", "k".repeat(513)]) assert.throws(() => new Collector("https://a", { key }), CollectorError);
+});
+
+test("of a campaign the round is drawn once, and its plan answered once it is there", async (t) => {
+  const { plan, state, ledger } = await ready(t, 1);
+  const content = JSON.parse(vectorsOf("devices").campaigns["three rounds"].text);
+  content.promise = { prior: "1/1000000", posterior: "999999/1000000" };
+  content.rounds = [1, 2 ** 31 - 1]; // the second, but for one in two milliards
+  const campaign = await loadCampaign(JSON.stringify(content));
+  const offer = (plans) => [200, {}, JSON.stringify({ campaign: content, plans })];
+  state.pages = { "/campaign": offer([null, null]), [`/plans/${plan.id}`]: page(plan) };
+  const options = { collector: state.of(), ledger, pinnedId: campaign.id };
+  const early = await sendRecord([1], options);
+  assert.deepEqual([early.state, early.round, early.campaignId], ["no plan yet", 2, campaign.id]);
+  state.pages["/campaign"] = offer([null, plan.id]);
+  state.faults = ["lost"];
+  const sent = await sendRecord([1], options);
+  assert.deepEqual([sent.state, sent.round, sent.planId, sent.isNew], ["sent", 2, plan.id, true]);
+  assert.deepEqual((await sendRecord(null, options)).state, "sent before");
+  assert.equal(state.stored.size, 1);
+  for (const plans of [[plan.id, null], [null], [plan.id, plan.id], [null, plan.id.toUpperCase()], {}, null]) {
+    state.pages["/campaign"] = offer(plans);
+    await assert.rejects(fetchOffer(state.of()), CollectorError, JSON.stringify(plans));
+  }
+  state.pages["/campaign"] = [200, {}, JSON.stringify({ campaign: content })];
+  await assert.rejects(fetchOffer(state.of()), CollectorError);
+});
+
+test("of a guided plan the level is asked for first, and the guidance only where it is answered", async (t) => {
+  const { state, ledger } = await ready(t);
+  const { plan: name, guidance } = GUIDED.guidance[0];
+  const { record } = GUIDED.reports.find(({ plan: of }) => of === name);
+  const plan = await loadPlan(JSON.stringify(GUIDED.plans.find((each) => each.name === name).plan));
+  Object.assign(state, { reportBytes: plan.reportBytes, pages: { "/plan": page(plan) } });
+  const send = (options = {}) => sendRecord(record, { collector: state.of(), ledger, occasion: OCCASION, ...options });
+  await assert.rejects(send(), CollectorError, "no guidance so far");
+  const level = { plan: plan.id, serial: guidance.serial, level: guidance.level };
+  state.pages["/guidance"] = [200, {}, JSON.stringify(guidance)];
+  for (const [announced, options, Kind] of [
+    [level, { maxLevel: level.level - 1 }, PlanError],
+    [{ ...level, plan: "0".repeat(64) }, {}, PlanError],
+    [{ ...level, level: level.level + 1 }, {}, PlanError],
+    [{ ...level, level: 0 }, {}, CollectorError],
+    [[], {}, CollectorError],
+  ]) {
+    state.pages["/guidance/level"] = [200, {}, JSON.stringify(announced)];
+    state.asked = [];
+    await assert.rejects(send(options), Kind);
+    const asked = state.asked.some(({ url }) => url === "/guidance");
+    assert.equal(asked, announced.level === level.level + 1, "guidance is asked for after a level that is answered alone");
+  }
+  state.pages["/guidance/level"] = [200, {}, JSON.stringify(level)];
+  assert.equal((await send({ maxLevel: level.level })).state, "sent");
+  assert.equal(plan.decode([...state.stored.values()][0]).guidance, guidance.serial);
+});

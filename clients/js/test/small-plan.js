@@ -1,0 +1,20 @@
+/**
+ * A plan for tests: of a few items, which a person may answer as often as is wanted.
+ * @module
+ */
+
+import { readFileSync } from "node:fs";
+
+/** The content of a file of tests/vectors. @param {string} name */
+export function vectorsOf(name) {
+  return JSON.parse(readFileSync(new URL(`../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
+}
+
+/** Plans of the vectors, by name. */
+export const PLANS = Object.fromEntries(vectorsOf("plans").plans.map(({ name, plan }) => [name, plan]));
+
+/** The text of a plan whose γ is 7, of a promise weak enough for some reports. @param {number} reports a person's */
+export function planText(reports) {
+  const promise = { prior: "1/1000000000000", posterior: "999999999999/1000000000000" };
+  return JSON.stringify({ ...PLANS["worked-example"], reports_per_person: reports, promise });
+}

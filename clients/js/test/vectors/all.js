@@ -1,0 +1,17 @@
+/**
+ * All checks against tests/vectors, which node and Chromium run alike.
+ * @module
+ */
+
+import { checkBaskets } from "./baskets.js";
+import { checkCampaigns } from "./devices.js";
+import { checkGuided } from "./guided.js";
+import { checkTables } from "./tables.js";
+
+/** Of each check what it says, the vectors it reads, in order, and the function. */
+export const CHECKS = [
+  { says: "baskets agree with the vectors", files: ["plans", "reports"], check: checkBaskets },
+  { says: "tables agree with the vectors", files: ["tables"], check: checkTables },
+  { says: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
+  { says: "campaigns agree with the vectors", files: ["devices"], check: checkCampaigns },
+];

@@ -1,0 +1,39 @@
+"""A page of Chromium and a collector elsewhere: the client in JavaScript, from a basket to what is stored."""
+
+import os
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import javascript
+from debian_packages import program
+from naive import small_plan
+from running_collector import Collector, Forks
+
+from assocpriv.files.plans import write_plan
+from assocpriv.plans.baskets.catalogue import Catalogue
+
+PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
+    """Each report is stored once, whatever is clicked twice, lost, closed or offline; guided records wait encrypted."""
+    chromium, port = program("chromium", "chromium"), free_port()
+    collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
+    write_plan(PLAN, tmp_path / "plan.json", force=True)
+    with collector:
+        done = javascript.run(
+            javascript.node(), javascript.tools() / "test/flow-chromium.js", str(port),
+            f"http://127.0.0.1:{collector.port}", "milk", env=os.environ | {"CHROMIUM": chromium},
+        )  # fmt: skip
+        assert done.stdout.count("ok: ") == 5, done.stdout
+        assert "not ok" not in done.stdout
+        assert f"reports: {collector.reports()}\n" in done.stdout
+        assert collector.reports() == 3
