@@ -108,7 +108,7 @@ def make_service(
         if admin:
             _add_page(service, folder)
     except BaseException:
-        lock.release()
+        lock.abandon()
         raise
     return service
 

@@ -40,6 +40,8 @@ class ServedCampaign:
         for lock in self._locks:
             lock.release()
 
+    abandon = release  # the folder was there before
+
     def has_changed(self) -> bool:
         """Tell whether a plan may have joined since the last :meth:`take_up`."""
         return self._now() != self._stamp

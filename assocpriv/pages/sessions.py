@@ -1,7 +1,7 @@
 """Who may see the operator's page: a token in a file, sessions in memory, a token in every form.
 
-Nothing of a visitor is kept. Failed logins are limited for all together, as no address is looked at: whoever tries
-tokens delays the operator by seconds, and gets nowhere with 256 random bits.
+Nothing of a visitor is kept. Failed logins are limited for all together, as no address is looked at. Who has the token
+is let in all the same, or anybody could lock the operator out; what keeps others out are its 256 random bits.
 """
 
 import hashlib
@@ -75,19 +75,20 @@ class Sessions:
         self._failures, self._since = _FAILURES, clock()
 
     def admits(self, token: str) -> bool:
-        """Tell whether a token is the operator's.
+        """Tell whether a token is the operator's, who is let in however often others failed.
 
         Raises:
-            TooManyFailuresError: before it is looked at.
+            TooManyFailuresError: it is not, like too many before it.
         """
+        if hmac.compare_digest(_digest(token), self._token):
+            return True
         now = self._clock()
         self._failures = min(_FAILURES, self._failures + (now - self._since) / _SECONDS_EACH)
         self._since = now
         if self._failures < 1:
             raise TooManyFailuresError(max(1, round((1 - self._failures) * _SECONDS_EACH)))
-        right = hmac.compare_digest(_digest(token), self._token)
-        self._failures -= not right
-        return right
+        self._failures -= 1
+        return False
 
     @staticmethod
     def new_value() -> str:

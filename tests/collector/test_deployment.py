@@ -110,18 +110,20 @@ def ask(site: tuple[int, Path, ap.Plan], method: str, path: str, body: bytes = b
 
 
 def test_a_report_over_tls(site: tuple[int, Path, ap.Plan]) -> None:
-    """It is stored once, however often it is sent; the plan and the counts can be had."""
+    """It is stored once, however often it is sent; the plan can be had."""
     _, home, plan = site
     record = os.urandom(16) + ap.randomize([1, 2], plan)
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 1, "duplicates": 0}
     assert json.loads(ask(site, "POST", "/reports", record)[1]) == {"accepted": 0, "duplicates": 1}
     assert ask(site, "GET", "/plan") == (200, plan.canonical_json.encode("ascii"))
-    assert json.loads(ask(site, "GET", "/status")[1])["reports"] == len(ap.read_reports(home / "data")) == 1
+    assert len(ap.read_reports(home / "data")) == 1
 
 
-@pytest.mark.parametrize("path", ["/admin", "/admin/login", "/metrics", "/", "/reports/x", "//admin", "/plan/../admin"])
+@pytest.mark.parametrize(
+    "path", ["/admin", "/admin/login", "/metrics", "/status", "/", "/reports/x", "//admin", "/plan/../admin"]
+)
 def test_what_is_the_operators_is_not_public(site: tuple[int, Path, ap.Plan], path: str) -> None:
-    """The operator's page and the metrics are not there for the network."""
+    """The operator's page, the metrics and the counts are not there for the network."""
     assert ask(site, "GET", path)[0] == 404
 
 

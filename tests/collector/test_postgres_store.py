@@ -289,7 +289,8 @@ def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     with pytest.raises(FileError, match="are kept in PostgreSQL"):
         open_store(tmp_path / "two", PLAN, "sqlite")
     with pytest.raises(PlanError, match="a store is sqlite, postgresql://"):
-        open_store(tmp_path / "three", PLAN, "mysql://x")
+        make_service(PLAN, tmp_path / "three", store="mysql://x")
+    assert not (tmp_path / "three").exists()
 
 
 def test_a_campaign_of_two_front_ends(tmp_path: Path, database: Server, monkeypatch: pytest.MonkeyPatch) -> None:
