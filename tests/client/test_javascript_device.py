@@ -28,7 +28,7 @@ def in_chromium(script, *given):
 
 def test_the_ledger_in_chromium():
     """Pages and a worker at once, pages closed, storage that fails or is cleared: one report an occasion, or none."""
-    assert in_chromium("ledger-chromium.js") == 8
+    assert in_chromium("ledger-chromium.js") == 9
 
 
 def till(folder, *asked):

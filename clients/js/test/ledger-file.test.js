@@ -57,6 +57,8 @@ test("an occasion has one report, whatever is asked at once and whatever the rec
   for (const other of others) assert.deepEqual(other, first);
   assert.equal(fs.statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(await ledger.unsent(), [first]);
+  await ledger.acknowledge({ ...first, id: new Uint8Array(16) }); // of a ledger that this one replaced
+  assert.deepEqual(await ledger.unsent(), [first]);
   await ledger.acknowledge(first);
   await ledger.acknowledge(first);
   ledger.close();

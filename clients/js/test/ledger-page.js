@@ -99,6 +99,9 @@ const FAULTS = {
     again();
     return add.call(this, record);
   }],
+  "written and not said": [IDBDatabase.prototype, "transaction", (transaction) => function silent(...given) {
+    return Object.defineProperty(transaction.apply(this, given), "oncomplete", { set: () => {} });
+  }],
 };
 export const faults = Object.keys(FAULTS);
 
@@ -113,6 +116,19 @@ export async function submitBroken(fault, occasion, record) {
   const before = await ledger.has(plan, occasion);
   const made = said(await ledger.submit(plan, occasion, record));
   return { isRefused: refused instanceof LedgerError, told, before, made, again: said(await ledger.submit(plan, occasion, null)) };
+}
+
+/** Ask for a report; return how durable the transactions were asked to be. */
+export async function durabilities(occasion) {
+  const whole = IDBDatabase.prototype.transaction;
+  const asked = [];
+  IDBDatabase.prototype.transaction = function noted(...given) {
+    asked.push([given[1], whole.apply(this, given).durability]);
+    return whole.apply(this, given);
+  };
+  await ledger.submit(plan, occasion, []);
+  IDBDatabase.prototype.transaction = whole;
+  return asked;
 }
 
 /** Open a ledger where IndexedDB is broken in some way; return the error. */
@@ -138,6 +154,16 @@ export async function openBroken(text, name, fault) {
   const error = await open(text, name, { waitSeconds: 0.2 }).then(() => null, (found) => found);
   Object.defineProperty(globalThis, "indexedDB", whole);
   return { isRefused: error instanceof LedgerError, told: `${error?.message} ${error?.stack}` };
+}
+
+/** Write into a ledger's database, of some version, what no device writes. */
+export async function spoil(name, version, record) {
+  const opening = indexedDB.open(name, version);
+  opening.onupgradeneeded = () => opening.result.createObjectStore("records", { keyPath: "number" });
+  const database = await finished(opening);
+  if (record?.report) record.report = Uint8Array.from(record.report);
+  if (record) await finished(database.transaction("records", "readwrite").objectStore("records").put(record));
+  database.close();
 }
 
 /** A record that does not fit is refused, shown nowhere and costs nothing. */

@@ -23,6 +23,8 @@ async function scripted(t, pages = {}) {
     const fault = request.method === "POST" ? state.faults.shift() : undefined;
     state.asked.push(request);
     if (request.method === "POST") state.posts.push(Buffer.concat(parts));
+    if (fault === "silent") return;
+    if (fault === "slow") return void response.writeHead(200).write("{");
     if (fault === "cut") return request.socket.destroy();
     if (fault === "lost") {
       take(state, Buffer.concat(parts));
@@ -33,7 +35,10 @@ async function scripted(t, pages = {}) {
     response.writeHead(status, headers).end(body);
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  t.after(() => server.close());
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
   const waiting = async (seconds) => void state.waits.push(seconds);
   state.of = (options = {}) => new Collector(`http://127.0.0.1:${server.address().port}/`, { waiting, ...options });
   return state;
@@ -111,6 +116,16 @@ test("what a collector does not take waits in the ledger, and is sent later as i
   assert.deepEqual(await sendWaiting({ collector: state.of({ key: "k" }), ledger }), { sent: 2, otherPlans: 1, waiting: 0 });
   assert.ok(state.asked.every(({ headers }) => headers.authorization === "Bearer k"));
   assert.equal(state.stored.size, 3);
+});
+
+test("an answer that does not come, or never ends, is waited for so long and no longer", async (t) => {
+  const { state, ledger } = await ready(t);
+  state.faults = ["silent", "slow"];
+  const told = await sendRecord([1], { collector: state.of({ answerSeconds: 0.1 }), ledger, occasion: OCCASION });
+  assert.deepEqual([told.state, state.posts.length], ["sent", 3]);
+  state.faults = ["slow"];
+  const collector = state.of({ answerSeconds: 0.1, patienceSeconds: 0.1 });
+  await assert.rejects(sendRecord([1], { collector, ledger, occasion: "b" }), /1 attempt: no answer in time; the report waits/);
 });
 
 test("what is published is checked before anything is made", async (t) => {

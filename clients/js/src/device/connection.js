@@ -11,7 +11,6 @@ import { CollectorError, PlanError } from "../errors.js";
 import { parseJson } from "../json.js";
 import { systemWords } from "../words.js";
 
-const ANSWER_SECONDS = 30; // in which one answer must be there, whole
 const FIRST_PAUSE = 0.5; // seconds between attempts; each about twice the one before
 const LONGEST_PAUSE = 60;
 const AGAIN = [408, 429, 500, 502, 503, 504]; // answers after which the same request may be taken
@@ -67,6 +66,7 @@ export class Collector {
   #address;
   #key;
   #waiting;
+  #answerSeconds;
   #patience;
 
   /**
@@ -76,11 +76,12 @@ export class Collector {
    *   can load the page
    * @param {boolean} [options.insecure] allow http:// beyond this machine: who reports can then be seen, and anybody on
    *   the way may put another plan in place
+   * @param {number} [options.answerSeconds] in which one answer must be there, whole (30)
    * @param {number} [options.patienceSeconds] after which no further attempt begins (60)
    * @param {(seconds: number) => Promise<void>} [options.waiting] how to wait; tests have another
    * @throws {CollectorError} an address that is no such URL, or not a safe one; a key that no header can hold
    */
-  constructor(url, { key, insecure = false, patienceSeconds = 60, waiting = pause } = {}) {
+  constructor(url, { key, insecure = false, answerSeconds = 30, patienceSeconds = 60, waiting = pause } = {}) {
     const shown = String(url).slice(0, MOST_SAID);
     this.#address = addressOf(url, shown);
     const { protocol, hostname } = new URL(this.#address);
@@ -96,6 +97,7 @@ export class Collector {
     this.url = shown;
     this.#key = key;
     this.#waiting = waiting;
+    this.#answerSeconds = answerSeconds;
     this.#patience = patienceSeconds;
   }
 
@@ -128,7 +130,7 @@ export class Collector {
 
   /** Try once; without an answer to go by, say why and what the collector asks to wait. */
   async #attempt(path, mostBytes, body, headers) {
-    const limit = AbortSignal.timeout(1000 * ANSWER_SECONDS);
+    const limit = AbortSignal.timeout(1000 * this.#answerSeconds);
     try {
       const answer = await this.#once(path, mostBytes, body, headers, limit);
       if (!AGAIN.includes(answer.status)) return { answer, problem: "", asked: 0 };

@@ -39,7 +39,7 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  * @property {number | null} round of the campaign, that this device drew
  * @property {string | null} planId
  * @property {number} reportBytes
- * @property {boolean} isNew whether the report was made now
+ * @property {boolean} isNew whether there was none of the occasion when this was asked; of calls at once all say so
  */
 
 /**
