@@ -291,6 +291,11 @@ def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     with pytest.raises(PlanError, match="a store is sqlite, postgresql://"):
         make_service(PLAN, tmp_path / "three", store="mysql://x")
     assert not (tmp_path / "three").exists()
+    (tmp_path / "four").mkdir()
+    (tmp_path / "four" / "mine.txt").touch()
+    with pytest.raises(FileError, match="holds files, and is no collector's folder"):
+        make_service(PLAN, tmp_path / "four")
+    assert [path.name for path in (tmp_path / "four").iterdir()] == ["mine.txt"]
 
 
 def test_a_campaign_of_two_front_ends(tmp_path: Path, database: Server, monkeypatch: pytest.MonkeyPatch) -> None:
