@@ -1,7 +1,7 @@
 /** The demonstration: a basket becomes a report in this browser, is sent, and what the server can know is shown. */
 
 import {
-  AssocprivError, chancesOf, hexOf, loadPlan, mostBelieved, openLedger, percentAwayFrom, posterior, sendWaiting,
+  AssocprivError, chancesOf, Collector, hexOf, loadPlan, mostBelieved, openLedger, percentAwayFrom, posterior, sendWaiting,
 } from "/demo/client/index.js";
 
 const LEDGER = "assocpriv-demonstration";
@@ -9,6 +9,7 @@ const OCCASION = "demonstration";
 const MOST_LISTED = 60;
 const MOST_BELIEFS = 12;
 const LOOK_SECONDS = 2;
+const PATIENCE_SECONDS = 4; // somebody looks on
 const PEOPLE = 3000;
 
 const element = (id) => document.getElementById(id);
@@ -71,7 +72,11 @@ function tellChosen() {
 
 async function makeReport() {
   element("make").disabled = true;
-  submission = await ledger.submit(plan, OCCASION, names.slice());
+  // one page at a time: a report that another one made meanwhile is not of the basket chosen here
+  submission = await navigator.locks.request(LEDGER, async () => {
+    if (await ledger.has(plan, OCCASION)) names.length = 0;
+    return ledger.submit(plan, OCCASION, names.slice());
+  });
   showReport();
   element("report-title").focus();
 }
@@ -122,7 +127,9 @@ async function sendReport() {
   element("sent").textContent = "Sending …";
   try {
     const waits = (await ledger.unsent()).some(({ planId }) => planId === plan.id);
-    if (waits) await sendWaiting({ collector: location.origin, ledger });
+    if (waits) {
+      await sendWaiting({ collector: new Collector(location.origin, { patienceSeconds: PATIENCE_SECONDS }), ledger });
+    }
     element("sent").textContent = waits
       ? `Sent: ${submission.report.length} bytes and the random number, nothing else.`
       : "Sent before. Your device keeps its answer and never makes a second one, so that nobody can average the noise away.";

@@ -1,0 +1,157 @@
+/**
+ * Use the collector's demonstration as a visitor does: node test/demo-chromium.js URL [FOLDER]
+ *
+ * Lines "stop" and "start" ask who runs this to stop the collector and to start it again; an answer is a line. With a
+ * FOLDER what is seen is kept there as pictures.
+ * @module
+ */
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
+
+import { chromium } from "playwright-core";
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+/** @type {[number, "light" | "dark"][]} */
+const LOOKS = [[320, "light"], [768, "dark"], [1280, "light"], [320, "dark"], [768, "light"], [1280, "dark"]];
+const [url, pictures] = process.argv.slice(2);
+const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
+});
+
+/** What pages said and asked for, and the bodies that they sent. @type {{ said: string[], hosts: Set<string>, sent: string[] }} */
+const seen = { said: [], hosts: new Set(), sent: [] };
+
+async function visitor() {
+  const context = await browser.newContext({ viewport: { width: 320, height: 800 } });
+  context.on("request", (request) => {
+    seen.hosts.add(new URL(request.url()).origin);
+    if (request.method() === "POST") seen.sent.push(request.postDataBuffer()?.toString("hex") ?? "");
+  });
+  context.on("console", (message) => {
+    // a browser tells of every answer that is an error, also where one is expected: a collection is asked for a campaign
+    if (message.location().url !== `${url}/campaign`) seen.said.push(message.text());
+  });
+  context.on("weberror", (error) => seen.said.push(String(error.error())));
+  return context;
+}
+
+async function open(context) {
+  const page = await context.newPage();
+  await page.goto(`${url}/demo`);
+  return page;
+}
+
+const ready = (page) => page.locator("#items input").first().waitFor();
+const bytes = (page) => page.locator("#bytes").textContent();
+const told = (page, id, text) => page.locator(id).filter({ hasText: text }).waitFor();
+
+async function runner(asked) {
+  console.log(asked);
+  await answers.next();
+}
+
+async function isClean(page, name) {
+  for (const [width, colorScheme] of LOOKS.slice(0, pictures ? LOOKS.length : 2)) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height: 800 });
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= globalThis.innerWidth), `${name} at ${width} px`);
+    if (pictures) await page.screenshot({ path: `${pictures}/${name}-${width}-${colorScheme}.png`, fullPage: true });
+    const found = await page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id }) => id))`);
+    assert.deepEqual(found, [], `${name} at ${width} px, ${colorScheme}`);
+  }
+}
+
+const cases = {
+  async "a basket becomes one report, offline and back, in two tabs, and on to rules"() {
+    const context = await visitor();
+    const [page, other] = [await open(context), await open(context)];
+    for (const each of [page, other]) await ready(each);
+    await page.locator("#items input").nth(0).focus();
+    await page.keyboard.press("Space");
+    await page.locator("#search").fill("ONERROR");
+    await page.locator("#items input").nth(1).check();
+    await other.locator("#items input").nth(2).check();
+    await Promise.all([page.locator("#make").press("Enter"), other.locator("#make").click()]);
+    for (const each of [page, other]) await each.locator("#report:not([hidden])").waitFor();
+    assert.equal(await bytes(page), await bytes(other));
+    const own = await Promise.all([page, other].map((each) => each.locator("#kept").textContent()));
+    assert.equal(own.filter((text) => text === "").length, 1, "one of two tabs made it");
+    assert.equal(seen.sent.length, 0, "nothing leaves before it is sent");
+    await runner("stop");
+    await page.locator("#send").click();
+    await told(page, "#sent", "Not sent");
+    await runner("start");
+    seen.said.length = 0; // a browser says itself that nobody listens
+    await page.locator("#send").dblclick();
+    await told(page, "#sent", "Sent");
+    await page.waitForFunction(() => !document.getElementById("send").disabled);
+    const count = seen.sent.length;
+    await page.locator("#send").click();
+    await told(page, "#sent", "Sent before");
+    assert.equal(seen.sent.length, count, "what is acknowledged is not sent again");
+    assert.equal(new Set(seen.sent).size, 1, "always the same bytes");
+    assert.ok(seen.sent[0].endsWith((await bytes(page)).replaceAll(" ", "")));
+    await other.close();
+
+    await page.locator("#shoppers").click();
+    await told(page, "#progress", "3,000 made-up shoppers have answered");
+    await told(page, "#counted", "The figures are of 3,001");
+    assert.ok((await page.locator("#rows tr").count()) > 3);
+    await page.locator("#rules li").first().waitFor();
+    const kit = await browser.newContext({ bypassCSP: true, storageState: await context.storageState() });
+    const looked = await kit.newPage();
+    await looked.goto(`${url}/demo`);
+    await looked.locator("#items input").first().check();
+    await looked.locator("#make").click();
+    await looked.locator("#rules li").first().waitFor();
+    await looked.addScriptTag({ path: AXE });
+    await isClean(looked, "whole");
+  },
+
+  async "cleared storage stops a page that is open; a new visit begins anew"() {
+    const context = await visitor();
+    const page = await open(context);
+    await ready(page);
+    await page.locator("#items input").first().check();
+    await page.evaluate(() => new Promise((done) => (indexedDB.deleteDatabase("assocpriv-demonstration").onsuccess = done)));
+    const count = seen.sent.length;
+    await page.locator("#make").click();
+    await told(page, "#problem", "Nothing was sent");
+    assert.ok(await page.locator("#report").isHidden());
+    assert.equal(seen.sent.length, count);
+    await page.reload();
+    await ready(page);
+  },
+
+  async "a plan that breaks its promise is refused, and nothing is sent"() {
+    const context = await visitor();
+    await context.route("**/plan", async (route) => {
+      const plan = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...plan, promise: { ...plan.promise, posterior: "6/100" } } });
+    });
+    const page = await open(context);
+    const count = seen.sent.length;
+    await told(page, "#problem", "Nothing was sent");
+    assert.ok(await page.locator("#make").isDisabled());
+    assert.equal(seen.sent.length, count);
+  },
+};
+
+try {
+  for (const [says, run] of Object.entries(cases)) {
+    await run();
+    console.log(`ok: ${says}`);
+  }
+  assert.deepEqual(seen.said, [], "the console is silent");
+  assert.deepEqual([...seen.hosts], [url], "no other host is asked");
+  console.log("ok: no word on the console, no other host");
+} catch (error) {
+  console.log(`not ok: ${error.stack}`);
+  process.exitCode = 1;
+}
+await browser.close();
+process.exit();

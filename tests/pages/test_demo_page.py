@@ -1,0 +1,98 @@
+"""The demonstration at /demo: what it serves, whom it refuses, and a visitor's whole way in Chromium."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+from fractions import Fraction
+from pathlib import Path
+
+import javascript
+import pytest
+from asgi import Visitor
+from debian_packages import program
+from running_collector import Collector, Forks
+
+import assocpriv as ap
+from assocpriv.core.errors import FileError, PlanError
+from assocpriv.files.plans import write_plan
+from assocpriv.plans.baskets.operator import FixedSizeOperator
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import transition_matrix
+from assocpriv.plans.registry import parse_plan
+from assocpriv.serving import make_service
+
+NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]
+VECTORS = Path(__file__).parents[1] / "vectors"
+PLAN = ap.plan(items=NAMES, transaction_size=3, promise=ap.Breach("5%", "50%"))
+
+
+def free_port() -> int:
+    """Return a port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
+    """Two tabs, no network, cleared storage, a broken promise, axe; a silent console, and no other host."""
+    chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
+    collector = Collector(forks, tmp_path, "--demo", "--port", str(port))
+    write_plan(PLAN, tmp_path / "plan.json", force=True)
+    with collector, subprocess.Popen(
+        [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}"],
+        env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as visitor:  # fmt: skip
+        assert visitor.stdin is not None
+        assert visitor.stdout is not None
+        said = []
+        for line in visitor.stdout:
+            if line == "stop\n":
+                collector.end(signal.SIGKILL)
+            elif line == "start\n":
+                assert collector.start(), collector.stderr
+            else:
+                said.append(line)
+                continue
+            print(line, end="", file=visitor.stdin, flush=True)
+        assert [line[:4] for line in said] == ["ok: "] * 4, "".join(said)
+    forks.close()
+
+
+def test_files_of_the_page(tmp_path: Path) -> None:
+    """The client's module is served, nothing beside it; every answer forbids what is not this page's own."""
+    with Visitor(make_service(PLAN, tmp_path / "d", admin=False, demo=True)) as visitor:
+        for path, status in {
+            "/demo": 200, "/demo/demo.js": 200, "/demo/client/index.js": 200, "/demo/client/device/ledger.js": 200,
+            "/demo/client/../package.json": 404, "/demo/client/..%2fpipe.js": 404, "/demo/nothing": 404,
+        }.items():  # fmt: skip
+            answer = visitor.get(path)
+            assert answer.status == status, path
+            assert answer.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'; ")
+
+
+def test_made_up_reports_and_those_of_people_are_apart(tmp_path: Path) -> None:
+    """A marked folder is served as a demonstration alone; what cannot be demonstrated leaves no folder."""
+    make_service(PLAN, tmp_path / "d", demo=True)._lock.release()
+    with pytest.raises(FileError, match=r"whose reports are made up; name another folder, or pass --demo"):
+        make_service(PLAN, tmp_path / "d")
+    with pytest.raises(PlanError, match="visitors of a demonstration have no keys"):
+        make_service(PLAN, tmp_path / "e", demo=True, keys=True)
+    assert not (tmp_path / "e").exists()
+
+
+def test_beliefs_are_those_of_the_plan() -> None:
+    """The chances that the page computes beliefs of are the transition matrix's, as exact fractions."""
+    code = (
+        "import { chancesOf, loadPlan } from './src/index.js';"
+        "const { held, notHeld } = chancesOf((await loadPlan(process.argv[1])).operators[0]);"
+        "console.log(JSON.stringify([...held, ...notHeld].map(String)));"
+    )
+    vectors = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
+    plans = [parse_plan(json.dumps(each["plan"])) for each in vectors]
+    fixed = next(plan for plan in plans if isinstance(plan, Plan) and isinstance(plan.operator, FixedSizeOperator))
+    for plan in (PLAN, fixed):
+        done = javascript.run(javascript.node(), "--input-type=module", "-e", code, plan.canonical_json)
+        held, of_held, not_held, of_not_held = map(int, json.loads(done.stdout))
+        matrix = transition_matrix(plan.operators[0], 1)
+        assert (Fraction(held, of_held), Fraction(not_held, of_not_held)) == (matrix[1][1], matrix[1][0])
