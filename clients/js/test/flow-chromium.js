@@ -33,7 +33,7 @@ const CHECKS = {
       await route.fetch();
       await route.abort();
     });
-    await call(first, "open", url);
+    await call(first, "open", url, 0.8);
     assert.deepEqual(await call(first, "sendAll", [[item]], "2"), ["CollectorError"]);
     const waits = await call(first, "unsent");
     await first.close();
