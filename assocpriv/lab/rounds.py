@@ -32,7 +32,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.rounds.holdings import SyntheticHoldings
+from assocpriv.server.rounds.holdings import FITTED_BIAS, Shown, SyntheticHoldings, surviving_shares
 from assocpriv.server.rounds.knowledge import Average, Evidence, Itemset, Knowledge, ranked
 from assocpriv.server.rounds.published import published
 from assocpriv.server.rounds.sampling_model import (
@@ -172,8 +172,9 @@ class _Run:
         plan = plan_itemsets(names, expected, self.people(count, holdings.sizes))
         support, errors = self.crowd.ask(plan, count).singles()
         m, n = plan.transaction_size, len(entries)
-        surviving = holdings.surviving(sampling_of(plan), support[n : n + m][::-1])
-        estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving)
+        shown = Shown(support[:n], errors[:n], support[n : n + m][::-1], errors[n : n + m][::-1])
+        surviving = surviving_shares(entries, before.knowledge, before.sizes, sampling_of(plan), shown)
+        estimates = _estimates(support[:n], support[:n] / surviving, errors[:n] / surviving, FITTED_BIAS)
         least = before.knowledge[ranked(before.knowledge, self.wanted)[-1]].expected
         cut = cuts(entries, before.knowledge, before.evidence, least)
         evidence = before.evidence.joined(entries, estimates, cut)
@@ -240,7 +241,7 @@ def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, sampli
     return _estimates(supports, raw, errors * factors)
 
 
-def _estimates(supports: Floats, raw: Floats, errors: Floats) -> list[Average]:
+def _estimates(supports: Floats, raw: Floats, errors: Floats, left: float = LEFT_BIAS) -> list[Average]:
     """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
-    columns = raw.tolist(), (errors**2).tolist(), (LEFT_BIAS * np.abs(raw - supports)).tolist()
+    columns = raw.tolist(), (errors**2).tolist(), (left * np.abs(raw - supports)).tolist()
     return [Average(*each) for each in zip(*columns, strict=True)]

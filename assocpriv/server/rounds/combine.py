@@ -298,7 +298,8 @@ def _corrections(
             known |= {a: s for a, s in zip(frame["itemsets"], undone.tolist(), strict=True) if np.isfinite(s)}
     for number, (frame, facts) in enumerate(zip(frames, all_facts, strict=True)):
         if facts.are_entries and facts.blocks is None:
-            own = dict(zip(frame["itemsets"], frame["support"].tolist(), strict=True))
+            values = zip(frame["support"].tolist(), frame["std_error"].tolist(), strict=True)
+            own = dict(zip(frame["itemsets"], values, strict=True))
             surviving = surviving_entries(own, known, sizes, facts.transaction_size)
             corrections[number] = frame["support"].to_numpy(np.float64) / surviving, 1 / surviving
     return corrections

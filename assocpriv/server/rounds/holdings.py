@@ -1,22 +1,50 @@
 """Synthetic holdings: which entries of a later round's catalogue a basket holds, drawn from estimates alone.
 
-No basket is seen: items are drawn along the tree of the strongest pairs that are known of (Chow and Liu 1968).
+No basket is seen: items are drawn along the tree of the strongest pairs that are known of (Chow and Liu 1968). What the
+later round's reports show then weighs these baskets: whoever holds a pattern holds all entries that are parts of it, so
+that sampling takes more from those than from others, and earlier rounds may not have seen the pattern.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, measured
-from assocpriv.server.rounds.sampling_model import Sampling, SizeShares, shares_from_dummies
+from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
+# Of what undoing the sampling of entries changes, this much may be wrong: as a weight, and twice of it in what is
+# published. On 15 generated sets of seven families (300,000 people, ln 19 and 1, one seed) the root mean square error
+# of the true top 64 was .15 to .7 of it where it was half a standard error or more, and .5 to 4.4 before reports
+# weighed the baskets. With .5 a pattern's estimates counted for too little: on 11 sets precision .716 against .744.
+FITTED_BIAS = 0.25
 _BASKETS = 20_000
 _MOST_TILT = 3.0
+_LEAST_LEFT = 0.1  # share of an entry's support: what is lost beyond, no model tells
+_LEAST_ERROR = 1e-6
+_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What reports of sampled entries show: each entry's support among what was sampled, with standard errors.
+
+    ``at_most`` are P(≤ 0 entries held), … P(≤ m − 1 held), the dummies' supports, last first; empty where nobody
+    counted them. All float64.
+    """
+
+    supports: Floats
+    errors: Floats
+    at_most: Floats
+    at_most_errors: Floats
 
 
 @dataclass(frozen=True)
@@ -54,26 +82,82 @@ class SyntheticHoldings:
         shares = np.bincount(self.holds.sum(axis=1), self.weights)
         return SizeShares(np.arange(len(shares)), shares / shares.sum())
 
-    def surviving(self, sampling: Sampling, cumulative: Floats) -> Floats:
-        """Return the share of each entry's support that is left after sampling those held, float64 (entries,).
+    @property
+    def supports(self) -> Floats:
+        """Each entry's support, float64 (entries,)."""
+        shares: Floats = self.weights @ self.holds / self.weights.sum()
+        return shares
 
-        ``cumulative`` are P(≤ 0 held), … P(≤ m − 1 held), which the synthetic baskets are weighted to meet, the mean
-        staying as it is; with blocks these are numbers within a block, and not looked at.
+    def weighted(self, sampling: Sampling, shown: Shown) -> "SyntheticHoldings":
+        """Return the baskets with the nearest weights under which reports would show what they do.
+
+        With blocks numbers of entries held are those within a block, and not looked at.
         """
-        m, counts = sampling.m, self.holds.sum(axis=1)
-        weights, by_entry = self.weights, self.holds.T.astype(np.float64)
-        if sampling.pieces == 1:
-            wanted = shares_from_dummies(cumulative, SizeShares(np.array([m]), np.ones(1))).shares
-            weights = _weights(np.minimum(counts, m), self.weights, wanted)
-            long, mean = counts >= m, self.weights @ counts / self.weights.sum()
-            rest = mean * weights.sum() - weights[~long] @ counts[~long]
-            if weights[long].sum() > 0:
-                weights[long] = _tilted(weights[long], counts[long], rest / weights[long].sum())
-        total = by_entry @ weights
-        sizes, place = np.unique(counts, return_inverse=True)
-        left = by_entry @ (weights * sampling.kept(np.maximum(sizes, 1), 1)[place])
+        from scipy.sparse import csr_array, hstack
+
+        counts = self.holds.sum(axis=1)
+        means = csr_array(csr_array(self.holds).multiply(self._kept(sampling)[:, None]))
+        told, errors = shown.supports, shown.errors
+        if sampling.pieces == 1 and len(shown.at_most):
+            few = counts[:, None] <= np.arange(len(shown.at_most))
+            means = csr_array(hstack([means, csr_array(few.astype(np.float64))]))
+            told, errors = np.append(told, shown.at_most), np.append(errors, shown.at_most_errors)
+        return replace(self, weights=_nearest_weights(self.weights, means, told, errors))
+
+    def surviving(self, sampling: Sampling) -> Floats:
+        """Return the share of each entry's support that is left after sampling those held, float64 (entries,)."""
+        total, left = self.weights @ self.holds, (self.weights * self._kept(sampling)) @ self.holds
         shares: Floats = np.where(total > 0, left / np.maximum(total, 1e-12), 1.0)
-        return np.clip(shares, 0.1, 1.0)
+        return np.clip(shares, _LEAST_LEFT, 1.0)
+
+    def _kept(self, sampling: Sampling) -> Floats:
+        """Return which share of its entries each basket keeps, float64 (baskets,)."""
+        sizes, place = np.unique(self.holds.sum(axis=1), return_inverse=True)
+        return sampling.kept(np.maximum(sizes, 1), 1)[place]
+
+
+def surviving_shares(
+    entries: Sequence[Itemset], known: Knowledge, sizes: SizeShares, sampling: Sampling, shown: Shown
+) -> Floats:
+    """Return the share of each entry's support that sampling left, from what was known and what reports show.
+
+    Baskets are drawn by what was known, and once more by what the first ones' weights tell of the entries.
+    """
+    for _ in range(2):
+        holdings = SyntheticHoldings.of(entries, known, sizes).weighted(sampling, shown)
+        known = known | {entry: measured(s, 0.0) for entry, s in zip(entries, holdings.supports.tolist(), strict=True)}
+    return holdings.surviving(sampling)
+
+
+def _nearest_weights(weights: Floats, means: "csr_array", told: Floats, errors: Floats) -> Floats:
+    """Return weights, nearest to given ones by relative entropy, under which means come near to what is told.
+
+    ``means`` are what each basket adds to them, (baskets, means), ``errors`` the standard errors of what is told.
+    Weights are multiplied by e^(λ·means), where λ has the least log-partition function − λ·told + Σ (error·λ)²/2.
+
+    Source: maximum entropy with a Gaussian prior, Chen and Rosenfeld, A survey of smoothing techniques, 2000.
+    """
+    from scipy.optimize import minimize
+
+    start = np.log(np.maximum(weights / weights.sum(), 1e-300))
+    errors = np.maximum(errors, _LEAST_ERROR)
+    scale = np.sqrt(np.clip(told * (1 - told), 0.0, None) + errors**2)  # so that all means weigh alike
+
+    def tilted(steps: Floats) -> tuple[Floats, float]:
+        logs = start + means @ (steps / scale)
+        most = float(logs.max())
+        parts = np.exp(logs - most)
+        return parts / parts.sum(), most + math.log(parts.sum())
+
+    def misfit(steps: Floats) -> tuple[float, Floats]:
+        shares, partition = tilted(steps)
+        tilt = steps / scale
+        value = partition - tilt @ told + ((errors * tilt) ** 2).sum() / 2
+        return float(value), (means.T @ shares - told + errors**2 * tilt) / scale
+
+    found = minimize(misfit, np.zeros(len(told)), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    nearest: Floats = tilted(found.x)[0] * weights.sum()
+    return nearest
 
 
 def _tilted(weights: Floats, values: NDArray[np.int64], mean: float) -> Floats:
@@ -110,38 +194,33 @@ def _of_sizes(
     return held
 
 
-def _weights(values: NDArray[np.int64], weights: Floats, wanted: NDArray[Any]) -> Floats:
-    """Return weights, of the same sum, under which small whole numbers have about the shares wanted."""
-    shares = np.bincount(values, weights, minlength=len(wanted)) / weights.sum()
-    factors = np.clip(wanted / np.maximum(shares, 1e-4), 0.1, 10.0)
-    result: Floats = weights * factors[values]
-    result *= weights.sum() / result.sum()
-    return result
-
-
 def surviving_entries(
-    own: Mapping[frozenset[str], float], others: Mapping[frozenset[str], float], sizes: SizeShares, m: int
+    own: Mapping[frozenset[str], tuple[float, float]],
+    others: Mapping[frozenset[str], float],
+    sizes: SizeShares,
+    m: int,
 ) -> Floats:
     """Return the share of each entry's support that sampling to m entries left, where entries are itemsets.
 
-    ``own`` are estimates of the entries themselves, ``others`` what other tables say; sizes are those of whole baskets.
+    ``own`` are estimates within what was sampled of the entries themselves, and their standard errors, ``others`` what
+    other tables say; sizes are those of whole baskets.
     """
     if not own:
         return np.ones(0)
+    supports = {entry: support for entry, (support, _) in own.items()}
     names = sorted({name for entry in own for name in entry})
     number = {name: place for place, name in enumerate(names)}
     known: Knowledge = {
         tuple(sorted(number[name] for name in itemset)): measured(support, 0.0)
-        for itemset, support in {**own, **others}.items()
+        for itemset, support in {**supports, **others}.items()
         if itemset <= number.keys()
     }
     for name, place in number.items():
         if (place,) not in known:  # at least as frequent as what it is part of
-            known[place,] = measured(max(support for itemset, support in own.items() if name in itemset), 0.0)
+            known[place,] = measured(max(support for itemset, support in supports.items() if name in itemset), 0.0)
     entries = [tuple(sorted(number[name] for name in entry)) for entry in own]
-    holdings = SyntheticHoldings.of(entries, known, sizes)
-    counts = np.bincount(np.minimum(holdings.holds.sum(axis=1), m), holdings.weights, minlength=m + 1)
-    return holdings.surviving(Sampling(m), np.cumsum(counts)[:m] / counts.sum())
+    none, (told, errors) = np.zeros(0), np.array(list(own.values())).T
+    return surviving_shares(entries, known, sizes, Sampling(m), Shown(told, errors, none, none))
 
 
 def _tree_baskets(items: list[int], known: Knowledge, count: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -10,7 +10,8 @@ from assocpriv.server.rounds.sampling_model import LEFT_BIAS
 
 _LEVEL = 0.95
 # Bias counts as all that undoing the sampling changed. With half of that, LEFT_BIAS, intervals of 95% cover .77 on
-# BMS-WebView-2 at ε = 4, whose pairs live in long baskets; with all .93 or more on each of the data of EntryRule.
+# BMS-WebView-2 at ε = 4, whose pairs live in long baskets; with all .93 or more on each of the data of EntryRule. Of
+# the last round's entries, whose own reports tell who holds many, it is half of the change (FITTED_BIAS).
 _WHOLE = 1 / LEFT_BIAS
 _REACH = normal_quantile(_LEVEL)
 

@@ -200,9 +200,9 @@ def test_entries_are_corrected_by_what_other_tables_say() -> None:
     entries = table({"xy": (0.1, 0.01), "x": (0.2, 0.01)}, "b", m=1, view="itemsets")
     both = combine_tables([table({"x": (0.3, 0.01), "xy": (0.15, 0.02)}), entries], SIZES)
     others = {frozenset(names): row_of(both, names)["corrected_1"] for names in ("x", "xy")}
-    own = {frozenset("xy"): 0.1, frozenset("x"): 0.2}
+    own = {frozenset("xy"): (0.1, 0.01), frozenset("x"): (0.2, 0.01)}
     for names, share in zip(("xy", "x"), surviving_entries(own, others, SIZES, 1), strict=True):
-        assert row_of(both, names)["corrected_2"] == pytest.approx(own[frozenset(names)] / share, rel=1e-15)
+        assert row_of(both, names)["corrected_2"] == pytest.approx(own[frozenset(names)][0] / share, rel=1e-15)
         assert share < 1
 
 

@@ -35,6 +35,7 @@ async function checkPlans({ plans, other_texts: texts, refused }, assert) {
   const byName = Object.create(null);
   for (const { name, plan: content, id, amplification, report_bytes: length } of plans) {
     const plan = await loadPlan(textOf(content), { id });
+    await assert.rejects(loadPlan(textOf(content), { id: id.replace(/.$/, "x") }), PlanError, `${name} by another id`);
     assert.equal(plan.amplification.join("/"), amplification, name);
     assert.equal(plan.reportBytes, length, name);
     byName[name] = plan;
