@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 
-import { withPage } from "./page.js";
+import { runChecks, withPage } from "./page.js";
 import { PLANS, planText } from "./small-plan.js";
 
 const MODULE = "/clients/js/test/ledger-page.js";
@@ -168,14 +168,5 @@ const CHECKS = {
 
 await withPage(async (page) => {
   page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows nothing of a record"));
-  for (const [says, check] of Object.entries(CHECKS)) {
-    try {
-      const begun = performance.now();
-      await check(page);
-      console.log(`ok: ${says} (${Math.round(performance.now() - begun)} ms)`);
-    } catch (error) {
-      console.log(`not ok: ${says}\n    ${error?.stack ?? error}`);
-      process.exitCode = 1;
-    }
-  }
+  await runChecks(page, CHECKS);
 });

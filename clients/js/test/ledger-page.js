@@ -39,7 +39,8 @@ export async function submitInWorker(isService, text, name, occasions) {
   const worker = isService ? await serviceWorker(script) : new Worker(script, { type: "module" });
   const { port1, port2 } = new MessageChannel();
   worker.postMessage([text, name, occasions], [port2]);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    worker.onerror = () => reject(new Error("the worker did not start"));
     port1.onmessage = ({ data }) => resolve(data);
   });
 }
