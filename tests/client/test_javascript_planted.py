@@ -1,6 +1,7 @@
 """Faults planted in a copy of the client in JavaScript, one at a time: each is caught by the checks that are named."""
 
 import json
+import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +30,10 @@ WORDS, BASKETS, TABLES, GUIDED = (
 VECTORS = (WORDS, BASKETS, TABLES, GUIDED)
 LAWS, AUDIT = "exact laws", "audit"
 ALL = (*VECTORS, LAWS, AUDIT)
+ONE_REPORT = "an occasion has one report, whatever is asked at once and whatever the record is by then"
+LIMIT = "a limit holds for all reports together, and takes no plan whose γ does not cover all"
+WRITTEN = "what cannot be written is not handed out, and whatever is no ledger is left alone"
+LEDGER = (ONE_REPORT, LIMIT, WRITTEN)  # tests of ledger-file.test.js
 ITEM = 3
 
 
@@ -95,6 +100,12 @@ FAULTS = (
     Fault("a coin one too small", "guided/guidance.js", "    return first;\n", "    return Math.max(first - 1, 0);\n", (GUIDED,)),
     Fault("sums cut off, not rounded", "guided/guidance.js", "Math.floor((Math.abs(sum) + 2 ** 23) / 2 ** 24)",
           "Math.floor(Math.abs(sum) / 2 ** 24)", (GUIDED,)),
+    Fault("a report sent again is made anew", "device/ledger.js", "      if (found === undefined) return this.#made(",
+          "      if (found !== null) return this.#made(", (ONE_REPORT,)),
+    Fault("no limit over all reports", "device/ledger.js", "    return this.#limit === null || (product",
+          "    return this.#limit !== undefined || (product", (LIMIT,)),
+    Fault("a report is handed out and not written", "device/ledger.js", "        return added;\n", "        return null;\n",
+          (ONE_REPORT, WRITTEN)),
 )  # fmt: skip
 PLANS = (
     (naive.small_plan("none", 4, 2, 1, weight_bits=5, shares=[1, 2, 6]), [[0, 1, 2], [ITEM], []]),
@@ -111,8 +122,10 @@ PLANS = (
 
 def planted(fault: Fault | None, copy: Path) -> Path:
     """Copy the client, and plant the fault; its line must stand there once."""
-    for name in ("src", "test/vectors"):
+    for name in ("src", "test"):
         shutil.copytree(CLIENT / name, copy / name)
+    (copy.parents[1] / "tests").mkdir()
+    (copy.parents[1] / "tests" / "vectors").symlink_to(CLIENT.parents[1] / "tests" / "vectors")
     for name in ("package.json", "pipe.js"):
         shutil.copy(CLIENT / name, copy / name)
     if fault is not None:
@@ -139,6 +152,13 @@ def checked(cases: list[tuple[Path, tuple[str, ...]]]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def ledger_failures(copy: Path) -> set[str]:
+    """Return which tests of the ledger fail in a folder."""
+    command = [javascript.node(), "--test", "--test-reporter=tap", copy / "test" / "ledger-file.test.js"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120).stdout
+    return set(re.findall(r"^ *not ok \d+ - (.*)$", told, re.MULTILINE))
+
+
 def audited(copy: Path, depth: Literal["all", "conformance"]) -> bool:
     """Tell whether the audit finds nothing broken in the client in a folder."""
     path = copy / "plan.json"
@@ -152,7 +172,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Plant every fault, and none at all; say which of its checks caught each."""
     folder = tmp_path_factory.mktemp("planted")
     faults = [None, *FAULTS]
-    cases = [(planted(each, folder / str(place)), each.seen_by if each else ALL) for place, each in enumerate(faults)]
+    cases = [
+        (planted(each, folder / str(place) / "clients" / "js"), each.seen_by if each else ALL)
+        for place, each in enumerate(faults)
+    ]
     with ThreadPoolExecutor(2) as pool:
         halves = pool.map(checked, (cases[::2], cases[1::2]))
         # four seconds of any audit of all depths are starts of the program: only the client without a fault has them
@@ -162,6 +185,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
             for (copy, checks), depth in zip(cases, depths, strict=True)
             if AUDIT in checks
         }
+        ledgers = {copy: pool.submit(ledger_failures, copy) for copy, checks in cases if set(LEDGER) & set(checks)}
         told = [each for pair in zip_longest(*halves) for each in pair if each]
     expected = [[in_python(plan, items) for items in transactions] for plan, transactions in PLANS]
     found = {}
@@ -169,6 +193,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         caught = set(said["caught"])
         caught |= {LAWS} if LAWS in checks and said["laws"] != expected else set()
         caught |= {AUDIT} if AUDIT in checks and not audits[copy].result() else set()
+        caught |= ledgers[copy].result() & set(checks) if copy in ledgers else set()
         found[fault.name if fault else "none"] = caught
     return found
 
