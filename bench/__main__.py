@@ -20,7 +20,17 @@ from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
 from bench.figures import suppression as suppression_figures
 from bench.machine import machine, versions
-from bench.speed import collector, datasets, device_timing, growth, mining, reconstruction, startup, suppression
+from bench.speed import (
+    collector,
+    datasets,
+    device_timing,
+    growth,
+    javascript,
+    mining,
+    reconstruction,
+    startup,
+    suppression,
+)
 from bench.speed import guided as guided_speed
 from bench.speed import tables as table_speed
 from bench.speed import trees as tree_speed
@@ -41,6 +51,7 @@ TITLES = {
     "suppression-speed": "Suppression by templates, file to file",
     "collector": "The collector under load",
     "device": "What a device's time tells",
+    "js": "The client in JavaScript",
     "liars": "Crafted reports",
     "planted": "Planted faults",
 }
@@ -138,6 +149,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
     "device": lambda options: device_timing.run(quick=options.quick),
+    "js": lambda options: javascript.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),
 }
@@ -146,7 +158,8 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
-    sets |= {"collector": collector, "planted": planted, "suppression-speed": suppression}
+    sets |= {"js": javascript}
+    sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
 
@@ -251,7 +264,7 @@ def main() -> None:
         subjects = {"baskets": compare, "ablation": compare_parts, "blocks": compare_blocks, "numeric": compare_numbers}
         subjects[options.subject](options)
         return
-    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed")]
+    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js")]
     for name in quick_enough if options.set == "all" else [options.set]:
         about = {"set": name, "machine": machine(), "versions": versions()}
         result = about | RUNS[name](options)

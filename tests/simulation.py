@@ -52,6 +52,7 @@ class Simulation:
         self.collector = Collector(forks, home, "--epoch-reports", str(_EPOCH))
         self.there = dict[int, set[int]]()  # acknowledged: id -> the variants of which one was stored
         self.maybe = dict[int, set[int]]()  # sent without an answer
+        self.whole = list[set[int]]()  # ids sent without an answer that only came in one request: all are there or none
         self.sent = list[list[Item]]()  # in one request each
         self.next = 0
 
@@ -114,6 +115,10 @@ class Simulation:
                 self.there.setdefault(number, {variant})
 
     def _unanswered(self, items: list[Item]) -> None:
+        ids = {number for number, _ in items} - self.there.keys()
+        self.whole = [each for each in self.whole if each <= ids or not each & ids]
+        if not ids & self.maybe.keys():
+            self.whole.append(ids)
         for number, variant in dict(reversed(items)).items():
             if number not in self.there:
                 self.maybe.setdefault(number, set()).add(variant)
@@ -143,6 +148,10 @@ class Simulation:
         )
         lost = sorted(number for number, variants in self.there.items() if once.get(number) not in variants)
         assert not lost, f"acknowledged and not there: {lost}"
+        parts = [
+            each for each in (ids - self.there.keys() for ids in self.whole) if 0 < len(each & once.keys()) < len(each)
+        ]
+        assert not parts, f"there in part: {parts}"
         may = self.there | self.maybe
         extra = [each for each in found if each[1] not in may.get(each[0], ())]
         assert not extra, f"there, though never sent or refused: {extra}"

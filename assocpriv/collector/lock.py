@@ -17,7 +17,7 @@ class FolderLock:
 
     folder: Path
     _file: int
-    _is_new: bool
+    _made: tuple[Path, ...]
 
     @classmethod
     def take(cls, folder: Path) -> "FolderLock":
@@ -28,26 +28,27 @@ class FolderLock:
         """
         if not folder.absolute().parent.is_dir():
             raise FileError(f"the folder {folder.parent} does not exist; make it first")
-        is_new = not folder.exists()
+        path = folder / LOCK_FILE
         try:
+            made = [place for place in (path, folder) if not place.exists()]
             folder.mkdir(mode=0o700, exist_ok=True)
-            file = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise FileError(f"cannot use the folder {folder}: {error.strerror or error}") from None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.stat(folder / LOCK_FILE)  # who abandons it removes it
+            if not os.path.samestat(os.fstat(file), os.stat(path)):  # whoever had it has abandoned it
+                raise FileNotFoundError
         except OSError:
             os.close(file)
             raise FileError(f"{folder} is served by another process; a folder has one collector") from None
-        return cls(folder, file, is_new)
+        return cls(folder, file, tuple(made))
 
     def abandon(self) -> None:
-        """Unlock the folder; where it was made here and nothing was put into it, nothing of it is left."""
-        if self._is_new and os.listdir(self.folder) == [LOCK_FILE]:
-            with contextlib.suppress(OSError):
-                os.unlink(self.folder / LOCK_FILE)
-                os.rmdir(self.folder)
+        """Unlock the folder; of what was made for the lock nothing is left, but a folder that holds more by now."""
+        with contextlib.suppress(OSError):
+            for place in self._made:
+                place.rmdir() if place == self.folder else place.unlink()
         self.release()
 
     def release(self) -> None:

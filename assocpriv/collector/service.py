@@ -33,6 +33,7 @@ _HEADERS_OF = {
     405: [(b"allow", b"POST")],
     408: [(b"connection", b"close")],  # whoever sends so slowly does not get to go on
 }
+_CLOSED = "the collection of this plan has ended; it takes no more reports"
 _PLAN_SECONDS = 300  # for which a plan may be taken from a cache
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -140,7 +141,7 @@ class Service:
         if plan is None:
             raise self._other_plan(named)
         if self.collections[plan.plan_id].closed:
-            raise Refused(410, "closed", "the collection of this plan has ended; it takes no more reports")
+            raise Refused(410, "closed", _CLOSED)
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
         return plan
@@ -234,6 +235,8 @@ class Service:
             await self.catch_up()
         if plan_id not in self.collections:
             return _json_error(404, "not-found", "no reports of this plan are collected here")
+        if self.collections[plan_id].closed:  # a report that is made now would be spent for nothing
+            return _json_error(410, "closed", _CLOSED)
         headers = {
             "etag": f'"{plan_id}"',
             "assocpriv-plan": plan_id,

@@ -22,10 +22,10 @@ export default [
     },
   },
   {
-    files: ["pipe.js", "test/**/*.js", "tools/**/*.js", "eslint.config.js", "examples/**/*.js"],
+    files: ["pipe.js", "test/**/*.js", "tools/**/*.js", "bench/**/*.js", "eslint.config.js", "examples/**/*.js"],
     languageOptions: {
       globals: globalsOf(
-        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker Blob " +
+        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker MessageChannel navigator " +
           "indexedDB IDBKeyRange IDBDatabase IDBObjectStore DOMException",
       ),
     },

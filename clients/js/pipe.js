@@ -12,6 +12,7 @@ import { AssocprivError, hexOf, loadPlan, RecordError, systemWords } from "./src
 const USAGE = "usage: node pipe.js PLAN < RECORDS > REPORTS";
 const LONGEST_LINE = 1 << 26;
 const NEWLINE = 10;
+const AT_ONCE = 64; // a plan's reports may take milliseconds each, and silence is taken for an end
 
 const [path, ...more] = process.argv.slice(2);
 process.stdout.on("error", () => process.exit(1)); // nobody reads any more
@@ -25,11 +26,13 @@ async function answerAll(path) {
   let number = 0;
   await write(`plan ${plan.id}\n`);
   for await (const lines of linesOf(process.stdin)) {
-    const answers = lines.map((line) => {
-      number += 1;
-      return `${hexOf(randomized(plan, line, words, number))}\n`;
-    });
-    await write(answers.join(""));
+    for (let first = 0; first < lines.length; first += AT_ONCE) {
+      const answers = lines.slice(first, first + AT_ONCE).map((line) => {
+        number += 1;
+        return `${hexOf(randomized(plan, line, words, number))}\n`;
+      });
+      await write(answers.join(""));
+    }
   }
 }
 

@@ -1,7 +1,9 @@
 """The client in JavaScript: its tests, types and style, in node and in Chromium; what it may import and call."""
 
+import json
 import os
 import re
+import subprocess
 import tomllib
 
 import javascript
@@ -9,6 +11,7 @@ import pytest
 from debian_packages import program
 from javascript import CLIENT, run
 
+VECTORS = CLIENT.parents[1] / "tests" / "vectors"
 SOURCES = sorted((CLIENT / "src").rglob("*.js"))
 _IMPORT = re.compile(
     r"""^(?:import|export)\b[^;"]*?from "([^"]+)";|^import "([^"]+)";|\bimport\("([^"]+)"\)""", re.MULTILINE
@@ -46,6 +49,74 @@ def test_chromium_agrees_with_the_vectors():
     assert done.stdout.count("\nok: ") + done.stdout.startswith("ok: ") >= 3
 
 
+def test_one_file_is_small_and_pinned():
+    """The bundle is below 30 KB compressed; Chromium runs it by its integrity, and refuses it with one byte more."""
+    chromium = program("chromium", "chromium")
+    tools = javascript.tools()
+    assert "ok: " in run(javascript.node(), tools / "test/pinned.js", env=os.environ | {"CHROMIUM": chromium}).stdout
+
+
+def test_packed_and_installed_elsewhere(tmp_path):
+    """The package for npm installs in an empty folder without a network, and runs there as either kind of module."""
+    npm = program("npm", "npm")
+    packed = json.loads(run(npm, "pack", "--json", "--pack-destination", tmp_path, folder=javascript.tools()).stdout)[0]
+    names = {each["path"] for each in packed["files"]}
+    assert {"LICENSE", "README.md", "pipe.js", "src/index.js", "types/src/index.d.ts"} <= names
+    assert not [name for name in names if name.startswith(("test", "node_modules", "tools"))]
+    (tmp_path / "package.json").write_text("{}")
+    run(npm, "install", "--offline", "--no-audit", "--no-fund", tmp_path / packed["filename"], folder=tmp_path)
+    plan = json.dumps(json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]["plan"])
+    (tmp_path / "plan.json").write_text(plan)
+    body = "loadPlan(require('fs').readFileSync('plan.json')).then((plan) => console.log(plan.randomize([]).length))"
+    (tmp_path / "old.cjs").write_text(f"import('assocpriv').then(({{ loadPlan }}) => {body})")
+    (tmp_path / "new.mjs").write_text(
+        "import { createRequire } from 'node:module';\nimport { loadPlan } from 'assocpriv';\n"
+        "import { openLedgerFile } from 'assocpriv/node';\nconst require = createRequire(import.meta.url);\n"
+        f"if (openLedgerFile) {body};"
+    )
+    for script in ("old.cjs", "new.mjs"):
+        assert run(javascript.node(), script, folder=tmp_path).stdout == "1\n"
+    pipe = [javascript.node(), tmp_path / "node_modules/assocpriv/pipe.js", "plan.json"]
+    assert len(run(*pipe, folder=tmp_path, input="1\n\n").stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "answered", "said"),
+    [
+        ("0\n\n", 2, ""),
+        ("0\n777", 1, "assocpriv: the last line does not end in a line feed, so something may be missing\n"),
+        ("0\n777\n", 0, "assocpriv: line 2: the basket holds an item id outside the plan's catalogue, 0..1\n"),
+        ("milk\n", 0, "assocpriv: line 1: a transaction is item ids in decimal with one blank between two\n"),
+        ("0\né\n", 0, "assocpriv: records must be ASCII\n"),
+    ],
+)
+def test_a_client_on_a_pipe(tmp_path, given, answered, said):
+    """A report a line after the plan's id; what cannot be answered is told in a line without its values."""
+    vector = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"][0]
+    (tmp_path / "plan.json").write_text(json.dumps(vector["plan"]))
+    command = [javascript.node(), CLIENT / "pipe.js", tmp_path / "plan.json"]
+    done = subprocess.run(command, input=given.encode(), capture_output=True, check=False)
+    assert (done.returncode, done.stderr.decode()) == (int(said != ""), said)
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == f"plan {vector['id']}"
+    assert len(lines) == 1 + answered
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        ([], 2, "usage: node pipe.js PLAN < RECORDS > REPORTS\n"),
+        (["none.json"], 1, "assocpriv: the plan cannot be read: ENOENT\n"),
+        (["package.json"], 1, "assocpriv: not a plan: it does not say format assocpriv-plan\n"),
+    ],
+)
+def test_a_client_on_a_pipe_without_a_plan(arguments, status, said):
+    """Where there is no plan, nothing is answered."""
+    command = [javascript.node(), CLIENT / "pipe.js", *arguments]
+    done = subprocess.run(command, input="0\n", cwd=CLIENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", said)
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CLIENT / "src")))
 def test_source_imports_downwards_and_nothing_from_outside(path):
     """A module imports files of its own floor or below; only those for node import of node."""
@@ -60,12 +131,26 @@ def test_source_imports_downwards_and_nothing_from_outside(path):
 
 
 def test_source_has_one_source_of_chance_and_no_clock():
-    """Random words come from one call of getRandomValues for reports; nothing reads a clock or prints."""
+    """Words of reports come from one call of getRandomValues; nothing reads a clock or prints; one file asks a net."""
     for path in SOURCES:
         code = _COMMENT.sub("", path.read_text(encoding="utf-8"))
         assert not re.search(r"Math\.random|\bDate\b|\bperformance\b|\bconsole\b|\beval\b|new Function", code), path
+        assert not re.search(r"XMLHttpRequest|WebSocket|sendBeacon|EventSource|importScripts", code), path
+        assert "fetch(" not in code or path.name == "connection.js", path
         if "getRandomValues" in code:
             assert path.name == "words.js" or path.parent.name in ("device", "node"), path
+
+
+def test_what_the_readme_imports_is_exported():
+    """Every name that a block of the client's README imports is one of the module that it is imported from."""
+    text = (CLIENT / "README.md").read_text(encoding="utf-8")
+    imports = re.findall(r'import \{ ([^}]+) \} from "assocpriv(/node)?";', text)
+    assert len(imports) >= 4
+    for names, place in imports:
+        module = json.dumps(f"./src{place}/index.js")
+        code = f"import({module}).then((found) => console.log(Object.keys(found).join()))"
+        exported = run(javascript.node(), "--input-type=module", "-e", code).stdout.strip().split(",")
+        assert set(names.split(", ")) <= set(exported)
 
 
 def test_lock_file_names_no_host():

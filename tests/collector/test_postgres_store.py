@@ -280,6 +280,20 @@ def test_readers_are_told_what_is_not_in_the_folder(
     assert caplog.text == ""
 
 
+def test_a_schema_that_another_role_made_is_refused(tmp_path: Path, database: Server) -> None:
+    """Plans are public, so their schemas' names are: whoever makes one first could add a column that notes the time."""
+    schema = f"assocpriv_{PLAN.plan_id[:12]}"
+    database.ask("CREATE ROLE colleague")
+    try:
+        database.ask(f"CREATE SCHEMA {schema} AUTHORIZATION colleague")
+        database.ask(f"CREATE TABLE {schema}.reports(key int, count int, packed bytea, at timestamptz DEFAULT now())")
+        with pytest.raises(FileError, match=f"the schema {schema} .*belongs to another role"):
+            open_store(tmp_path / "one", PLAN, database.url)
+    finally:
+        database.forget()
+        database.ask("DROP ROLE colleague")
+
+
 def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     """A folder stays with the store that it began with, for only that knows its ids."""
     open_store(tmp_path / "one", PLAN).close()
@@ -291,6 +305,11 @@ def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     with pytest.raises(PlanError, match="a store is sqlite, postgresql://"):
         make_service(PLAN, tmp_path / "three", store="mysql://x")
     assert not (tmp_path / "three").exists()
+    (tmp_path / "four").mkdir()
+    (tmp_path / "four" / "mine.txt").touch()
+    with pytest.raises(FileError, match="holds files, and is no collector's folder"):
+        make_service(PLAN, tmp_path / "four")
+    assert [path.name for path in (tmp_path / "four").iterdir()] == ["mine.txt"]
 
 
 def test_a_campaign_of_two_front_ends(tmp_path: Path, database: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import running_collector
-from running_collector import Forks
+from running_collector import RECORD, Forks
 from simulation import Operation, Simulation, assert_holds, draw, failure, shortened
 
 REPRODUCTIONS: dict[str, list[Operation]] = {  # of faults that simulations found
@@ -52,6 +52,22 @@ def write_or_not(self, rows):
 store._Epoch.write = write_or_not
 """,
         FULL_DISK,
+    ),
+    "a request is stored by two commits": (
+        f"""
+import time
+import assocpriv.collector.sqlite_store as store
+write = store._Epoch.write
+def write_twice(self, rows):
+    for key, records in rows:
+        half = len(records) // {2 * RECORD} * {RECORD}
+        if half:
+            write(self, [(key, records[:half])])
+            time.sleep(0.1)
+        write(self, [(key, records[half:])])
+store._Epoch.write = write_twice
+""",
+        [("crash_under_load", 4, 15)] * 8,
     ),
 }
 

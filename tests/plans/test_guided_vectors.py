@@ -96,7 +96,8 @@ def test_both_make_the_reports(entry: dict[str, Any]) -> None:
     assert entropy.used == len(words)
 
     own = decoder.load(TEXTS[entry["plan"]])
-    bits = decoder.randomize(entry["record"], content, own, iter(words))[1]
+    weights, bits = decoder.randomize(entry["record"], content, own, iter(words))
+    assert weights == entry["weights"]
     place = plan.labels.index(entry["record"][plan.label.name])
     assert decoder.encode(guidance.serial, place, bits, own).hex() == entry["report"]
     assert decoder.decode(bytes.fromhex(entry["report"]), own) == (guidance.serial, place, entry["bits"])

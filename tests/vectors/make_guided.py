@@ -109,6 +109,19 @@ def bad_guidance(content: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+class NotingEntropy(ReplayEntropy):
+    """Given words, and a note of the weight of every draw between two."""
+
+    def __init__(self, words):
+        super().__init__(words)
+        self.weights: list[int] = []
+
+    def pick(self, cumulative):
+        """Draw as ever."""
+        self.weights.append(int(cumulative[0]))
+        return super().pick(cumulative)
+
+
 def run_case(name: str, made: GuidedPlan, guidance: Guidance, number: int) -> dict[str, Any]:
     """Answer guidance for one record with given words."""
     rng = random.Random(f"{name} {number}")
@@ -117,11 +130,11 @@ def run_case(name: str, made: GuidedPlan, guidance: Guidance, number: int) -> di
     record[made.label.name] = rng.choice(made.labels)
     words = [rng.choice([rng.getrandbits(64), rng.getrandbits(64), 0]) for _ in range(24)]
     report = randomize_guided(GuidedRecord(record, guidance), made, entropy=ReplayEntropy(words))
-    entropy = ReplayEntropy(words)
+    entropy = NotingEntropy(words)
     bits = Perturbation(made, guidance).release([read_value(record[c.name], c) for c in made.attributes], entropy)
     used = [f"{word:016x}" for word in words[: entropy.used]]
     case = {"plan": name, "guidance": guidance.serial, "record": record, "words": used}
-    return case | {"bits": bits, "report": report.hex()}
+    return case | {"weights": entropy.weights[-made.width :], "bits": bits, "report": report.hex()}
 
 
 def make_all() -> dict[str, Any]:

@@ -6,6 +6,10 @@
  * @module
  */
 
+import { hexOf } from "../src/index.js";
+
+const MOST_DRAWS = 1000;
+
 /**
  * A script of the answers to draws, with the methods of Words; draws beyond its end are answered by 0.
  *
@@ -24,6 +28,7 @@ class ScriptedWords {
   }
 
   #draw(count) {
+    if (this.answers.length === MOST_DRAWS) throw new RangeError("a randomizer that draws without end has no law");
     const answer = this.script[this.answers.length] ?? 0n;
     this.answers.push(answer);
     this.counts.push(count);
@@ -73,6 +78,18 @@ export function lawOf(run) {
     script = nextScript(words);
   }
   return new Map([...outcomes].map(([outcome, ways]) => [outcome, sumOf([...ways].map(([total, n]) => [n, total]))]));
+}
+
+/**
+ * Return the laws of reports of some records, each report in hexadecimal with its probability as "a/b".
+ * @param {import("../src/plan.js").Plan} plan
+ * @param {string[]} records as on a pipe
+ */
+export async function lawsOf(plan, records) {
+  return records.map((record) => {
+    const law = lawOf((words) => hexOf(plan.randomize(plan.recordFromText(record), words)));
+    return Object.fromEntries([...law].map(([report, fraction]) => [report, fraction.join("/")]));
+  });
 }
 
 /** Advance the last draw that has another answer; null where none has, as all sequences have been walked. */

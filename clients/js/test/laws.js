@@ -7,15 +7,12 @@
 
 import { createInterface } from "node:readline";
 
-import { hexOf, loadPlan } from "../src/index.js";
-import { lawOf } from "./enumerate.js";
+import { loadPlan } from "../src/index.js";
+import { lawsOf } from "./enumerate.js";
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { plan: text, records } = JSON.parse(line);
   const plan = await loadPlan(text);
-  const laws = records.map((record) => {
-    const law = lawOf((words) => hexOf(plan.randomize(plan.recordFromText(record), words)));
-    return Object.fromEntries([...law].map(([report, fraction]) => [report, fraction.join("/")]));
-  });
+  const laws = await lawsOf(plan, records);
   console.log(JSON.stringify({ id: plan.id, amplification: plan.amplification?.join("/") ?? null, laws }));
 }

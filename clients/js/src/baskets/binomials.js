@@ -14,7 +14,16 @@ export function binomial(n, k) {
 
 /** Return the rank of a set of numbers: C(c_0, 1) + C(c_1, 2) + …, the least first. @param {number[]} numbers rising */
 export function rankOfSet(numbers) {
-  return numbers.reduce((rank, number, place) => rank + binomial(number, place + 1), 0n);
+  let rank = 0n;
+  let at = 0;
+  let below = 1n; // C(at, place) throughout
+  numbers.forEach((number, place) => {
+    for (; at < number; at += 1) below = (below * BigInt(at + 1)) / BigInt(at + 1 - place);
+    rank += (below * BigInt(number - place)) / BigInt(place + 1);
+    below = (below * BigInt(number + 1)) / BigInt(place + 1);
+    at = number + 1;
+  });
+  return rank;
 }
 
 /**

@@ -32,9 +32,10 @@ export async function checkGuided(text, assert) {
   }
 }
 
-function checkReport({ plan: name, guidance: serial, record, words: given, bits, report }, plan, found, assert) {
+function checkReport({ plan: name, guidance: serial, record, words: given, weights, bits, report }, plan, found, assert) {
   const words = givenWords(given.map((word) => BigInt(`0x${word}`)));
   const steps = plan.draw({ values: plan.valuesFromText(textOf(record)), guidance: found.get(`${name} ${serial}`) }, words);
+  assert.deepEqual(steps.weights.map(String), weights.map(String), name);
   assert.deepEqual(steps.bits, bits, name);
   assert.equal(hexOf(steps.report), report, name);
   assert.equal(words.used, given.length, name);
