@@ -212,7 +212,9 @@ def _listening(host: str, port: int) -> Any:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except (OSError, OverflowError) as error:
         reason = str(getattr(error, "strerror", None) or error).partition(" (while attempting")[0]
-        raise FileError(f"cannot listen at {host}, port {port}: {reason}; choose another --host or --port") from None
+        raise FileError(
+            f"cannot listen at {host or 'no address'}, port {port}: {reason}; choose another --host or --port"
+        ) from None
     with listener:
         yield listener
 

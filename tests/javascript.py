@@ -18,8 +18,11 @@ def node() -> str:
     """Return where node is, of a version that the client runs on."""
     path = program("node", "nodejs")
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    if int(version.removeprefix("v").split(".")[0]) < _OLDEST:
+    major = int(version.removeprefix("v").split(".")[0])
+    if major < _OLDEST:
         _missing(f"node is {version}; the client in JavaScript needs {_OLDEST} or later")
+    if major == _OLDEST:  # Debian 12's has WebCrypto behind an option
+        os.environ["NODE_OPTIONS"] = "--experimental-global-webcrypto"
     return path
 
 

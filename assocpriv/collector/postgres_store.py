@@ -51,6 +51,7 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS epochs(token text PRIMARY KEY)",
     "CREATE TABLE IF NOT EXISTS sealed(key int PRIMARY KEY, count bigint NOT NULL)",
 )
+_IS_OURS = "SELECT pg_get_userbyid(nspowner) = current_user FROM pg_namespace WHERE nspname = %s"
 _NEW_IDS = (  # in order, so that two who store the same ids wait for each other and neither for both
     "WITH added AS (INSERT INTO ids SELECT id FROM unnest(%s::uuid[]) AS given(id) ORDER BY id "
     "ON CONFLICT DO NOTHING RETURNING id) SELECT string_agg(uuid_send(id), ''::bytea) FROM added"
@@ -78,12 +79,20 @@ class PostgresStore:
                 self._prepare(database, schema)
         except StoreFullError as error:
             raise FileError(str(error)) from None
+        except FileError:
+            self._writing.close()
+            raise
         self._has_ended = self.is_home
 
     def _prepare(self, database: "Connection[Any]", schema: str) -> None:
         # several front ends may start at a time, and IF NOT EXISTS alone fails then
         database.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (schema,))
         database.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        if database.execute(_IS_OURS, (schema,)).fetchone() != (True,):
+            raise FileError(
+                f"the schema {schema} of the database belongs to another role, whose tables could keep more than "
+                f"reports; see what it is, and drop it or ALTER SCHEMA {schema} OWNER TO the collector's role"
+            )
         for statement in _TABLES:
             database.execute(statement)
         found = database.execute("SELECT plan, home FROM collection").fetchone()

@@ -141,6 +141,18 @@ def test_source_has_one_source_of_chance_and_no_clock():
             assert path.name == "words.js" or path.parent.name in ("device", "node"), path
 
 
+def test_what_the_readme_imports_is_exported():
+    """Every name that a block of the client's README imports is one of the module that it is imported from."""
+    text = (CLIENT / "README.md").read_text(encoding="utf-8")
+    imports = re.findall(r'import \{ ([^}]+) \} from "assocpriv(/node)?";', text)
+    assert len(imports) >= 4
+    for names, place in imports:
+        module = json.dumps(f"./src{place}/index.js")
+        code = f"import({module}).then((found) => console.log(Object.keys(found).join()))"
+        exported = run(javascript.node(), "--input-type=module", "-e", code).stdout.strip().split(",")
+        assert set(names.split(", ")) <= set(exported)
+
+
 def test_lock_file_names_no_host():
     """What is installed is said by version and digest; where it comes from is up to who installs it."""
     lock = (CLIENT / "package-lock.json").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ import random
 import subprocess
 from pathlib import Path
 
+import javascript
 import naive
-from debian_packages import program
 
 from assocpriv.client.baskets.randomizer import randomize_basket
 from assocpriv.core.errors import BasketError, PlanError
@@ -86,7 +86,7 @@ def expected_of(content, chance):
 
 def test_random_plans_and_baskets_are_answered_alike():
     """Plans of all forms, those of the vectors too, with up to two values changed: taken and answered alike."""
-    node, chance = program("node", "nodejs"), random.Random(19)
+    node, chance = javascript.node(), random.Random(19)
     pairs = []
     for _ in range(800):
         content = some_plan(chance) if chance.random() < 0.5 else json.loads(json.dumps(chance.choice(PLANS)))

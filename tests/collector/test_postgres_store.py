@@ -280,6 +280,20 @@ def test_readers_are_told_what_is_not_in_the_folder(
     assert caplog.text == ""
 
 
+def test_a_schema_that_another_role_made_is_refused(tmp_path: Path, database: Server) -> None:
+    """Plans are public, so their schemas' names are: whoever makes one first could add a column that notes the time."""
+    schema = f"assocpriv_{PLAN.plan_id[:12]}"
+    database.ask("CREATE ROLE colleague")
+    try:
+        database.ask(f"CREATE SCHEMA {schema} AUTHORIZATION colleague")
+        database.ask(f"CREATE TABLE {schema}.reports(key int, count int, packed bytea, at timestamptz DEFAULT now())")
+        with pytest.raises(FileError, match=f"the schema {schema} .*belongs to another role"):
+            open_store(tmp_path / "one", PLAN, database.url)
+    finally:
+        database.forget()
+        database.ask("DROP ROLE colleague")
+
+
 def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     """A folder stays with the store that it began with, for only that knows its ids."""
     open_store(tmp_path / "one", PLAN).close()
