@@ -227,7 +227,7 @@ def test_laws_of_a_table_are_equal():
 
 
 @pytest.mark.parametrize(
-    "safeguard", [{"kind": "tuple", "honest": 1 << 31}, {"kind": "bits", "amplification": "9/1"}], ids=["tuple", "bits"]
+    "safeguard", [{"kind": "tuple", "honest": 1 << 30}, {"kind": "bits", "amplification": "9/1"}], ids=["tuple", "bits"]
 )
 def test_laws_of_guided_tuples_are_equal(safeguard):
     """Under either safeguard, a missing value among the records: each report is as likely as here."""
