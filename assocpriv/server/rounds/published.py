@@ -18,8 +18,7 @@ def published(known: Knowledge, evidence: Evidence) -> Knowledge:
     supports do, is published as it is expected, with an error that reaches all that these allow.
 
     Bias counts as all that undoing the sampling changed. With half of that intervals of 95% cover .77 on BMS-WebView-2
-    at ε = 4, whose pairs live in long baskets, and .88 of the top 64 of a generated long tail at ln 19; with all .93 or
-    more on each of the data of EntryRule, and .95 on that.
+    at ε = 4, whose pairs live in long baskets; with all .93 or more on each of the data of EntryRule.
     """
     told: Knowledge = {}
     for itemset in sorted(known, key=len):
