@@ -243,5 +243,6 @@ def _before_sampling(supports: Floats, errors: Floats, sizes: SizeShares, sampli
 
 def _estimates(supports: Floats, raw: Floats, errors: Floats, left: float = LEFT_BIAS) -> list[Average]:
     """Return estimates of raw supports, with standard errors, and the bias that undoing the sampling may have left."""
-    columns = raw.tolist(), (errors**2).tolist(), (left * np.abs(raw - supports)).tolist()
+    change = np.abs(raw - supports)
+    columns = raw.tolist(), (errors**2).tolist(), (left * change).tolist(), change.tolist()
     return [Average(*each) for each in zip(*columns, strict=True)]

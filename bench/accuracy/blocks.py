@@ -2,14 +2,15 @@
 
     python -m bench accuracy blocks [--people 1000000] [--seeds 3] [--save]
 
-The true top 64 itemsets of up to three items are asked for, and nothing is mined. Three ways to their raw supports:
+The true top 64 itemsets of up to three items are asked for, and nothing is mined. Four ways to their raw supports:
 
 - *blocks*: the plan that the planner makes, which has blocks where they have the smaller expected error; a report is
   about a block's items;
+- *blocks, exact loss*: the same reports, each itemset divided by the share of its own support that is left where more
+  than M items are held, which nobody knows who has reports alone: what is wrong beyond that is not sampling's;
 - *sampling, model*: no blocks, M as proposed for the same baskets, and what sampling to M items loses undone by the
   model of sizes that rounds have, told the true sizes;
-- *sampling, exact loss*: the same reports, each itemset divided by the share of its own support that sampling leaves,
-  which nobody knows who has reports alone.
+- *sampling, exact loss*: the same reports, divided by the share left as above.
 """
 
 import math
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.privacy import Breach
 from assocpriv.files.basket_reports import GroupReports
+from assocpriv.lab.rounds_trial import true_surviving_shares
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes
 from assocpriv.planning.planner import make_plan
@@ -33,7 +35,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.ask import count_subsets
-from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares, kept_shares, undo_sampling
+from assocpriv.server.rounds.sampling_model import LEFT_BIAS, Sampling, SizeShares, undo_sampling
 from bench.accuracy.data import MILLION, MissingDataError, load, sized
 from bench.accuracy.harness import Row, grouped
 from bench.accuracy.metrics import NORMAL_95
@@ -121,27 +123,18 @@ def ask(reports: GroupReports, itemsets: NDArray[np.int64]) -> Asked:
 def _readings(
     way: str, asked: Asked, transactions: Transactions, plan: Plan, itemsets: NDArray[np.int64]
 ) -> Iterator[tuple[str, Asked]]:
-    """Yield what is made of reports: with blocks themselves, without by the model of sizes and by the exact loss."""
+    """Yield what is made of reports: with blocks themselves, without by the model of sizes, and by the exact loss."""
+    left = true_surviving_shares(baskets_of(transactions), plan, [tuple(row) for row in itemsets.tolist()])
+    exact = Asked(asked.supports / left, asked.errors / left)
     if way == "blocks":
         yield way, asked
-        return
-    m, k = plan.transaction_size, itemsets.shape[1]
-    counts = np.bincount(transactions.sizes)
-    sizes = np.flatnonzero(counts)
-    raw, factors = undo_sampling(asked.supports, SizeShares(sizes, counts[sizes] / counts.sum()), Sampling(m), k)
-    yield "sampling, model", Asked(raw, np.hypot(asked.errors * factors, LEFT_BIAS * (raw - asked.supports)))
-    left = surviving(transactions, itemsets, m)
-    yield "sampling, exact loss", Asked(asked.supports / left, asked.errors / left)
-
-
-def surviving(transactions: Transactions, itemsets: NDArray[np.int64], m: int) -> Floats:
-    """Return the share of each itemset's own support that sampling to m items leaves, float64 (itemsets,)."""
-    used = np.unique(itemsets)
-    held = transactions.restricted(used).matrix()
-    sizes = transactions.sizes
-    kept = kept_shares(np.arange(sizes.max() + 1), m, itemsets.shape[1])[sizes]
-    holders = [held[row].all(axis=0) for row in np.searchsorted(used, itemsets)]
-    return np.array([kept[who].mean() for who in holders])
+    else:
+        m, k = plan.transaction_size, itemsets.shape[1]
+        counts = np.bincount(transactions.sizes)
+        sizes = np.flatnonzero(counts)
+        raw, factors = undo_sampling(asked.supports, SizeShares(sizes, counts[sizes] / counts.sum()), Sampling(m), k)
+        yield f"{way}, model", Asked(raw, np.hypot(asked.errors * factors, LEFT_BIAS * (raw - asked.supports)))
+    yield f"{way}, exact loss", exact
 
 
 def _by_size(truth: dict[Itemset, float]) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -25,7 +25,7 @@ export default [
     files: ["pipe.js", "test/**/*.js", "tools/**/*.js", "bench/**/*.js", "eslint.config.js", "examples/**/*.js"],
     languageOptions: {
       globals: globalsOf(
-        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker Blob " +
+        "process console Buffer URL fetch performance setTimeout clearTimeout document globalThis location Worker MessageChannel navigator " +
           "indexedDB IDBKeyRange IDBDatabase IDBObjectStore DOMException",
       ),
     },

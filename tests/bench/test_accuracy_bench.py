@@ -224,21 +224,6 @@ def short(visits):
 # ---- supports from one collection
 
 
-def test_the_exact_loss_is_what_sampling_leaves(rng):
-    """The share of an itemset's support that sampling leaves is its mean over ways to sample, listed."""
-    source = random_transactions(rng, 30, 7, share=0.6)
-    itemsets = np.array([[0, 1], [1, 4], [2, 3]])
-    expected = []
-    for itemset in itemsets.tolist():
-        holders = [basket for basket in held_by(source) if basket.issuperset(itemset)]
-        chances = []
-        for basket in holders:
-            ways = [set(chosen) for chosen in combinations(sorted(basket), min(len(basket), 3))]
-            chances.append(sum(way.issuperset(itemset) for way in ways) / len(ways))
-        expected.append(np.mean(chances))
-    assert blocks.surviving(source, itemsets, 3) == pytest.approx(expected)
-
-
 def test_errors_of_a_collection_are_summed_by_hand():
     """RMSE, the mean error with its own, coverage and the worst error of two seeds by hand."""
     runs = [

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
-# Of what undoing the sampling of entries changes, this much may be wrong: as a weight, and twice of it in what is
-# published. On 15 generated sets of seven families (300,000 people, ln 19 and 1, one seed) the root mean square error
-# of the true top 64 was .15 to .7 of it where it was half a standard error or more, and .5 to 4.4 before reports
-# weighed the baskets. With .5 a pattern's estimates counted for too little: on 11 sets precision .716 against .744.
+# Of what undoing the sampling of entries changes, this much may be wrong, as a weight beside noise. On 15 generated
+# sets of seven families (300,000 people, ln 19 and 1, one seed) the root mean square error of the true top 64 was .15
+# to .7 of it where it was half a standard error or more, and .5 to 4.4 before reports weighed the baskets. With .5 a
+# pattern's estimates counted for too little: on 11 sets precision .716 against .744.
 FITTED_BIAS = 0.25
 _BASKETS = 20_000
 _MOST_TILT = 3.0

@@ -53,11 +53,15 @@ Knowledge = dict[Itemset, Estimate]
 
 
 class Average(NamedTuple):
-    """An average of estimates of one support: the variance of its noise, and the bias that may be in it."""
+    """An average of estimates of one support: the variance of its noise, and the bias that is to be expected in it.
+
+    ``change`` is all that undoing the sampling changed: it may be wrong by so much.
+    """
 
     support: float
     variance: float
     bias: float = 0.0
+    change: float = 0.0
 
     @property
     def error(self) -> float:
@@ -86,7 +90,7 @@ def average(estimates: Sequence[Average]) -> Average:
     Noise averages out, the bias does not: one model has corrected all of them.
 
     >>> average([Average(0.25, 1.0), Average(0.75, 1.0)])
-    Average(support=0.5, variance=0.5, bias=0.0)
+    Average(support=0.5, variance=0.5, bias=0.0, change=0.0)
     """
     weights = [1 / max(each.error, LEAST_VARIANCE) for each in estimates]
     shares = [weight / sum(weights) for weight in weights]
@@ -94,6 +98,7 @@ def average(estimates: Sequence[Average]) -> Average:
         sum(share * each.support for share, each in zip(shares, estimates, strict=True)),
         sum(share**2 * each.variance for share, each in zip(shares, estimates, strict=True)),
         sum(share * each.bias for share, each in zip(shares, estimates, strict=True)),
+        sum(share * each.change for share, each in zip(shares, estimates, strict=True)),
     )
 
 
@@ -147,7 +152,8 @@ def after_choice(before: Average, now: Average, cut: float) -> Average:
     ratio = _density_over_tail(w)
     slope = 1 + later / earlier * ratio * (w + ratio)
     variance = min(mean.variance * slope**2, max(now.variance, mean.variance))
-    return Average(mean.support - later / both * ratio, variance, max(mean.bias, now.bias))
+    bias, change = max(mean.bias, now.bias), max(mean.change, now.change)
+    return Average(mean.support - later / both * ratio, variance, bias, change)
 
 
 def _density_over_tail(w: float) -> float:

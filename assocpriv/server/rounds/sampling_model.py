@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 # what tables of several rounds state. One number for the three: over Groceries, T10I4D100K and generated baskets
 # (300,000 people, three rounds, ε = 1 and ln 19, three seeds) .3 as the weight finds .780 of the top 64, .5 finds .793,
 # with a standard error of .008 of the difference; 1.0 for the choice of M had cost 15 to 25 points. Rounds publish
-# twice of it (published.py): a choice should be near the best, an interval should hold.
+# all of the change (published.py): a choice should be near the best, an interval should hold.
 LEFT_BIAS = 0.5
 _LARGEST_SIZE = 200
 _THETA = np.geomspace(1e-12, 1.0, 2048)[:-1]

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 
-import { withPage } from "./page.js";
+import { runChecks, withPage } from "./page.js";
 import { vectorsOf } from "./small-plan.js";
 
 const [port, url, item] = process.argv.slice(2);
@@ -33,7 +33,7 @@ const CHECKS = {
       await route.fetch();
       await route.abort();
     });
-    await call(first, "open", url);
+    await call(first, "open", url, 0.8);
     assert.deepEqual(await call(first, "sendAll", [[item]], "2"), ["CollectorError"]);
     const waits = await call(first, "unsent");
     await first.close();
@@ -109,14 +109,6 @@ function guidedCollector() {
 }
 
 await withPage(async (page) => {
-  for (const [says, check] of Object.entries(CHECKS)) {
-    try {
-      await check(page);
-      console.log(`ok: ${says}`);
-    } catch (error) {
-      console.log(`not ok: ${says}\n    ${error?.stack ?? error}`);
-      process.exitCode = 1;
-    }
-  }
+  await runChecks(page, CHECKS);
 }, { port: Number(port) });
 console.log(`reports: ${reports}`);

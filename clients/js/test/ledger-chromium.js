@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 
-import { withPage } from "./page.js";
+import { runChecks, withPage } from "./page.js";
 import { PLANS, planText } from "./small-plan.js";
 
 const MODULE = "/clients/js/test/ledger-page.js";
@@ -24,13 +24,14 @@ async function another(page) {
   return other;
 }
 
-/** Two pages and a worker ask for the same occasions at once; return the reports that were handed out, by occasion. */
+/** Two pages, a worker and a service worker ask for the same occasions at once; return the reports that were handed out, by occasion. */
 async function race(pages, name, reports, opener) {
   const text = planText(reports);
   await Promise.all(pages.map((page) => call(page, opener, text, name)));
   const occasions = Array.from({ length: 2 * reports }, (_, place) => `week ${place}`);
   const asked = pages.map((page, place) => call(page, "submitAll", [...occasions.slice(place), ...occasions]));
-  if (opener === "open") asked.push(call(pages[0], "submitInWorker", text, name, occasions));
+  const workers = opener === "open" ? [false, true] : [];
+  asked.push(...workers.map((isService) => call(pages[0], "submitInWorker", isService, text, name, occasions)));
   const found = await Promise.all(asked);
   const handedOut = new Map(occasions.map((occasion) => [occasion, new Set()]));
   found.forEach((answers, which) => {
@@ -43,7 +44,7 @@ async function race(pages, name, reports, opener) {
 }
 
 const CHECKS = {
-  "two pages and a worker at once: one report an occasion, never more than a person may make": async (page) => {
+  "two pages, a worker and a service worker at once: one report an occasion, never more than a person may make": async (page) => {
     const pages = [page, await another(page)];
     for (let round = 0; round < 3; round += 1) {
       const handedOut = await race(pages, newName(), 1 + round, "open");
@@ -167,14 +168,5 @@ const CHECKS = {
 
 await withPage(async (page) => {
   page.on("console", (message) => assert.ok(!message.text().includes("CANARY"), "the console shows nothing of a record"));
-  for (const [says, check] of Object.entries(CHECKS)) {
-    try {
-      const begun = performance.now();
-      await check(page);
-      console.log(`ok: ${says} (${Math.round(performance.now() - begun)} ms)`);
-    } catch (error) {
-      console.log(`not ok: ${says}\n    ${error?.stack ?? error}`);
-      process.exitCode = 1;
-    }
-  }
+  await runChecks(page, CHECKS);
 });

@@ -34,18 +34,22 @@ export async function acknowledgeAll() {
 export const spent = async () => (await ledger.spent(plan)).spent;
 
 /** Ask for reports in a worker of this page's origin. */
-export function submitInWorker(text, name, occasions) {
-  const source = `import { open, submitAll } from "${location.origin}/clients/js/test/ledger-page.js";
-    onmessage = async ({ data: [text, name, occasions] }) => {
-      await open(text, name, { persist: false });
-      postMessage(await submitAll(occasions));
-    };`;
-  const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })), { type: "module" });
+export async function submitInWorker(isService, text, name, occasions) {
+  const script = "/clients/js/test/ledger-worker.js";
+  const worker = isService ? await serviceWorker(script) : new Worker(script, { type: "module" });
+  const { port1, port2 } = new MessageChannel();
+  worker.postMessage([text, name, occasions], [port2]);
   return new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => resolve(data);
-    worker.onerror = (event) => reject(new Error(event.message));
-    worker.postMessage([text, name, occasions]);
+    worker.onerror = () => reject(new Error("the worker did not start"));
+    port1.onmessage = ({ data }) => resolve(data);
   });
+}
+
+async function serviceWorker(script) {
+  const registration = await navigator.serviceWorker.register(script, { type: "module" });
+  const worker = registration.active ?? registration.waiting ?? registration.installing;
+  while (worker.state !== "activated") await new Promise((done) => worker.addEventListener("statechange", done, { once: true }));
+  return worker;
 }
 
 /** All that a database holds, as text. */

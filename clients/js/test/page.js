@@ -13,11 +13,7 @@ import { chromium } from "playwright-core";
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const TYPES = { ".js": "text/javascript", ".json": "application/json" };
 /** A page that shares nothing with others has a clock of 5 µs; else it is 100 µs. */
-const HTML = {
-  "content-type": "text/html",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-embedder-policy": "require-corp",
-};
+const ALONE = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 const EMPTY = "<!doctype html><meta charset=utf-8><title>test</title>";
 
 /**
@@ -49,6 +45,29 @@ export async function withPage(run, { port = 0 } = {}) {
   }
 }
 
+/**
+ * Run checks in a page, one after another; print what each says, and set the exit status.
+ * @param {import("playwright-core").Page} page
+ * @param {Record<string, (page: import("playwright-core").Page) => Promise<void>>} checks
+ */
+export async function runChecks(page, checks) {
+  for (const [says, check] of Object.entries(checks)) {
+    /** @type {any} */
+    let timer;
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new Error("not done in a minute")), 60_000);
+    });
+    try {
+      await Promise.race([check(page), late]);
+      console.log(`ok: ${says}`);
+    } catch (error) {
+      console.log(`not ok: ${says}\n    ${error instanceof Error ? error.stack : error}`);
+      process.exitCode = 1;
+    }
+    clearTimeout(timer);
+  }
+}
+
 function isHere(url) {
   return url.startsWith("blob:http://127.0.0.1:") || ["127.0.0.1", "localhost"].includes(new URL(url).hostname);
 }
@@ -56,11 +75,11 @@ function isHere(url) {
 async function answer(url, response) {
   const path = normalize(resolve(ROOT, `.${decodeURIComponent(new URL(url, "http://localhost").pathname)}`));
   const type = TYPES[extname(path)];
-  if (path === ROOT || path === `${ROOT}${sep}`) return response.writeHead(200, HTML).end(EMPTY);
+  if (path === ROOT || path === `${ROOT}${sep}`) return response.writeHead(200, { ...ALONE, "content-type": "text/html" }).end(EMPTY);
   if (!path.startsWith(ROOT + sep) || type === undefined) return response.writeHead(404).end();
   try {
     const bytes = await readFile(path);
-    return response.writeHead(200, { "content-type": type }).end(bytes);
+    return response.writeHead(200, { ...ALONE, "content-type": type }).end(bytes); // workers need it too
   } catch {
     return response.writeHead(404).end();
   }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assocpriv.server.rounds.holdings import FITTED_BIAS, Shown, SyntheticHoldings, surviving_entries, surviving_shares
+from assocpriv.server.rounds.holdings import Shown, SyntheticHoldings, surviving_entries, surviving_shares
 from assocpriv.server.rounds.knowledge import Knowledge, measured
 from assocpriv.server.rounds.sampling_model import Sampling, SizeShares
 
@@ -49,24 +49,24 @@ def test_weights_are_those_that_reports_show() -> None:
 def test_patterns_that_no_earlier_round_saw(rng: np.random.Generator) -> None:
     """Reports of a pattern's parts tell that its holders lose more; by pairs as known before they lose too little.
 
-    Each of 35 supports lies within 4.9 stated errors, bias included: by chance one does not in some 29,000 runs.
+    Each of 48 supports lies within 4.9 stated errors, bias included: by chance one does not in some 21,000 runs.
     """
-    entries = [(item,) for item in range(20)] + [(i, j) for i in range(6) for j in range(i + 1, 6)]
+    entries = [(item,) for item in range(20)] + [(i, j) for i in range(8) for j in range(i + 1, 8)]
     pattern = rng.random(200_000) < 0.05
-    items = (rng.random((200_000, 20)) < 0.06) | (pattern[:, None] & (np.arange(20) < 6))
+    items = (rng.random((200_000, 20)) < 0.06) | (pattern[:, None] & (np.arange(20) < 8))
     holds = np.stack([items[:, list(entry)].all(axis=1) for entry in entries], axis=1)
     sampling, counts = Sampling(6), holds.sum(axis=1)
-    kept = sampling.kept(np.maximum(np.arange(36), 1), 1)[counts]
+    kept = sampling.kept(np.maximum(np.arange(49), 1), 1)[counts]
     few, error = np.array([np.mean(counts <= j) for j in range(6)]), 0.001
     shares = (holds * kept[:, None]).mean(axis=0)
-    shown = Shown(rng.normal(shares, error), np.full(35, error), rng.normal(few, error), np.full(6, error))
-    known: Knowledge = {(item,): measured(0.11 if item < 6 else 0.06, 1e-6) for item in range(20)}
+    shown = Shown(rng.normal(shares, error), np.full(48, error), rng.normal(few, error), np.full(6, error))
+    known: Knowledge = {(item,): measured(0.11 if item < 8 else 0.06, 1e-6) for item in range(20)}
     known |= {pair: measured(0.11**2, 1e-6) for pair in entries if len(pair) == 2}  # as if nothing went together
     sizes = SizeShares(np.arange(len(np.bincount(items.sum(axis=1)))), np.bincount(items.sum(axis=1)) / 200_000)
 
     def furthest(left: np.ndarray) -> float:
         raw = shown.supports / left
-        errors = np.hypot(error / left, 2 * FITTED_BIAS * (raw - shown.supports))
+        errors = np.hypot(error / left, raw - shown.supports)
         return float(np.abs((raw - holds.mean(axis=0)) / errors).max())
 
     assert furthest(surviving_shares(entries, known, sizes, sampling, shown)) < 4.9

@@ -31,8 +31,8 @@ def test_estimates_are_averaged_by_inverse_variance() -> None:
 
 def test_bias_does_not_average_out() -> None:
     """Of estimates that one model has corrected noise averages out and bias stays."""
-    found = average([Average(0.2, 0.03, 0.1), Average(0.3, 0.03, 0.1)])
-    assert found == pytest.approx((0.25, 0.015, 0.1))
+    found = average([Average(0.2, 0.03, 0.1, 0.2), Average(0.3, 0.03, 0.1, 0.2)])
+    assert found == pytest.approx((0.25, 0.015, 0.1, 0.2))
     assert found.error == pytest.approx(0.015 + 0.01)
 
 

@@ -12,11 +12,11 @@ KNOWN: Knowledge = {
     (1,): measured(0.3, 1e-4),
     (0, 1): Estimate(0.12, 0.01, 0.12, 0.01),
 }
-FRESH = {(0,): Average(0.4, 1e-6), (1,): Average(0.25, 1e-6, 0.02)}
+FRESH = {(0,): Average(0.4, 1e-6), (1,): Average(0.25, 1e-6, 0.02, 0.04)}
 
 
 def test_fresh_estimates_are_published_as_they_are() -> None:
-    """Not what is expected, and not the average with what the choice was made by; twice the bias is in the error."""
+    """Not what is expected, and not the average with what the choice was made by; the error has all that was undone."""
     evidence = Evidence({(0,): Average(0.38, 1e-7), (1,): Average(0.28, 1e-7)}, FRESH)
     told = published(KNOWN, evidence)
     assert told[0,].support == 0.4

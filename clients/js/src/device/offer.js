@@ -65,8 +65,7 @@ export async function fetchPlan(collector, path, wanted) {
 
 /** @returns {Promise<Offer>} */
 async function campaignOffer(answer) {
-  const text = answer.text("campaign");
-  const content = text.length <= 2 * MOST_TEXT ? answer.json("campaign") : null;
+  const content = answer.json("campaign");
   if (!isObject(content) || Object.keys(content).sort().join() !== "campaign,plans") {
     throw new CollectorError("the collector's answer is no campaign");
   }

@@ -127,9 +127,19 @@ async function prepared(record, plan, { collector, occasion, maxLevel, waiting, 
 export async function sendWaiting(options) {
   const device = { ...options, collector: collectorOf(options) };
   const offer = await fetchOffer(device.collector, device.pinnedId);
-  const waiting = await answerWaiting(offer, device);
+  const before = await sendUnsent(offer, device);
+  const waiting = await answerWaiting(offer, device); // afterwards: guidance that is refused holds up nothing else
+  const { sent, otherPlans } = await sendUnsent(offer, device);
+  return { sent: before.sent + sent, otherPlans, waiting };
+}
+
+/**
+ * @param {import("./offer.js").Offer} offer
+ * @param {any} device
+ */
+async function sendUnsent({ planIds }, device) {
   const unsent = await device.ledger.unsent();
-  const wanted = unsent.filter((each) => offer.planIds.includes(each.planId));
+  const wanted = unsent.filter((each) => planIds.includes(each.planId));
   for (const planId of new Set(wanted.map((each) => each.planId))) {
     const submissions = wanted.filter((each) => each.planId === planId);
     const most = Math.max(1, Math.floor(MOST_UPLOAD / bodyOf(submissions.slice(0, 1)).length));
@@ -137,7 +147,7 @@ export async function sendWaiting(options) {
       await send(submissions.slice(start, start + most), device);
     }
   }
-  return { sent: wanted.length, otherPlans: unsent.length - wanted.length, waiting };
+  return { sent: wanted.length, otherPlans: unsent.length - wanted.length };
 }
 
 /**

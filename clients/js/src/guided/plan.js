@@ -147,7 +147,7 @@ export class GuidedPlan extends Plan {
     const label = inputs[this.attributes.length];
     const weights = guidance.weights(this.#drawTuple(inputs, words));
     const total = this.safeguard?.kind === "bits" ? MIXED : BigInt(WORD);
-    const bits = weights.map((weight) => Number(words.below(total) < weight));
+    const bits = weights.map((weight) => 1 - words.pick([weight, total]));
     return { weights, bits, report: this.#pack(guidance.serial, label, bits) };
   }
 
@@ -176,7 +176,7 @@ export class GuidedPlan extends Plan {
     let answered = own;
     if (this.safeguard?.kind === "tuple") {
       const other = this.places.map(({ size }) => words.below(size));
-      answered = words.below(WORD) < this.safeguard.honest ? own : other;
+      answered = words.pick([BigInt(this.safeguard.honest), BigInt(WORD)]) ? other : own;
     }
     return this.places.map(({ first }, j) => first + answered[j]);
   }
