@@ -28,6 +28,7 @@ _HERE = Path(__file__).parent
 _FILES = {f"/demo/{name}": _HERE / "demo_files" / name for name in ("demo.js", "shoppers.js", "demo.css")}
 _CLIENT = _HERE / "client"
 _SECONDS, _LEAST_AGE = 60.0, 2.0
+_FEWEST = 20  # reports of which anything is computed
 _RULES, _LEAST_CONFIDENCE = 6, "50%"
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
@@ -138,8 +139,10 @@ class DemoPage:
 
     async def _estimates(self, _: Request) -> Response:
         reports = self._reports()
-        answer, working = self._analyst.ask(self._question, reports) if reports else (None, False)
-        shown = {"reports": reports, "working": working, "of": 0, "itemsets": [], "rules": [], "error": ""}
+        few = reports < _FEWEST
+        answer, working = (None, False) if few else self._analyst.ask(self._question, reports)
+        error = "too few reports" if few else ""
+        shown = {"reports": reports, "working": working, "of": 0, "itemsets": [], "rules": [], "error": error}
         return JSONResponse(shown | (_estimates_of(answer, self._shoppers) if answer else {}))
 
 
