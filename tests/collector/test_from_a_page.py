@@ -13,6 +13,7 @@ from running_collector import Collector, Forks
 from assocpriv.files.plans import write_plan
 from assocpriv.plans.baskets.catalogue import Catalogue
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "javascript"
 PLAN = replace(small_plan("none", 4, 2, 2), catalogue=Catalogue(["milk", "bread", "tea", "eggs"]), reports_per_person=3)
 
 
@@ -37,3 +38,24 @@ def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
         assert "not ok" not in done.stdout
         assert f"reports: {collector.reports()}\n" in done.stdout
         assert collector.reports() == 3
+
+
+def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
+    """A shop's page and a till, as the examples write them, each send one report, and the same again."""
+    chromium, port = program("chromium", "chromium"), free_port()
+    collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
+    write_plan(PLAN, tmp_path / "plan.json", force=True)
+    sources = javascript.CLIENT / "src"
+    till = (EXAMPLES / "till.mjs").read_text(encoding="utf-8")
+    for name, path in (("assocpriv/node", sources / "node/index.js"), ("assocpriv", sources / "index.js")):
+        till = till.replace(f'"{name}"', f'"{path.as_uri()}"')
+    (tmp_path / "till.mjs").write_text(till)
+    with collector:
+        url = f"http://127.0.0.1:{collector.port}"
+        page = javascript.tools() / "test/example-chromium.js"
+        shop = javascript.run(javascript.node(), page, str(port), url, env=os.environ | {"CHROMIUM": chromium})
+        assert shop.stdout.startswith("ok: ")
+        command = [javascript.node(), "till.mjs", url, "4711", "milk", "tea"]
+        said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
+        assert said == ["sent\n", "sent before\n"]
+        assert collector.reports() == 2

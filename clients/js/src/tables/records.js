@@ -30,9 +30,7 @@ export function parseRecord(line) {
  * @param {(value: any, column: any) => number} inputOf
  */
 export function inputsOf(record, columns, inputOf) {
-  if (typeof record !== "object" || record === null || Array.isArray(record)) {
-    throw new TypeError("a record must be an object, column names to values");
-  }
+  if (!isPlain(record)) throw new TypeError("a record must be a plain object, column names to values");
   const names = new Set(columns.map((column) => column.name));
   if (!Object.keys(record).every((name) => names.has(name))) {
     throw new RecordError("the record has columns that the plan does not have; leave such values out");
@@ -41,4 +39,11 @@ export function inputsOf(record, columns, inputOf) {
     const value = Object.hasOwn(record, column.name) ? record[column.name] : null;
     return inputOf(value instanceof Real ? value.value : value, column);
   });
+}
+
+/** Tell whether a value is a plain object, of this page or another: in a Map, say, no column would be found. */
+function isPlain(value) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
