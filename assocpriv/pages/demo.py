@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 from assocpriv.core.errors import FileError, PlanError
 from assocpriv.pages.analysis import Analyst, Answer, Question
+from assocpriv.pages.wording import NORMAL
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import PublishedPlan
 
@@ -183,11 +184,20 @@ def _estimates_of(answer: Answer, shoppers: Shoppers) -> dict[str, Any]:
                 "made_up": shoppers.support(itemset),
             }
         )
-    rules = [
-        {"if": row["antecedents"], "then": row["consequents"], "confidence": row["confidence"]}
-        for row in answer.records.get("rules", {}).get("rules", [])[:_RULES]
-    ]
+    rules = [_rule(row) for row in answer.records.get("rules", {}).get("rules", [])[:_RULES]]
     return {"of": asked.get("reports", 0), "itemsets": rows, "rules": rules, "error": answer.errors.get("asked", "")}
+
+
+def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
+    reach = NORMAL * row["confidence_std_error"]
+    low, high = row["confidence"] - reach, row["confidence"] + reach
+    return {
+        "if": row["antecedents"],
+        "then": row["consequents"],
+        "confidence": row["confidence"],
+        "low": low,
+        "high": high,
+    }
 
 
 def _in_order(asked: Mapping[str, Any], shoppers: Shoppers) -> list[Mapping[str, Any]]:

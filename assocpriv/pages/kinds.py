@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assocpriv.pages.analysis import Answer, Question
-from assocpriv.pages.wording import names, number, share, size_name, span
+from assocpriv.pages.wording import NORMAL, names, number, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 
 AUTO = "auto"
 _EXAMPLE = "10%"  # the support that it is told for how many reports it takes, where none is wanted
 NEXT_PLAN = "next-plan.json"
 _ROWS, _ROWS_EACH, _BINS = 50, 20, 5  # rows of rules and columns, of itemsets of each size
-_NORMAL = 1.96  # standard errors of an interval that holds 95%
 Steps = tuple[tuple[str, tuple[str, ...]], ...]
 
 
@@ -146,7 +145,7 @@ def _itemset(row: Mapping[str, Any], level: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
-    reach = _NORMAL * row["confidence_std_error"]
+    reach = NORMAL * row["confidence_std_error"]
     low, high = (min(max(row["confidence"] + side * reach, 0.0), 1.0) for side in (-1, 1))
     return {
         "antecedent": names(row["antecedents"]),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from assocpriv.core.errors import counted
 
+NORMAL = 1.96  # standard errors of an interval that holds 95%
 _MOST_LETTERS = 60  # of a name that are shown
 _SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0))
 _SIZES = {1: "single items", 2: "pairs", 3: "triples"}

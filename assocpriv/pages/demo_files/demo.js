@@ -205,8 +205,9 @@ function part(name, x, width, y, height) {
   return made;
 }
 
-function ruleOf({ if: antecedents, then: consequents, confidence }) {
-  return make("li", {}, ["Who has ", ...listed(antecedents), " also has ", ...listed(consequents), ": ", percent(confidence)]);
+function ruleOf({ if: antecedents, then: consequents, confidence, low, high }) {
+  const said = `: ${percent(confidence)}, within about ${percent(low)} to ${percent(high)}`;
+  return make("li", {}, ["Who has ", ...listed(antecedents), " also has ", ...listed(consequents), said]);
 }
 
 async function letShoppersAnswer() {
