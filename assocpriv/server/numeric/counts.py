@@ -92,7 +92,7 @@ def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
     for start in range(0, len(reports.packed), _BATCH):
         yield [reports.packed[start : start + _BATCH]]
     for path in reports.paths:
-        for group in range(row_groups(path)):
+        for group in range(len(row_groups(path))):
             yield file_batches(path, reports.plan, _BATCH, checked=False, group=group)
 
 
