@@ -207,13 +207,13 @@ class _OpenEpochs:
         return unsealed_reports(self.folder, self._epochs, self.plan, files)
 
 
-def as_reports(reports: Any) -> Reports:
-    """Return reports as they are, or open the files that are named, as :func:`read_reports` does.
+def as_reports(reports: Any) -> Any:
+    """Return reports as they are, those that Spark reads too, or open the files that are named by :func:`read_reports`.
 
     Raises:
         TypeError: neither reports nor names of files.
     """
-    if isinstance(reports, Reports):
+    if isinstance(reports, Reports) or hasattr(reports, "add_up"):
         return reports
     paths = [reports] if isinstance(reports, str | Path) else reports
     if hasattr(paths, "columns") or not isinstance(paths, Iterable):

@@ -34,15 +34,22 @@ class _RowGroup(NamedTuple):
 
 
 class SparkReports:
-    """A collection of reports of one plan, which Spark's tasks read.
+    """A collection of reports of one plan, which Spark's tasks read from ``paths``, or from a DataFrame.
 
     ``task_starts`` are the positions of the tasks' first reports, int64 (tasks,), in the order in which
     :class:`assocpriv.files.reports.Reports` has them; None for a DataFrame, whose reports have no order.
     """
 
     def __init__(
-        self, plan: PublishedPlan, source: Source[Reports], n_reports: int, at_hand: Reports, task_starts: Ints | None
+        self,
+        plan: PublishedPlan,
+        source: Source[Reports],
+        n_reports: int,
+        at_hand: Reports,
+        task_starts: Ints | None,
+        paths: tuple[Path, ...] = (),
     ) -> None:
+        self.paths = paths
         self.plan, self.n_tasks, self.task_starts = plan, source.n_tasks, task_starts
         self._source, self._n_reports, self._at_hand = source, n_reports, at_hand
 
@@ -60,7 +67,8 @@ class SparkReports:
         source = numbered(spark, max(1, len(tasks)), partial(_read_task, reports.plan.canonical_json, tasks))
         sizes = [sum(group.n_reports for group in task) for task in tasks]
         starts = len(reports.packed) + np.cumsum([0, *sizes], dtype=np.int64)
-        return cls(reports.plan, source, len(reports), Reports(reports.plan, reports.packed), starts[: len(tasks)])
+        at_hand = Reports(reports.plan, reports.packed)
+        return cls(reports.plan, source, len(reports), at_hand, starts[: len(tasks)], reports.paths)
 
     @classmethod
     def of_frame(cls, frame: "DataFrame", plan: PublishedPlan, column: str = COLUMN) -> "SparkReports":

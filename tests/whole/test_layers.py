@@ -40,6 +40,8 @@ ORDER = [
     "core.kernels.randomizing",
     "core.kernels.tables",
     "core.kernels.tallies",
+    "core.spark.session",
+    "core.spark.sums",
     "plans.published",
     "plans.registry",
     "plans.campaign",
@@ -72,6 +74,7 @@ ORDER = [
     "files.open_epochs",
     "files.store_mark",
     "files.reports",
+    "files.spark_reports",
     "files.guided_messages",
     "files.basket_reports",
     "files.tree_models",
@@ -170,6 +173,7 @@ ORDER = [
     "server.counting.parts",
     "server.counting.block_counter",
     "server.counting.backend",
+    "server.counting.spark_backend",
     "server.estimates.tails",
     "server.estimates.sampling_loss",
     "server.estimates.supports",
@@ -309,6 +313,7 @@ ORDER = [
     "pages.admin",
     "pages.demo",
     "basket_files",
+    "spark",
     "baskets",
     "mining",
     "rounds",
@@ -407,6 +412,7 @@ FLOORS = [
     "pages",
 ]
 DOORS = [
+    "spark",
     "basket_files",
     "baskets",
     "mining",
@@ -453,7 +459,7 @@ ONLY_HOME = {
     "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": set(),
+    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "spark"},
 }
 
 

@@ -22,6 +22,7 @@ from assocpriv.core.errors import SparkError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 _PROBE_SECONDS = 5.0
 _CONNECT, _STANDALONE = "sc://", "spark://"
 _MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?|yarn|(spark|sc|k8s)://.*")
@@ -59,7 +60,8 @@ def start_session(master: str) -> "SparkSession":
         builder = builder.config(name, value)
     try:
         with quiet_pandas():
-            return builder.getOrCreate()
+            session: SparkSession = builder.getOrCreate()
+            return session
     except Exception as error:  # noqa: BLE001 - of py4j, of gRPC, of Spark: whatever a start fails with
         raise SparkError(f"Spark could not be started on {master}: {first_line(error)}") from None
 
@@ -72,9 +74,11 @@ def import_spark() -> Any:
     """
     try:
         with quiet_pandas():
-            import pyspark.sql as sql
+            from pyspark import sql
     except ImportError:
-        raise SparkError("Spark is used through PySpark, which is not installed: pip install 'assocpriv[spark]'") from None
+        raise SparkError(
+            "Spark is used through PySpark, which is not installed: pip install 'assocpriv[spark]'"
+        ) from None
     return sql
 
 
@@ -89,7 +93,9 @@ def quiet_pandas() -> Iterator[None]:
 def first_line(error: BaseException) -> str:
     """Return what an error of Spark's says first, without what it was called by and the classes of Java."""
     lines = [line.strip() for line in str(error).splitlines()]
-    plain = [re.sub(r"^: ?|([\w$]+\.)+\w*(Exception|Error): ", "", line) for line in lines if not _OF_THE_BRIDGE.match(line)]
+    plain = [
+        re.sub(r"^: ?|([\w$]+\.)+\w*(Exception|Error): ", "", line) for line in lines if not _OF_THE_BRIDGE.match(line)
+    ]
     return next(filter(None, plain), type(error).__name__)[:300]
 
 
@@ -97,8 +103,8 @@ def _check_answers(master: str) -> None:
     """Refuse a master that nobody listens at; Spark would ask for a minute, and then say it with a traceback."""
     if not _MASTER.fullmatch(master):
         raise SparkError(
-            f"{master!r} is no master; write local[2] (cores of this machine), spark://host:7077, yarn, k8s://host:port, "
-            "or sc://host:15002 for a server of Spark Connect"
+            f"{master!r} is no master; write local[2] (cores of this machine), spark://host:7077, yarn, "
+            "k8s://host:port, or sc://host:15002 for a server of Spark Connect"
         )
     if not master.startswith((_CONNECT, _STANDALONE)):
         return
@@ -112,7 +118,9 @@ def _check_answers(master: str) -> None:
     try:
         socket.create_connection((host, port), _PROBE_SECONDS).close()
     except OSError as error:
-        raise SparkError(f"nothing answers at {host}:{port}, which --master {master} names: {error.strerror or error}") from None
+        raise SparkError(
+            f"nothing answers at {host}:{port}, which --master {master} names: {error.strerror or error}"
+        ) from None
 
 
 def _check_java() -> None:
@@ -126,7 +134,7 @@ def _check_java() -> None:
     if found is None:
         where = f"JAVA_HOME is {home}, where there is none" if home else "there is none on the PATH"
         raise SparkError(f"Spark runs on Java {oldest} or later, and {where}; install it, or set JAVA_HOME to one")
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - as Spark does
+    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
     version = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
     if version is None or told.returncode:
         raise SparkError(f"{found} does not say which Java it is; set JAVA_HOME to Java {oldest} or later")

@@ -63,9 +63,10 @@ def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Int
     """
     at_driver = 8 * n_counts * source.n_tasks <= _AT_THE_DRIVER
     task = partial(_count_task, source.read, count, n_counts, n_counts if at_driver else _CUT, package_version())
-    rows = source.frame.mapInArrow(task, _SCHEMA)
-    if not at_driver:
-        rows = rows.repartition(-(-n_counts // _SUMMED_BY_TASK), "first").mapInArrow(_sum_task, _SCHEMA)
+    with quiet_pandas():
+        rows = source.frame.mapInArrow(task, _SCHEMA)
+        if not at_driver:
+            rows = rows.repartition(-(-n_counts // _SUMMED_BY_TASK), "first").mapInArrow(_sum_task, _SCHEMA)
     total = np.zeros(n_counts, dtype=np.int64)
     for first, counts, trouble in run(rows):
         if trouble is not None:
@@ -103,7 +104,8 @@ def run(rows: "DataFrame") -> list[Any]:
 def _why(text: str, error: Exception) -> str:
     """Say what a failed job failed by."""
     if "No module named 'assocpriv'" in text or "No module named 'pyarrow'" in text:
-        return "assocpriv is not installed where Spark's tasks run; install the same version there: pip install 'assocpriv[spark]'"
+        install = "install the same version there: pip install 'assocpriv[spark]'"
+        return f"assocpriv is not installed where Spark's tasks run; {install}"
     if "PYTHON_VERSION_MISMATCH" in text:
         return "Spark's tasks run on another Python than this one; set PYSPARK_PYTHON to one of the same version"
     last = [line for line in text.splitlines() if " Error: " in line or line.partition(":")[0].endswith("Error")]
@@ -131,7 +133,9 @@ def _count_task(
         yield _rows([(0, b"", f"{type(error).__name__} {error}")])
         return
     for first in range(0, n_counts, _CUT * cut):
-        yield _rows((at, total[at : at + cut].tobytes(), None) for at in range(first, min(first + _CUT * cut, n_counts), cut))
+        yield _rows(
+            (at, total[at : at + cut].tobytes(), None) for at in range(first, min(first + _CUT * cut, n_counts), cut)
+        )
 
 
 def _sum_task(batches: Iterator[Any]) -> Iterator[Any]:
