@@ -1,8 +1,9 @@
-"""How kernels are compiled: once for each processor, kept on disk, never stale.
+"""How kernels are compiled: once for each processor, kept on disk, never stale, and called without the compiler.
 
 A kernel that Python calls is an :func:`entry`, declared for one list of argument types (others are a TypeError); what
 only kernels call is a :func:`kernel` or an :func:`intrinsic`, whose code lies within that of entries. An entry is
-compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`.
+compiled, or loaded from disk, when it is first called or by :func:`compile_kernels`. What is kept is machine code
+(core/machine_code.py): numba is loaded where something is to be compiled, and nowhere else.
 
 A file's name has a digest of all that its code depends on: the code of the kernel's module, of all modules of this
 package that it imports, and so on, this one included, as Python loaded them; the versions of Python, numpy and numba
@@ -10,44 +11,52 @@ with its compiler, the processor and numba's settings. Other files of core/kerne
 of what its own file defines and imports. Hence another code is another file, whoever is interrupted meanwhile.
 
 Code is kept in the first of these folders that can be used: what the environment variable NUMBA_CACHE_DIR names; the
-__pycache__ beside this file; the user's cache folder. The files hold pickles, which run what they say. So of a folder
-that another user than root can write nothing is read, and nothing is written there, whoever named it; nor of one with a
-file of this code that another user can write. Numba's own choice does not count (core/numba_settings.py). A folder that
-cannot be written will do where the code lies there already (an image filled as root and run read-only). Without a
-folder, or on a full disk, each process compiles for itself.
+__pycache__ beside this file; the user's cache folder. The files hold machine code, which does what it likes. So of a
+folder that another user than root can write nothing is read, and nothing is written there, whoever named it; nor of one
+with a file of this code that another user can write (core/code_places.py). Numba's own choice does not count
+(core/numba_settings.py). A folder that cannot be written will do where the code lies there already (an image filled as
+root and run read-only). Without a folder, or on a full disk, each process compiles for itself.
 """
 
-import contextlib
 import functools
 import hashlib
-import inspect
 import os
-import pickle
-import stat
 import sys
-import tempfile
 import threading
 import traceback
-import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from types import CodeType
-from typing import IO, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import llvmlite  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.numba_settings import load_numba
+from assocpriv.core import kernel_types, machine_code, numba_settings, through_numba
+from assocpriv.core.code_places import CodePlace, find_folder
+from assocpriv.core.kernel_types import (
+    KernelType,
+    const,
+    float64,
+    int32,
+    int64,
+    tuple_of,
+    uint8,
+    uint16,
+    uint64,
+)
+from assocpriv.core.machine_code import MachineCode
 
-numba = load_numba()
+__all__ = [
+    "CodePlace", "Entry", "Ints", "Later", "Words", "compile_kernels", "const", "entry", "float64", "int32", "int64",
+    "intrinsic", "is_switched_off", "kernel", "tuple_of", "uint8", "uint16", "uint64",
+]  # fmt: skip
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
-types = numba.types
-uint8, uint16, uint64, int32, int64 = numba.uint8, numba.uint16, numba.uint64, numba.int32, numba.int64
-float64 = numba.float64
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -63,7 +72,10 @@ class _Module:
     imported: tuple["_Module", ...] = ()
 
 
-_THIS_MODULE = _Module(sys._getframe().f_code, globals())
+_COMPILER = tuple(
+    _Module(each.LOADED, vars(each)) for each in (kernel_types, machine_code, numba_settings, through_numba)
+)
+_THIS_MODULE = _Module(sys._getframe().f_code, globals(), _COMPILER)
 _MODULES = {__name__: _THIS_MODULE}  # that hold kernels
 _PACKAGE = f"{__name__.partition('.')[0]}."
 
@@ -80,32 +92,55 @@ def _loading_module() -> _Module:
     return _MODULES[name]
 
 
-def const(argument: Any) -> Any:
-    """Return an array type whose arrays the kernel only reads: it takes read-only arrays and others."""
-    return argument.copy(readonly=True)
+class Later:
+    """A module of the compiler's, for kernels that write instructions; it is loaded when the first of its names is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the module has by this name."""
+        return getattr(import_module(self._name), name)
+
+
+types = Later("numba.core.types")
+
+
+class _Inner:
+    """A kernel that only kernels call, as numba finds it among their names when it compiles them."""
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[Callable[..., Any]], tuple[Any, Any]]) -> None:
+        self._function = function
+        self._make = make
+
+    @functools.cached_property
+    def _made(self) -> tuple[Any, Any]:
+        return self._make(self._function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self._made[1]
 
 
 def intrinsic(function: _F) -> _F:
     """Make a kernel of a function that writes the compiler's own instructions; only kernels call it."""
-    from numba.extending import intrinsic as write_instructions
-
     _loading_module()
-    return cast(_F, write_instructions(function))
+    return cast(_F, _Inner(function, through_numba.intrinsic_for_numba))
 
 
 def kernel(function: _F) -> _F:
     """Compile a kernel that only other kernels call."""
-    if numba.config.DISABLE_JIT:
+    if is_switched_off():
         return function
     _loading_module()
-    return cast(_F, numba.njit(nogil=True, forceinline=True)(function))
+    return cast(_F, _Inner(function, through_numba.kernel_for_numba))
 
 
-def entry(*arguments: Any) -> Callable[[_F], _F]:
+def entry(*arguments: KernelType) -> Callable[[_F], _F]:
     """Compile a kernel that Python calls, for one list of argument types; to be used at a module's top level."""
 
     def decorate(function: _F) -> _F:
-        if numba.config.DISABLE_JIT:
+        if is_switched_off():
             return function
         compiled = _ENTRIES[function.__name__] = Entry(function, arguments, _loading_module())
         return cast(_F, compiled)
@@ -113,21 +148,13 @@ def entry(*arguments: Any) -> Callable[[_F], _F]:
     return decorate
 
 
-@dataclass(frozen=True, slots=True)
-class CodePlace:
-    """Where an entry's compiled code is kept: a folder, and which better ones are not safe, or None and the trouble."""
-
-    folder: Path | None
-    trouble: str = ""
-    passed_over: str = ""
-
-
 class Entry:
     """A kernel that Python calls: a callable that is compiled, or loaded from disk, when first called."""
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: tuple[KernelType, ...], module: _Module) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
+        self.was_kept = False  # on disk, before this process
         self._arguments = arguments
         self._module = module
         self._compiled: Any = None
@@ -144,7 +171,7 @@ class Entry:
         """Compile this kernel or load it from disk, once in a process."""
         with self._lock:
             if self._compiled is None:
-                self._compiled, self._place = _compile(self.py_func, self._arguments, self._module)
+                self._compiled, self._place, self.was_kept = _compile(self.py_func, self._arguments, self._module)
             return self._place
 
 
@@ -159,7 +186,7 @@ def compile_kernels(
     Returns where the code of each is kept, nothing if compilation is switched off; ``progress`` is called with
     (entries done, entries).
     """
-    if numba.config.DISABLE_JIT:
+    if is_switched_off():
         return {}
     chosen = list(_ENTRIES if names is None else names)
     places = {}
@@ -170,91 +197,72 @@ def compile_kernels(
     return places
 
 
-def _compile(function: Callable[..., Any], arguments: tuple[Any, ...], module: _Module) -> tuple[Any, CodePlace]:
-    """Return a function compiled for these types and no others, and where its code is kept."""
-    compiled = numba.njit(nogil=True)(function)
-    place = _keep_on_disk(compiled, module)
+def _compile(
+    function: Callable[..., Any], arguments: tuple[KernelType, ...], module: _Module
+) -> tuple[Any, CodePlace, bool]:
+    """Return a function compiled for these types and no others, where its code is kept, and whether it was already."""
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-{_digest(module)}.code"
+    place, code, trouble = find_folder(name), None, ""
     try:
-        try:
-            compiled.compile(arguments)
-        except (EOFError, ValueError, pickle.UnpicklingError):  # a damaged file
-            compiled.recompile()  # with nothing compiled yet, this only empties the cache
-            compiled.compile(arguments)
+        code = MachineCode.read(place.folder / name) if place.folder else None
     except OSError as error:
-        place = CodePlace(None, f"{place.folder}: {error.strerror}")
-        if not compiled.signatures:  # a file could not be read; otherwise the code is there and was not written
-            compiled = numba.njit(nogil=True)(function)
-            compiled.compile(arguments)
-    compiled.disable_compile()
-    return compiled, place
-
-
-# ---- code on disk
-
-
-def _keep_on_disk(compiled: Any, module: _Module) -> CodePlace:
-    """Give a function that is to be compiled a cache on disk, if there is a place for one."""
-    function, digest = compiled.py_func, _digest(module)
-    place = find_folder(f"*.{function.__qualname__}-{digest}.*.nb[ic]")
-    if place.folder is None:
-        return place
+        trouble = f"{place.folder}: {error.strerror}"
+    if code is not None:
+        return code.link(arguments), place, True
     try:
-        compiled._cache = _cache_class(digest, place.folder)(function)
-    except (ImportError, AttributeError, TypeError):  # its own cache has other rules than ours
-        return CodePlace(None, f"numba {numba.__version__} keeps code in another way")
-    return place
-
-
-def _cache_class(digest: str, folder: Path) -> Any:
-    """Return numba's cache, with our folder and digest, as a class of its own: others' caches stay as they are."""
-    from numba.core import caching
-
-    class Names(caching.CompileResultCacheImpl):  # type: ignore[misc]
-        """Names the files; unlike numba's own it asks no setting who locates them, which would import what it says."""
-
-        def __init__(self, function: Any) -> None:
-            self._locator, self._lineno = self, function.__code__.co_firstlineno
-            self._py_file = inspect.getfile(function)  # for numba's warnings
-            name = f"{Path(self._py_file).stem}.{function.__qualname__}"
-            self._filename_base = self.get_filename_base(name, getattr(sys, "abiflags", ""))
-
-        def ensure_cache_path(self) -> None:
-            make_folder(folder)
-
-        def get_cache_path(self) -> str:
-            return str(folder)
-
-        def get_disambiguator(self) -> str:
-            return digest
-
-        get_source_stamp = get_disambiguator
-
-    class Files(caching.IndexDataCacheFile):  # type: ignore[misc]
-        _open_for_write = staticmethod(open_for_write)
-
-    class Cache(caching.FunctionCache):  # type: ignore[misc]
-        _impl_class = Names
-
-        def __init__(self, function: Any) -> None:
-            super().__init__(function)
-            self._cache_file = Files(self._cache_path, self._impl.filename_base, digest)
-
-    return Cache
+        code = through_numba.compile_alone(function, arguments)
+    except through_numba.CannotKeepError as error:
+        return through_numba.compile_here(function, arguments), CodePlace(None, str(error)), False
+    try:
+        if place.folder and not trouble:
+            code.write(place.folder / name)
+    except OSError as error:
+        trouble = f"{place.folder}: {error.strerror}"
+    return code.link(arguments), CodePlace(None, trouble) if trouble else place, False
 
 
 # ---- what code depends on
 
-_SETTINGS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "DEBUGINFO_DEFAULT", "USING_SVML")
+# of numba, by the names that they have in the environment, with what holds if nobody says
+_SETTINGS = {"BOUNDSCHECK": None, "OPT": 3, "LOOP_VECTORIZE": 1, "SLP_VECTORIZE": 0, "DEBUGINFO": 0, "CPU_NAME": None}
+_FURTHER_SETTINGS = ("CPU_FEATURES", "ENABLE_AVX", "DISABLE_INTEL_SVML", "ENABLE_PROFILING", "LLVM_REFPRUNE_PASS")
+
+
+def is_switched_off() -> bool:
+    """Tell whether kernels are to be run as Python: by the environment, or by who loaded numba before."""
+    config = sys.modules.get("numba.core.config")
+    if config is not None:
+        return bool(config.DISABLE_JIT)
+    try:
+        return bool(int(os.environ.get("NUMBA_DISABLE_JIT", "0")))
+    except ValueError:  # as numba takes it
+        return False
+
+
+def _settings() -> list[tuple[str, str | None]]:
+    """Return numba's settings that change code: those of the environment, and what a program has set otherwise."""
+    said = {name: os.environ.get(f"NUMBA_{name}") for name in (*_SETTINGS, *_FURTHER_SETTINGS)}
+    config = vars(sys.modules.get("numba.core.config", object))
+    for name, default in _SETTINGS.items():
+        value = config.get("DEBUGINFO_DEFAULT" if name == "DEBUGINFO" else name, default)
+        expected = default if said[name] is None else said[name]
+        if str(int(value) if isinstance(value, int) else value) != str(expected).replace("max", "3"):
+            said[f"{name} of a program"] = repr(value)
+    return sorted(said.items())
+
+
+def _version(library: str) -> str:
+    """Return a library's version without loading it."""
+    loaded = sys.modules.get(library)
+    return str(loaded.__version__ if loaded else version(library))
 
 
 def _digest(module: _Module) -> str:
     """Return a digest of all that decides what a module's kernels are compiled to."""
-    from numba.core.registry import cpu_target
-
     facts = (
-        *(sys.implementation.cache_tag, np.__version__, numba.__version__, llvmlite.__version__),
-        cpu_target.target_context.codegen().magic_tuple(),  # operating system, processor and its features
-        [getattr(numba.config, name, None) for name in _SETTINGS],
+        *(sys.implementation.cache_tag, np.__version__, _version("numba"), _version("llvmlite")),
+        machine_code.processor(),
+        _settings(),
         _facts(module),
     )
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
@@ -271,100 +279,3 @@ def _facts(value: Any) -> Any:
         counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount)
         return (code, variables, counts, [_facts(constant) for constant in value.co_consts])
     return sorted(map(repr, value)) if isinstance(value, frozenset) else repr(value)
-
-
-# ---- the folder that code is kept in
-
-
-def find_folder(files: str) -> CodePlace:
-    """Return the first folder that is safe and can be written or holds some files already; without one, the reasons."""
-    troubles: list[str] = []
-    unsafe: list[str] = []
-    for named, mode in _folders():
-        folder = Path(os.path.realpath(named))  # a link that others can change would lead elsewhere later
-        danger = _danger_of(folder, files)
-        trouble = danger or _trouble_with(folder, mode, files) or _danger_of(folder, files)  # made meanwhile by others
-        if not trouble:
-            return CodePlace(folder, passed_over="; ".join(unsafe))
-        troubles.append(f"{folder}: {trouble}")
-        unsafe += troubles[-1:] if danger else []
-    return CodePlace(None, "; ".join(troubles))
-
-
-def _folders() -> Iterator[tuple[Path, int]]:
-    """Yield the folders that code may be kept in, best first, and the mode of each if it has to be made."""
-    named = os.environ.get("NUMBA_CACHE_DIR")  # not numba.config: a file in the current folder may have set that
-    if named:
-        yield Path(named).absolute() / "assocpriv", 0o755
-    yield Path(__file__).parent / "__pycache__", 0o755
-    from numba.misc.appdirs import AppDirs
-
-    users = Path(AppDirs("assocpriv", appauthor=False).user_cache_dir)
-    if users.is_absolute():  # without a home it is relative to wherever we are
-        yield users, 0o700
-
-
-def _trouble_with(folder: Path, mode: int, files: str) -> str:
-    """Return why a folder is of no use, or nothing; make it if it is not there."""
-    try:
-        make_folder(folder, mode)
-    except OSError as error:
-        if not any(folder.glob(files)):
-            return error.strerror or "cannot be written"
-    return ""
-
-
-def make_folder(folder: Path, mode: int = 0o755) -> None:
-    """Make a folder; raise OSError where it cannot be written."""
-    folder.mkdir(mode, parents=True, exist_ok=True)
-    tempfile.TemporaryFile(dir=folder).close()
-
-
-def _danger_of(folder: Path, files: str) -> str:
-    """Return why compiled code of a link-free folder, perhaps not there yet, could be another user's; or nothing."""
-    if not hasattr(os, "getuid"):
-        return ""  # Windows keeps the folders of users apart
-    if not all(_is_ours(place, inside=place != folder) for place in (folder, *folder.parents)):
-        return "another user can write there"
-    try:
-        open_to_others = [file.name for file in folder.glob(files) if not _is_ours(file)]
-    except OSError:
-        return "another user may be able to write there"
-    return f"another user can write {min(open_to_others)}" if open_to_others else ""
-
-
-def _is_ours(place: Path, *, inside: bool = False) -> bool:
-    """Tell whether only this user and root can write a folder or a file.
-
-    Of a folder that a safe one lies ``inside`` of, members of its group may be able to write it: they cannot put
-    another folder of ours there. Of a place that does not exist nothing is to be feared yet.
-    """
-    try:
-        status = place.stat()
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    if status.st_uid not in (0, os.getuid()):
-        return False
-    if not inside:
-        return not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP)
-    # in a sticky folder such as /tmp only owners can exchange what is theirs
-    return not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX)
-
-
-_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-
-
-@contextlib.contextmanager
-def open_for_write(path: str) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole or not at all, and that no group can write, whatever the umask."""
-    temporary = f"{path}.tmp.{uuid.uuid4().hex[:16]}"
-    try:
-        with open(os.open(temporary, _NEW_FILE, 0o644), "wb") as file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise

@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
+LOADED = sys._getframe().f_code  # for the digest of compiled code
 _MODULE = "numba.core.config"
 _FILE = ".numba_config.yaml"  # a constant of that module, a path relative to wherever we are
 

@@ -18,6 +18,10 @@ PACKAGE = Path(assocpriv.__file__).parent
 # version).
 ORDER = [
     "core.numba_settings",
+    "core.code_places",
+    "core.kernel_types",
+    "core.machine_code",
+    "core.through_numba",
     "core.compiling",
     "core.entropy",
     "core.errors",
@@ -456,7 +460,7 @@ HEAVY = {
     "jinja2",
 }
 ONLY_HOME = {
-    "numba": {"core.compiling", "core.kernels.vector", "core.numba_settings"},
+    "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
     "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "spark"},

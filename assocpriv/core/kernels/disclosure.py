@@ -95,8 +95,10 @@ def weigh_candidates(
         for row in range(start, end):
             for bound in range(weights.shape[1]):
                 sums[np.uint64(bound)] += weights[np.uint64(row), np.uint64(bound)]
-        open_columns = 0
-        if end > start + 1 and sums[1:].max() > 0:
+        open_columns, any_hits = 0, False
+        for bound in range(1, sums.shape[0]):
+            any_hits |= sums[np.uint64(bound)] > 0
+        if end > start + 1 and any_hits:
             for column in range(codes.shape[0]):
                 low, high = spans[np.uint64(column), 0], spans[np.uint64(column), 1]
                 first = codes[np.uint64(column), np.uint64(start)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, types, uint64
+from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, tuple_of, uint64
 from assocpriv.core.kernels.draws import draw_below, high_word, next_word
 from assocpriv.core.kernels.ranks import find_widths, rank_merged, take_item
 from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
@@ -119,7 +119,7 @@ def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int,
 def _randomizer(*draws: Any) -> Callable[[Any], Any]:
     """Declare a kernel that randomizes transactions, with the types of the tables of its draws."""
     transactions = (const(int64[:]), const(int64[:]), const(uint64[::1]))
-    tables = (types.Tuple(tuple(map(const, draws))), const(uint64[:, :, ::1]), const(int64[::1]))
+    tables = (tuple_of(map(const, draws)), const(uint64[:, :, ::1]), const(int64[::1]))
     return entry(*transactions, *tables, int64[:, ::1], uint64[:, ::1])
 
 

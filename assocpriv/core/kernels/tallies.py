@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.core.compiling import Ints, const, entry, int64, kernel, uint8
+from assocpriv.core.kernels.vector import U1
 
 FIELDS = 5  # of an axis, in this order
 _OFFSET, _WIDE, _CODES, _PLACES, _AT = range(FIELDS)
@@ -34,16 +35,17 @@ def _tally_one(packed: Any, axis: Ints, places: Ints, counts: Ints) -> Any:
 
     Reports go by turns to two histograms, so that of two equal codes neither waits for the other.
     """
-    codes, reports, width = axis[_CODES], packed.reshape(packed.size), np.uint64(packed.shape[1])
+    codes = axis[_CODES]
     found, other = np.zeros(codes + 1, dtype=np.int64), np.zeros(codes + 1, dtype=np.int64)
     at, wide, none = np.uint64(axis[_OFFSET]), np.uint64(axis[_WIDE]), np.uint64(codes)
-    for _ in range(packed.shape[0] // 2):
-        found[min(_code(reports[at], reports[at + wide], wide), none)] += 1
-        at += width
-        other[min(_code(reports[at], reports[at + wide], wide), none)] += 1
-        at += width
+    for pair in range(packed.shape[0] // 2):
+        record = np.uint64(2 * pair)
+        found[min(_code(packed[record, at], packed[record, at + wide], wide), none)] += 1
+        record += U1
+        other[min(_code(packed[record, at], packed[record, at + wide], wide), none)] += 1
     if packed.shape[0] % 2:
-        found[min(_code(reports[at], reports[at + wide], wide), none)] += 1
+        record = np.uint64(packed.shape[0] - 1)
+        found[min(_code(packed[record, at], packed[record, at + wide], wide), none)] += 1
     for code in range(codes + 1):
         place = axis[_AT] + places[axis[_PLACES] + min(code, codes - 1)]
         counts[place] += found[code] + other[code]

@@ -5,17 +5,12 @@ Each comes first as what it does, which also checks bounds, for runs without com
 
 from typing import Any
 
-from assocpriv.core.compiling import Ints, Words, intrinsic
-
-# isort: split
-# after the compiler, which keeps numba from taking settings of the current folder
-import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core import cgutils
-from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
+
+from assocpriv.core.compiling import Ints, Later, Words, intrinsic, is_switched_off, types
+
+ir, cgutils, arrayobj = Later("llvmlite.ir"), Later("numba.core.cgutils"), Later("numba.np.arrayobj")
 
 Entries = NDArray[np.uint16]
 
@@ -24,7 +19,7 @@ U0, U1 = np.uint64(0), np.uint64(1)
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _VECTOR = 8  # words, one 512-bit register; LLVM takes several where a processor has smaller ones
 
-if numba.config.DISABLE_JIT:
+if is_switched_off():
 
     def _flat(array: Any, at: int, length: int) -> Any:
         """Return part of an array seen as flat; it must lie within."""
@@ -66,21 +61,23 @@ if numba.config.DISABLE_JIT:
         return count
 
 else:
-    _WORD, _OCTET = ir.IntType(64), ir.IntType(8)
+
+    def _word() -> Any:
+        return ir.IntType(64)
 
     def _arrays(context: Any, builder: Any, signature: Any, values: Any) -> list[Any]:
         """Return each argument, arrays as structures with their data pointer and shape."""
         return [
-            make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
+            arrayobj.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else value
             for kind, value in zip(signature.args, values, strict=True)
         ]
 
     def _vector_at(builder: Any, array: Any, place: Any, length: int) -> Any:
         """Return a pointer to ``length`` words of an array, seen as flat, from a place on."""
-        return builder.bitcast(builder.gep(array.data, [place]), ir.VectorType(_WORD, length).as_pointer())
+        return builder.bitcast(builder.gep(array.data, [place]), ir.VectorType(_word(), length).as_pointer())
 
     def _constant(length: int, word: int) -> Any:
-        return ir.Constant(ir.VectorType(_WORD, length), [ir.Constant(_WORD, word)] * length)
+        return ir.Constant(ir.VectorType(_word(), length), [ir.Constant(_word(), word)] * length)
 
     def _call(builder: Any, name: str, result: Any, argument: Any) -> Any:
         """Call one of LLVM's own functions of one argument."""
@@ -101,9 +98,9 @@ else:
 
         def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
             (array,) = _arrays(context, builder, signature, values)
-            vector = ir.VectorType(_OCTET, 64)
+            vector = ir.VectorType(ir.IntType(8), 64)
             read = builder.load(builder.bitcast(array.data, vector.as_pointer()), align=1)
-            return builder.bitcast(builder.icmp_signed("<", read, ir.Constant(vector, None)), _WORD)
+            return builder.bitcast(builder.icmp_signed("<", read, ir.Constant(vector, None)), _word())
 
         return types.uint64(octets), build
 
@@ -145,11 +142,11 @@ else:
                 builder.store(zeros, product)
                 with cgutils.for_range(builder, groups) as group:
                     offset = builder.add(builder.mul(digit.index, groups), group.index)
-                    line = builder.zext(builder.load(builder.gep(place, [offset])), _WORD)
-                    entry = _vector_at(builder, lines, builder.mul(line, ir.Constant(_WORD, LANES)), LANES)
+                    line = builder.zext(builder.load(builder.gep(place, [offset])), _word())
+                    entry = _vector_at(builder, lines, builder.mul(line, ir.Constant(_word(), LANES)), LANES)
                     builder.store(builder.xor(builder.load(product), builder.load(entry, align=8)), product)
-                shift = builder.sub(builder.sub(bits, ir.Constant(_WORD, 1)), digit.index)
-                wanted = builder.neg(builder.and_(builder.lshr(num, shift), ir.Constant(_WORD, 1)))
+                shift = builder.sub(builder.sub(bits, ir.Constant(_word(), 1)), digit.index)
+                wanted = builder.neg(builder.and_(builder.lshr(num, shift), ir.Constant(_word(), 1)))
                 undefined = ir.Constant(zeros.type, ir.Undefined)
                 single = builder.insert_element(undefined, wanted, ir.Constant(ir.IntType(32), 0))
                 everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
@@ -179,12 +176,12 @@ else:
                 for total in sums:
                     builder.store(zeros, total)
                 starts = [
-                    (array, builder.load(builder.gep(places.data, [ir.Constant(_WORD, place)])))
+                    (array, builder.load(builder.gep(places.data, [ir.Constant(_word(), place)])))
                     for array, places, number in ((first, first_at, n_left), (second, second_at, n_right))
                     for place in range(number)
                 ]
-                step = ir.Constant(_WORD, _VECTOR)
-                with cgutils.for_range_slice(builder, ir.Constant(_WORD, 0), length, step, _WORD) as (word, _):
+                step = ir.Constant(_word(), _VECTOR)
+                with cgutils.for_range_slice(builder, ir.Constant(_word(), 0), length, step, _word()) as (word, _):
                     rows = [
                         builder.load(_vector_at(builder, array, builder.add(start, word), _VECTOR), align=8)
                         for array, start in starts
@@ -194,8 +191,8 @@ else:
                         bits = _call(builder, f"llvm.ctpop.v{_VECTOR}i64", both.type, both)
                         builder.store(builder.add(builder.load(total), bits), total)
                 for place, total in enumerate(sums):
-                    target = builder.gep(result.data, [ir.Constant(_WORD, place)])
-                    bits = _call(builder, f"llvm.vector.reduce.add.v{_VECTOR}i64", _WORD, builder.load(total))
+                    target = builder.gep(result.data, [ir.Constant(_word(), place)])
+                    bits = _call(builder, f"llvm.vector.reduce.add.v{_VECTOR}i64", _word(), builder.load(total))
                     builder.store(builder.add(builder.load(target), bits), target)
                 return context.get_dummy_value()
 
