@@ -157,6 +157,7 @@ ORDER = [
     "client.baskets.seeds",
     "client.baskets.randomizer",
     "client.baskets.bulk",
+    "client.baskets.on_spark",
     "client.numeric.randomizer",
     "client.numeric.bulk",
     "client.numeric.predict",
@@ -463,7 +464,7 @@ ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "spark"},
+    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "client.baskets.on_spark", "spark"},
 }
 
 
