@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.spark_reports import SparkReports
+    from assocpriv.server.counting.backend import CountingBackend
     from assocpriv.server.estimates.intervals import ErrorOptions
     from assocpriv.server.itemsets.ask import Answers
     from assocpriv.server.itemsets.frames import read_itemsets, read_table, write_itemsets
@@ -36,7 +38,7 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def mine(
-    reports: "Reports | str | Path | Iterable[str | Path]",
+    reports: "Reports | SparkReports | str | Path | Iterable[str | Path]",
     min_support: float | str | None = None,
     *,
     top: int | None = None,
@@ -58,7 +60,8 @@ def mine(
     Estimates are unbiased and not clipped to [0, 1].
 
     Args:
-        reports: reports, a report file, a folder of them, or a list of files.
+        reports: reports, a report file, a folder of them, or a list of files; or reports that Spark's tasks read
+            (``assocpriv.spark.read_reports``).
         min_support: in (0, 1], as 0.02 or ``"2%"``; or ``"auto"``, the lowest at which what is found can be believed,
             of each size that these reports can decide at all.
         top: instead of a minimum support, how many itemsets of the largest estimates are wanted; what ties with the
@@ -114,7 +117,7 @@ def mine(
 
 
 def mine_reports(
-    reports: "Reports",
+    reports: "Reports | SparkReports",
     request: "MiningRequest",
     memory_bytes: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -122,10 +125,9 @@ def mine_reports(
     histogram: "pd.DataFrame | str | Path | None" = None,
 ) -> "LightFrame":
     """Find what a request, which is checked already, asks for, as :func:`mine`, without warnings and without pandas."""
-    from assocpriv.server.counting.backend import LocalBackend
     from assocpriv.server.itemsets.mining import mine as run
 
-    backend = LocalBackend.of(reports, memory_bytes, progress)
+    backend = _backend(reports, memory_bytes, progress)
     if histogram is None:
         return run(backend, request)
     from assocpriv.core.light_frame import LightFrame
@@ -135,6 +137,21 @@ def mine_reports(
     check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
     sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
     return LightFrame.of(correct_table(run(backend, request).to_pandas(), sizes))
+
+
+def _backend(
+    reports: "Reports | SparkReports", memory_bytes: int | None, progress: Callable[[str, int, int], None] | None
+) -> "CountingBackend":
+    """Return who counts reports, where they are."""
+    from assocpriv.files.reports import Reports
+
+    if isinstance(reports, Reports):
+        from assocpriv.server.counting.backend import LocalBackend
+
+        return LocalBackend.of(reports, memory_bytes, progress)
+    from assocpriv.server.counting.spark_backend import SparkBackend
+
+    return SparkBackend(reports, memory_bytes, progress)
 
 
 def describe_undecided(itemsets: "AnyFrame") -> list[str]:
@@ -274,7 +291,6 @@ def answer(
 ) -> "Answers":
     """Estimate both supports of itemsets and confidences of rules, as :func:`ask` and :func:`ask_rules`."""
     from assocpriv.files.reports import as_reports
-    from assocpriv.server.counting.backend import LocalBackend
     from assocpriv.server.itemsets.ask import ask as run
 
-    return run(LocalBackend.of(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)
+    return run(_backend(as_reports(reports), memory_bytes, progress), itemsets, rules, errors)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assocpriv.client.numeric.predict import PredictionCounts
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.reports import Reports, read_reports
+    from assocpriv.files.spark_reports import SparkReports
     from assocpriv.files.tree_models import read_tree as read_model
     from assocpriv.files.tree_models import write_tree as write_model
     from assocpriv.lab.privacy_left import PrivacyLeft
@@ -256,7 +257,7 @@ def _items(
 
 
 def reconstruct(
-    reports: "Reports | str | Path | Iterable[str | Path]",
+    reports: "Reports | SparkReports | str | Path | Iterable[str | Path]",
     by: str | None = None,
     joint: tuple[str, str] | None = None,
     method: str = "auto",
@@ -267,7 +268,8 @@ def reconstruct(
     """Reconstruct how the values of each column are spread, from released records alone.
 
     Args:
-        reports: released records, a file of them, a folder, or a list of files.
+        reports: released records, a file of them, a folder, or a list of files; or what Spark's tasks read
+            (``assocpriv.spark.read_reports``).
         by: a label or category: also the distributions within each of its classes, protected or not.
         joint: two columns: instead, how their values are spread together.
         method: ``auto`` (``smooth`` behind noise, else ``em``), ``smooth`` (penalized likelihood, its smoothness chosen

@@ -219,10 +219,35 @@ row_options = joined(
 )
 histogram_table_option = click.option("--histogram", type=PATH, help="Mined table of a sizes plan (plan --histogram).")
 reports_argument = click.argument("reports", type=PATH, nargs=-1, required=True)
+backend_options = joined(
+    choice("--backend", ["local", "spark"], "Who counts: this machine, or Spark's tasks (extra assocpriv[spark])."),
+    click.option(
+        "--master",
+        metavar="URL",
+        help="Of Spark: local[2], spark://host:7077, yarn, sc://host:15002.  [default: local[*]]",
+    ),
+)
 error_options = joined(
     usual("--confidence-level", default="95%", help="Of the intervals, as 95% or 0.95."),
     click.option("--population", is_flag=True, help="Errors for the population the baskets were drawn from."),
 )
+
+
+def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any:
+    """Open files of reports for whoever counts them.
+
+    Raises:
+        UsageError: a master, and nobody who has one.
+    """
+    if backend == "spark":
+        from assocpriv.spark import read_reports as read
+
+        return read(paths, master=master or "local[*]")
+    if master is not None:
+        raise click.UsageError("--master goes with --backend spark")
+    from assocpriv.baskets import read_reports
+
+    return read_reports(paths)
 
 
 def check_table_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:

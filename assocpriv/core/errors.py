@@ -57,6 +57,10 @@ class CollectorError(AssocprivError):
     """A collector that cannot be reached, refuses, or answers as none does; what was made for it waits."""
 
 
+class SparkError(AssocprivError):
+    """Spark cannot be started, does not answer, or gave up a job."""
+
+
 def counted(count: int, what: str) -> str:
     """Return a number of things in words.
 

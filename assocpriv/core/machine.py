@@ -1,6 +1,7 @@
 """What this machine has: cores, memory, caches. Only speed depends on it, never a result."""
 
 import os
+import sys
 from pathlib import Path
 
 _L1_BYTES, _L2_BYTES = 32 << 10, 512 << 10  # where a system does not tell
@@ -8,8 +9,21 @@ LEAST_MEMORY = 64 << 20  # a job may hold
 _CGROUP = Path("/sys/fs/cgroup")
 
 
+_most_cores: int | None = None  # that a process of somebody else's was given
+
+
 def cores() -> int:
     """Return the number of cores this process may use."""
+    return min(_cores_of_machine(), _most_cores or sys.maxsize)
+
+
+def limit_cores(most: int) -> None:
+    """Use no more than so many cores in this process, and of the memory no more than belongs to these."""
+    global _most_cores  # noqa: PLW0603 - a process belongs to whoever gave it out, as a whole
+    _most_cores = max(1, most)
+
+
+def _cores_of_machine() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -35,7 +49,7 @@ def free_memory() -> int:
 
 def default_memory() -> int:
     """Return what a job may hold of its data at a time if nobody says: a quarter of what is free."""
-    return max(LEAST_MEMORY, free_memory() // 4)
+    return max(LEAST_MEMORY, free_memory() // 4 * cores() // _cores_of_machine())
 
 
 def workers_within(memory_bytes: int) -> int:

@@ -73,7 +73,7 @@ def _without_running_it() -> Iterator[None]:
     context = cpu_target.target_context
     codegen = context.codegen()
 
-    class Text(codegen._library_class):  # type: ignore[misc]
+    class Text(codegen._library_class):  # type: ignore[misc, name-defined]
         def _finalize_specific(self) -> None:
             """Leave the library's text as it is."""
 

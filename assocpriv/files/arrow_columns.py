@@ -22,17 +22,13 @@ def to_arrow(column: NDArray[Any]) -> Any:
         kind, numbers = pa.from_numpy_dtype(column.dtype), np.ascontiguousarray(column)
         return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(numbers)])
     values = column.tolist()
-    if not values:
-        return _lists([], _texts([]))  # sets of names are what tables have beside numbers
-    if all(isinstance(each, str) for each in values):
+    if values and all(isinstance(each, str) for each in values):
         return _texts(values)
-    if all(isinstance(each, list) for each in values):
-        flat = [part for each in values for part in each]
-        if all(isinstance(part, str) for part in flat):
-            return _lists(values, _texts(flat))
-        if all(isinstance(part, int) for part in flat):
-            return _lists(values, to_arrow(np.array(flat, dtype=np.int64)))
-    return pa.array(column)  # whatever else a data frame may hold
+    if not all(isinstance(each, list) for each in values):
+        return pa.array(column)  # whatever else a data frame may hold
+    flat = [part for each in values for part in each]
+    of_numbers = flat and all(isinstance(part, int) for part in flat)
+    return _lists(values, to_arrow(np.array(flat, dtype=np.int64)) if of_numbers else _texts(flat))
 
 
 def to_arrow_table(columns: dict[str, NDArray[Any]]) -> Any:

@@ -75,7 +75,7 @@ class Reports:
         Raises:
             WireError: a file that is damaged or whose reports do not fit the plan.
         """
-        yield from _filled(self._pieces(size), size)
+        yield from filled(self._pieces(size), size)
 
     def check(self, size: int) -> None:
         """Read all reports with ``check_form``.
@@ -136,7 +136,7 @@ def write_reports(
     return written
 
 
-def _filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
+def filled(pieces: Iterable[NDArray[np.uint8]], size: int) -> Iterator[NDArray[np.uint8]]:
     """Join small pieces, as many small files give, to batches of up to ``size``; no piece is larger than that."""
     waiting: list[NDArray[np.uint8]] = []
     n_waiting = 0
@@ -207,13 +207,13 @@ class _OpenEpochs:
         return unsealed_reports(self.folder, self._epochs, self.plan, files)
 
 
-def as_reports(reports: Any) -> Reports:
-    """Return reports as they are, or open the files that are named, as :func:`read_reports` does.
+def as_reports(reports: Any) -> Any:
+    """Return reports as they are, those that Spark reads too, or open the files that are named by :func:`read_reports`.
 
     Raises:
         TypeError: neither reports nor names of files.
     """
-    if isinstance(reports, Reports):
+    if isinstance(reports, Reports) or hasattr(reports, "add_up"):
         return reports
     paths = [reports] if isinstance(reports, str | Path) else reports
     if hasattr(paths, "columns") or not isinstance(paths, Iterable):
@@ -319,8 +319,8 @@ def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan
     return plan, rows
 
 
-def row_groups(path: Path) -> int:
-    """Return how many row groups a file of reports has.
+def row_groups(path: Path) -> list[int]:
+    """Return how many reports each row group of a file has.
 
     Raises:
         WireError: the file is damaged.
@@ -328,7 +328,8 @@ def row_groups(path: Path) -> int:
     import pyarrow.parquet as pq
 
     try:
-        return int(pq.read_metadata(path).num_row_groups)
+        found = pq.read_metadata(path)
+        return [int(found.row_group(group).num_rows) for group in range(found.num_row_groups)]
     except parquet_errors() as error:
         raise WireError(f"{path} is damaged: {_first_line(error)}") from None
 

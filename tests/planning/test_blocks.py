@@ -54,6 +54,12 @@ def test_kept_share(n: int, pieces: int, m: int) -> None:
         assert Sampling(m, n, pieces).kept(np.array([c]), k)[0] == pytest.approx(float(kept / held), rel=1e-12)
 
 
+def test_nobody_holds_any() -> None:
+    """Of no transactions there are no shares, as where the only basket of a file is shorter than the itemsets."""
+    assert Sampling(2, 6, 2).kept(np.array([], dtype=np.int64), 2).shape == (0,)
+    assert Sampling(2, 6, 2).longer(np.array([], dtype=np.int64)).shape == (0,)
+
+
 def test_real_blocks() -> None:
     """Over all itemsets of a real catalogue's blocks the share of them that hold one is q_k, whatever the seed."""
     n, blocks = 11, Blocks(partitions=4, pieces=3, seed=5)

@@ -46,6 +46,8 @@ ORDER = [
     "core.kernels.randomizing",
     "core.kernels.tables",
     "core.kernels.tallies",
+    "core.spark.session",
+    "core.spark.sums",
     "plans.published",
     "plans.registry",
     "plans.campaign",
@@ -78,6 +80,7 @@ ORDER = [
     "files.open_epochs",
     "files.store_mark",
     "files.reports",
+    "files.spark_reports",
     "files.guided_messages",
     "files.basket_reports",
     "files.tree_models",
@@ -157,6 +160,7 @@ ORDER = [
     "client.baskets.seeds",
     "client.baskets.randomizer",
     "client.baskets.bulk",
+    "client.baskets.on_spark",
     "client.numeric.randomizer",
     "client.numeric.bulk",
     "client.numeric.predict",
@@ -177,6 +181,7 @@ ORDER = [
     "server.counting.parts",
     "server.counting.block_counter",
     "server.counting.backend",
+    "server.counting.spark_backend",
     "server.estimates.tails",
     "server.estimates.sampling_loss",
     "server.estimates.supports",
@@ -318,6 +323,7 @@ ORDER = [
     "basket_files",
     "baskets",
     "mining",
+    "spark",
     "rounds",
     "trials",
     "assurance",
@@ -414,6 +420,7 @@ FLOORS = [
     "pages",
 ]
 DOORS = [
+    "spark",
     "basket_files",
     "baskets",
     "mining",
@@ -460,7 +467,7 @@ ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": set(),
+    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "client.baskets.on_spark", "spark"},
 }
 
 

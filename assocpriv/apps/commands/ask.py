@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import compile_ahead, show_result
-from assocpriv.apps.options import error_options, json_option, memory_option, reports_argument
+from assocpriv.apps.options import (
+    backend_options,
+    error_options,
+    json_option,
+    memory_option,
+    open_reports,
+    reports_argument,
+)
 from assocpriv.apps.progress import Progress
 
 _ARROW = "=>"
@@ -19,9 +26,16 @@ _ARROW = "=>"
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help='Two itemsets, as "milk,bread => eggs".')
 @error_options
 @memory_option
+@backend_options
 @json_option
 def ask(
-    reports: tuple[Path, ...], itemsets: tuple[str, ...], rules: tuple[str, ...], memory: int | None, **errors: Any
+    reports: tuple[Path, ...],
+    itemsets: tuple[str, ...],
+    rules: tuple[str, ...],
+    memory: int | None,
+    backend: str,
+    master: str | None,
+    **errors: Any,
 ) -> None:
     """Estimate the supports of chosen itemsets, and rules, from REPORTS (files, or folders of them) without mining.
 
@@ -30,13 +44,12 @@ def ask(
       assocpriv ask reports.parquet --itemset milk,bread --itemset eggs --rule milk=>eggs
     """
     from assocpriv.apps.render.itemsets import answer_lines, answer_record
-    from assocpriv.baskets import read_reports
     from assocpriv.mining import ErrorOptions, answer
 
     if not itemsets and not rules:
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
-    collection = read_reports(reports)
+    collection = open_reports(reports, backend, master)
     compile_ahead("counting")
     answers = answer(collection, *questions, ErrorOptions(**errors), memory, Progress())
     show_result(lambda: answer_record(answers), lambda: answer_lines(answers))

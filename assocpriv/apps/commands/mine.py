@@ -11,11 +11,13 @@ from assocpriv.apps.options import (
     ROWS,
     WHOLE,
     WholeRange,
+    backend_options,
     check_table_output,
     choice,
     error_options,
     histogram_table_option,
     memory_option,
+    open_reports,
     reports_argument,
     result_options,
     row_options,
@@ -39,6 +41,7 @@ from assocpriv.apps.progress import Progress
 @histogram_table_option
 @error_options
 @memory_option
+@backend_options
 @table_output_option
 @click.option(
     "--top",
@@ -51,7 +54,14 @@ from assocpriv.apps.progress import Progress
 @usual("--sort", default="sure", help="Order of the rows: sure, support, size or name.")
 @result_options
 def mine(
-    reports: tuple[Path, ...], memory: int | None, output: Path | None, top: int | None, force: bool, **options: Any
+    reports: tuple[Path, ...],
+    memory: int | None,
+    backend: str,
+    master: str | None,
+    output: Path | None,
+    top: int | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Find frequent itemsets from REPORTS (files, or folders of them): the server's side.
 
@@ -62,9 +72,9 @@ def mine(
       assocpriv mine reports.parquet --top 64
       assocpriv mine reports.parquet --min-support 2% --certain 95%
       assocpriv mine reports.parquet --min-support 2% --contains milk --size 2..3
+      assocpriv mine reports --min-support 2% --backend spark --master spark://host:7077
     """
     from assocpriv.apps.render.itemsets import mined_lines, mined_record
-    from assocpriv.baskets import read_reports
     from assocpriv.mining import (
         ErrorOptions,
         ItemsetFilter,
@@ -84,7 +94,7 @@ def mine(
     errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
     request = MiningRequest(top=wanted, errors=errors, **options)
     check_table_output(output, force, [*reports, *([] if histogram is None else [histogram])])
-    collection = read_reports(reports)
+    collection = open_reports(reports, backend, master)
     shown.check(collection.plan)
     compile_ahead("counting")
     frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)

@@ -5,7 +5,16 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import compile_ahead, say_written, show_result, warn
-from assocpriv.apps.options import PATH, check_table_output, choice, result_options, table_output_option, usual
+from assocpriv.apps.options import (
+    backend_options,
+    check_table_output,
+    choice,
+    open_reports,
+    reports_argument,
+    result_options,
+    table_output_option,
+    usual,
+)
 from assocpriv.apps.progress import Progress
 
 
@@ -18,7 +27,7 @@ def _to_pair(_context: click.Context, _option: click.Parameter, text: str | None
 
 
 @click.command()
-@click.argument("reports", type=PATH, nargs=-1, required=True)
+@reports_argument
 @click.option("--by", metavar="COLUMN", help="Also the distributions within each class of a label or category.")
 @click.option("--joint", metavar="A,B", callback=_to_pair, help="Instead: how two columns are spread together.")
 @choice(
@@ -27,6 +36,7 @@ def _to_pair(_context: click.Context, _option: click.Parameter, text: str | None
     "How shares are estimated; auto takes smooth behind noise.",
 )
 @usual("--confidence-level", default="95%", help="Of intervals and bands, as 95% or 0.95.")
+@backend_options
 @table_output_option
 @result_options
 def reconstruct(
@@ -35,6 +45,8 @@ def reconstruct(
     joint: tuple[str, str] | None,
     method: str,
     confidence_level: str,
+    backend: str,
+    master: str | None,
     output: Path | None,
     force: bool,
 ) -> None:
@@ -55,7 +67,7 @@ def reconstruct(
     check_table_output(output, force, reports)
     compile_ahead("counting tables")
     found = run(
-        reports, by=by, joint=joint, method=method, confidence_level=confidence_level,
+        open_reports(reports, backend, master), by=by, joint=joint, method=method, confidence_level=confidence_level,
         progress=Progress().stage("counting"),
     )  # fmt: skip
     warn(left_out_lines(found))

@@ -51,6 +51,13 @@ class CountingBackend(Protocol):
         """Return counters of these reports, one for each of the plan's groups, in their order."""
 
 
+def most_candidates(memory_bytes: int | None, n_counts: int) -> int:
+    """Return how many candidates a quarter of the memory holds, with so many counts of each."""
+    if memory_bytes is None:  # what is free at the moment decides how fast, not whether
+        return MOST_CANDIDATES
+    return min(MOST_CANDIDATES, memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * n_counts))
+
+
 class _Part(NamedTuple):
     """Some reports as bit planes, or as bitmaps of items."""
 
@@ -174,10 +181,8 @@ class LocalBackend:
     @property
     def most_candidates(self) -> int:
         """How many candidates a quarter of the memory holds, with a count for each core; with blocks all their sums."""
-        if self.memory_bytes is None:  # what is free at the moment decides how fast, not whether
-            return MOST_CANDIDATES
         counts = 1 if self.plan.view.blocks is None else self.plan.itemset_size + 1
-        return min(MOST_CANDIDATES, self.memory_bytes // 4 // (_CANDIDATE_BYTES + 8 * counts * cores()))
+        return most_candidates(self.memory_bytes, counts * cores())
 
     def open(self, part: Part = Part.WHOLE) -> list[tuple[LocalCounter | BlockCounter, SupportModel]]:
         """Return counters of these reports, which share the memory, and their models."""

@@ -69,7 +69,7 @@ class BlockCounter:
         self._progress = progress
         self._tables = ItemTables(self._inside, np.arange(self._inside.padded_items, dtype=np.int64))
         self._kept: list[_Sorted] = []
-        self._reports_of_blocks: Ints | None = None
+        self._by_block: Ints | None = None
 
     @property
     def n_reports(self) -> int:
@@ -83,14 +83,14 @@ class BlockCounter:
 
     def sums(self, itemsets: Ints, _smaller: KnownSums, _shown: bool, /) -> Ints:
         """Return C_0 … C_k of each itemset in the blocks that hold it; those of its subsets are of other blocks."""
-        return self._count(itemsets, np.bitwise_count(np.arange(1 << itemsets.shape[1])).astype(np.int64))
+        return self.count_slots(itemsets, np.bitwise_count(np.arange(1 << itemsets.shape[1])).astype(np.int64))
 
     def subsets(self, itemsets: Ints, _sizes: Collection[int], /) -> tuple[Ints, Ints]:
         """Return c_D and N_D of all subsets, as :class:`assocpriv.server.counting.sums.ItemsetCounter`."""
         k = itemsets.shape[1]
         ordered = np.sort(itemsets, axis=1)
         distinct, where = np.unique(ordered, axis=0, return_inverse=True)
-        found = self._count(distinct, np.arange(1 << k, dtype=np.int64))[where.ravel()]
+        found = self.count_slots(distinct, np.arange(1 << k, dtype=np.int64))[where.ravel()]
         order = np.argsort(itemsets, axis=1, kind="stable")  # bit i of a mask found is item order[i]
         counts, asked = np.empty_like(found), np.empty_like(found)
         for mask in range(1 << k):
@@ -102,7 +102,7 @@ class BlockCounter:
 
     def tell_of(self, itemsets: Ints) -> Ints:
         """Return N_A, how many reports tell of each itemset, int64 (itemsets,); all of the empty one and of dummies."""
-        reports = self._by_block().reshape(self._blocks.partitions, self._blocks.pieces)
+        reports = self.reports_of_blocks().reshape(self._blocks.partitions, self._blocks.pieces)
         real = itemsets < self._n_items
         table, ids, some = self._table(), np.where(real, itemsets, 0), np.flatnonzero(real.any(axis=1))
         total = np.full(len(itemsets), self.n_reports, dtype=np.int64)
@@ -120,13 +120,13 @@ class BlockCounter:
     def _table(self) -> BlockTable:
         return self._blocks.table(self._n_items)
 
-    def _by_block(self) -> Ints:
+    def reports_of_blocks(self) -> Ints:
         """Return the number of reports of each block."""
-        if self._reports_of_blocks is None:
-            self._reports_of_blocks = np.zeros(self._blocks.count, dtype=np.int64)
+        if self._by_block is None:
+            self._by_block = np.zeros(self._blocks.count, dtype=np.int64)
             for part in self._parts():
-                self._reports_of_blocks += part.starts[1:] - part.starts[:-1]
-        return self._reports_of_blocks
+                self._by_block += part.starts[1:] - part.starts[:-1]
+        return self._by_block
 
     def _parts(self) -> Iterator[_Sorted]:
         """Yield all reports, sorted by their blocks part by part."""
@@ -145,7 +145,7 @@ class BlockCounter:
             yield part
         self._kept = kept
 
-    def _count(self, itemsets: Ints, slots: Ints) -> Ints:
+    def count_slots(self, itemsets: Ints, slots: Ints) -> Ints:
         """Return int64 (itemsets, slots), to which the count of each mask's items is added where ``slots`` says."""
         if not len(itemsets):
             return np.zeros((0, slots.max() + 1), dtype=np.int64)

@@ -45,10 +45,11 @@ class Packed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReportPart:
-    """The reports that choose, or those that test: a view that holds none itself."""
+    """The reports that choose, or those that test: a view that holds none itself; ``first`` is the first's position."""
 
     reports: Packed
     selecting: bool
+    first: int = 0
 
     @property
     def plan(self) -> Plan:
@@ -56,18 +57,23 @@ class ReportPart:
         return self.reports.plan
 
     def __len__(self) -> int:
-        whole, rest = divmod(len(self.reports), OUT_OF)
-        selecting = whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
+        selecting = n_choosing(self.first + len(self.reports)) - n_choosing(self.first)
         return selecting if self.selecting else len(self.reports) - selecting
 
     def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
         """Yield the reports of this part as uint8 arrays of shape (≤ size, report_bytes)."""
-        done = 0
+        done = self.first
         for batch in self.reports.batches(size):
             mine = batch[choosing(done, len(batch)) == self.selecting]
             done += len(batch)
             if len(mine):
                 yield mine
+
+
+def n_choosing(count: int) -> int:
+    """Return how many of the first ``count`` reports choose."""
+    whole, rest = divmod(count, OUT_OF)
+    return whole * SELECTING + int(choosing(whole * OUT_OF, rest).sum())
 
 
 def choosing(first: int, count: int) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.files.reports import Reports
+from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TupleMix
@@ -137,7 +139,7 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
 
 
 def collect(
-    state: MinerState, reports: Reports, files: Iterable[Path] | None = None, *, leave_out: bool = False
+    state: MinerState, reports: Reports | SparkReports, files: Iterable[Path] | None = None, *, leave_out: bool = False
 ) -> MinerState:
     """Return the state with reports added, all of them or none.
 
@@ -156,17 +158,31 @@ def collect(
             "nothing was added"
         )
     digests = _new_digests(state, reports.paths if files is None else files)
+    count = partial(_sums_by_guidance, state, leave_out)
+    n_classes, n_cells = len(state.plan.labels), state.sums[0].size
+    n_sums = len(state.guidances) * n_classes * (1 + n_cells)
+    found = reports.add_up(count, n_sums) if isinstance(reports, SparkReports) else count(-1, [reports])
     received, sums = state.received.copy(), state.sums.copy()
-    for packed in reports.batches(_AT_ONCE):
-        for guidance, classes, bits in _by_guidance(state, packed, leave_out):
-            counts, added = class_sums(classes, bits, len(state.plan.labels))
-            received += counts
-            sums += corrected(counts, added, state.plan, guidance)
+    for guidance, each in zip(state.guidances, found.reshape(-1, n_classes, 1 + n_cells), strict=True):
+        received += each[:, 0]
+        sums += corrected(each[:, 0], each[:, 1:].reshape(sums.shape), state.plan, guidance)
     if left := len(reports) - int((received - state.received).sum()):
         _LOG.info(
             "%s left out: not of the last %d guidances that this state has published", counted(left, "report"), RECENT
         )
     return replace(state, received=received, sums=sums, collected=(*state.collected, *digests))
+
+
+def _sums_by_guidance(state: MinerState, leave_out: bool, _task: int, pieces: Iterable[Reports]) -> NDArray[np.int64]:
+    """Return what reports add up to, int64: by guidance and class the tuples' number, and their sums of r'r."""
+    places = {guidance.serial: place for place, guidance in enumerate(state.guidances)}
+    n_classes = len(state.plan.labels)
+    found = np.zeros((len(places), n_classes, 1 + state.sums[0].size), dtype=np.int64)
+    for packed in (batch for piece in pieces for batch in piece.batches(_AT_ONCE)):
+        for guidance, classes, bits in _by_guidance(state, packed, leave_out):
+            counts, added = class_sums(classes, bits, n_classes)
+            found[places[guidance.serial]] += np.hstack([counts[:, None], added.reshape(n_classes, -1)])
+    return found.ravel()
 
 
 def _new_digests(state: MinerState, paths: Iterable[Path]) -> list[str]:

@@ -7,6 +7,7 @@ hold every code of a column, that of a missing value and that of not being asked
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, file_batches, row_groups
+from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.numeric.plan import TablePlan
 
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
@@ -21,7 +23,7 @@ _BATCH = 1 << 18  # reports
 _STEP = 1 << 16  # reports; a step of work after which it can be stopped
 
 
-def table_plan(reports: Reports) -> TablePlan:
+def table_plan(reports: Reports | SparkReports) -> TablePlan:
     """Return the plan of reports of a table.
 
     Raises:
@@ -33,7 +35,7 @@ def table_plan(reports: Reports) -> TablePlan:
 
 
 def count_codes(
-    reports: Reports,
+    reports: Reports | SparkReports,
     tables: Sequence[tuple[int, ...]],
     *,
     bins: Mapping[int, NDArray[np.int64]] | None = None,
@@ -73,6 +75,9 @@ def count_codes(
         )
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
+    if isinstance(reports, SparkReports):
+        counts = reports.add_up(partial(_count_in_task, tables, chosen, int(starts[-1])), int(starts[-1]))
+        return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
     total = len(reports)
     tell = None if progress is None else lambda done: progress(round(done), total)
     covered = {place for table in tables for place in table} == set(range(len(plan.columns)))
@@ -84,6 +89,20 @@ def count_codes(
     return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
 
 
+def _count_in_task(
+    tables: Sequence[tuple[int, ...]],
+    bins: Mapping[int, NDArray[np.int64]],
+    n_counts: int,
+    _task: int,
+    pieces: Iterable[Reports],
+) -> NDArray[np.int64]:
+    """Count what one of Spark's tasks reads: all histograms in a row."""
+    counts = np.zeros(n_counts, dtype=np.int64)
+    for piece in pieces:
+        counts += np.concatenate([table.ravel() for table in count_codes(piece, tables, bins=bins)])
+    return counts
+
+
 def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
     """Yield the reports in parts, which several threads may read at once: a part is a row group of a file.
 
@@ -92,7 +111,7 @@ def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:
     for start in range(0, len(reports.packed), _BATCH):
         yield [reports.packed[start : start + _BATCH]]
     for path in reports.paths:
-        for group in range(row_groups(path)):
+        for group in range(len(row_groups(path))):
             yield file_batches(path, reports.plan, _BATCH, checked=False, group=group)
 
 

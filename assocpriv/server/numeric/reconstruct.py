@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, counted
 from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
+from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column
 from assocpriv.plans.numeric.laws import Clear
@@ -72,7 +73,7 @@ class Question:
             raise EstimateError(f"method {self.method} takes one column at a time; joint takes smooth or em")
 
 
-def reconstruct(reports: Reports, question: Question, progress: Progress | None = None) -> Distributions:
+def reconstruct(reports: Reports | SparkReports, question: Question, progress: Progress | None = None) -> Distributions:
     """Reconstruct what a question asks for; see :func:`assocpriv.numeric.reconstruct`."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -80,7 +81,7 @@ def reconstruct(reports: Reports, question: Question, progress: Progress | None 
         return _answer(reports, question, progress)
 
 
-def _answer(reports: Reports, question: Question, progress: Progress | None) -> Distributions:
+def _answer(reports: Reports | SparkReports, question: Question, progress: Progress | None) -> Distributions:
     plan, level = table_plan(reports), ErrorOptions(question.confidence_level).confidence_level
     if question.joint is not None:
         pair = (plan.place_of(question.joint[0]), plan.place_of(question.joint[1]))
@@ -231,7 +232,7 @@ def _kron(first: CoarseChannel, second: CoarseChannel) -> NDArray[np.float64]:
 
 
 def _joint(
-    reports: Reports,
+    reports: Reports | SparkReports,
     plan: TablePlan,
     pair: tuple[int, int],
     method: str,

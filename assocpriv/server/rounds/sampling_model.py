@@ -101,7 +101,8 @@ def _chances_within(others: tuple[int, ...], entries: int, block: int) -> Floats
     from scipy.special import gammaln
 
     logs = gammaln(np.arange(entries + 2.0))[1:]  # of 0!, 1!, …
-    c, x = np.array(others)[:, None], np.arange(min(max(others), block) + 1)[None, :]
+    c = np.array(others, dtype=np.int64)[:, None]
+    x = np.arange(min(c.max(initial=0), block) + 1)[None, :]
     possible = (x <= c) & (block - x <= entries - c)
     rest, outside = np.maximum(c - x, 0), np.maximum(entries - c - block + x, 0)
     ways = logs[c] - logs[x] - logs[rest] + logs[entries - c] - logs[block - x] - logs[outside]

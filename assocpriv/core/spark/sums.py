@@ -1,0 +1,198 @@
+"""Whole numbers added up over the tasks of a Spark job, whatever was counted.
+
+A task counts what it reads into one array and returns it; arrays are added up, so neither the order of tasks nor how
+often one was tried changes a count: of several attempts at a task Spark takes one. Few and short arrays are added up by
+the driver; otherwise they are cut up and added up by tasks, and the driver gets each number once.
+
+What this package refuses in a task comes back as text, beside the counts: it would be refused again in every attempt.
+"""
+
+import contextlib
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assocpriv.core.errors import AssocprivError, SparkError
+from assocpriv.core.spark.session import first_line, quiet_pandas
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Ints = NDArray[np.int64]
+_Piece = TypeVar("_Piece")
+Counter = Callable[[int, Iterable[_Piece]], Ints]  # of a task's number, and what it reads
+_SCHEMA = "first long, counts binary, trouble string"
+_AT_THE_DRIVER = 64 << 20  # bytes of counts that the driver adds up itself
+_CUT = 1 << 10  # numbers to a row: Spark hands 10,000 rows at once to a task
+_SUMMED_BY_TASK = 1 << 23  # numbers
+
+
+@dataclass(frozen=True)
+class Source(Generic[_Piece]):
+    """A DataFrame, of how many tasks it is about, and what each reads of its Arrow batches: a number, and pieces."""
+
+    frame: "DataFrame"
+    n_tasks: int
+    read: Callable[[Iterator[Any]], Iterable[tuple[int, Iterable[_Piece]]]]
+
+
+def numbered(spark: "SparkSession", n_tasks: int, read: Callable[[int], Iterable[_Piece]]) -> Source[_Piece]:
+    """Return a source of tasks that know what they read by their number."""
+    return Source(spark.range(0, n_tasks, 1, n_tasks), n_tasks, partial(_read_numbered, read))
+
+
+def _read_numbered(
+    read: Callable[[int], Iterable[_Piece]], batches: Iterator[Any]
+) -> Iterator[tuple[int, Iterable[_Piece]]]:
+    for batch in batches:
+        for number in batch.column(0).to_pylist():
+            yield number, read(number)
+
+
+def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Ints:
+    """Return the sum over all tasks of what ``count`` makes of what each reads, int64 (n_counts,).
+
+    Raises:
+        AssocprivError: what a task refused, of the class that it raised there.
+        SparkError: Spark gave up.
+    """
+    at_driver = 8 * n_counts * source.n_tasks <= _AT_THE_DRIVER
+    task = partial(_count_task, source.read, count, n_counts, n_counts if at_driver else _CUT, package_version())
+    with quiet_pandas():
+        rows = source.frame.mapInArrow(task, _SCHEMA)
+        if not at_driver:
+            rows = rows.repartition(-(-n_counts // _SUMMED_BY_TASK), "first").mapInArrow(_sum_task, _SCHEMA)
+    total = np.zeros(n_counts, dtype=np.int64)
+    for first, counts, trouble in run(rows):
+        if trouble is not None:
+            raise refused(trouble)
+        numbers = np.frombuffer(counts, dtype="<i8")
+        total[first : first + len(numbers)] += numbers
+    return total
+
+
+def run(rows: "DataFrame") -> list[Any]:
+    """Return the rows of a job, which is stopped at the server, too, when this is interrupted.
+
+    Raises:
+        SparkError: Spark gave up.
+    """
+    spark, tag = rows.sparkSession, f"assocpriv-{uuid.uuid4().hex}"
+    tagged = hasattr(spark, "addTag")  # not in classic sessions before 4.0, which cancel their jobs themselves
+    if tagged:
+        spark.addTag(tag)
+    try:
+        with quiet_pandas():
+            return rows.collect()
+    except KeyboardInterrupt:
+        if tagged:
+            with contextlib.suppress(Exception):  # who interrupted waits for nothing else
+                spark.interruptTag(tag)
+        raise
+    except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
+        raise SparkError(_why(str(error), error)) from None
+    finally:
+        if tagged:
+            spark.removeTag(tag)
+
+
+def _why(text: str, error: Exception) -> str:
+    """Say what a failed job failed by."""
+    if "No module named 'assocpriv'" in text or "No module named 'pyarrow'" in text:
+        install = "install the same version there: pip install 'assocpriv[spark]'"
+        return f"assocpriv is not installed where Spark's tasks run; {install}"
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return "Spark's tasks run on another Python than this one; set PYSPARK_PYTHON to one of the same version"
+    last = [line for line in text.splitlines() if " Error: " in line or line.partition(":")[0].endswith("Error")]
+    return f"Spark gave up: {last[-1].strip()[:300] if last else first_line(error)}"
+
+
+# ---- in tasks
+
+
+def _count_task(
+    read: Callable[[Iterator[Any]], Iterable[tuple[int, Iterable[_Piece]]]],
+    count: Counter[_Piece],
+    n_counts: int,
+    cut: int,
+    version: str,
+    batches: Iterator[Any],
+) -> Iterator[Any]:
+    """Count what a task reads, and yield the counts, ``cut`` numbers to a row."""
+    total = np.zeros(n_counts, dtype=np.int64)
+    try:
+        begin_task(version)
+        for number, pieces in read(batches):
+            total += count(number, pieces)
+    except AssocprivError as error:
+        yield _rows([(0, b"", f"{type(error).__name__} {error}")])
+        return
+    for first in range(0, n_counts, _CUT * cut):
+        yield _rows(
+            (at, total[at : at + cut].tobytes(), None) for at in range(first, min(first + _CUT * cut, n_counts), cut)
+        )
+
+
+def _sum_task(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add up rows of counts that begin with the same one."""
+    sums: dict[int, Ints] = {}
+    for batch in batches:
+        for first, counts, trouble in zip(*(batch.column(place) for place in range(3)), strict=True):
+            if trouble.is_valid:
+                yield _rows([(0, b"", trouble.as_py())])
+                return
+            numbers = np.frombuffer(counts.as_buffer(), dtype="<i8")
+            sums.setdefault(first.as_py(), np.zeros(len(numbers), dtype=np.int64))
+            sums[first.as_py()] += numbers
+    for first, numbers in sums.items():
+        yield _rows([(first, numbers.tobytes(), None)])
+
+
+def begin_task(version: str) -> None:
+    """Take the cores that Spark gave to this task, and refuse to work for another version of this package.
+
+    Raises:
+        SparkError: this package is of another version here.
+    """
+    from pyspark import TaskContext
+
+    from assocpriv.core.machine import limit_cores
+
+    here = package_version()
+    if here != version:
+        raise SparkError(f"Spark's tasks have assocpriv {here}, and this is {version}; install the same version there")
+    context = TaskContext.get()
+    limit_cores(1 if context is None else context.cpus())
+
+
+def package_version() -> str:
+    """Return the version of this package, by its metadata."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("assocpriv")
+    except PackageNotFoundError:  # run from its source
+        return "0"
+
+
+def _rows(rows: Iterable[tuple[int, bytes, str | None]]) -> Any:
+    import pyarrow as pa
+
+    columns = list(zip(*rows, strict=True))
+    types = (pa.int64(), pa.binary(), pa.string())
+    names = ["first", "counts", "trouble"]
+    return pa.record_batch([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names)
+
+
+def refused(trouble: str) -> AssocprivError:
+    """Return the error that a task refused with."""
+    from assocpriv.core import errors
+
+    name, _, text = trouble.partition(" ")
+    kind = getattr(errors, name, SparkError)
+    return kind(text) if issubclass(kind, AssocprivError) else SparkError(text)

@@ -1,0 +1,163 @@
+"""The door of Spark: reports in files or DataFrames, counted by its tasks, for all that is asked of reports elsewhere.
+
+:func:`read_reports` and :func:`reports_of` return a collection that :func:`assocpriv.mine`, ``ask``,
+``numeric.reconstruct`` and ``guidance.collect`` take as they take any other; results are the same to the last integer.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from assocpriv.core.loading import on_first_use
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+
+    from assocpriv.files.spark_reports import SparkReports
+    from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.published import PublishedPlan
+
+__all__ = ["SparkReports", "connect", "mine", "randomize", "read_reports", "reports_of"]
+_HOMES = {"assocpriv.files.spark_reports": ("SparkReports",)}
+
+__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+
+
+def connect(master: str = "local[*]") -> "SparkSession":
+    """Return a Spark session.
+
+    Args:
+        master: ``local[2]`` (cores of this machine), ``spark://host:7077``, ``yarn``, ``k8s://host:port``, or
+            ``sc://host:15002`` for a server of Spark Connect.
+
+    Raises:
+        SparkError: PySpark or Java is missing or too old, or the master is none, or does not answer.
+    """
+    from assocpriv.core.spark.session import start_session
+
+    return start_session(master)
+
+
+def read_reports(
+    paths: str | Path | Iterable[str | Path], spark: "SparkSession | None" = None, *, master: str = "local[*]"
+) -> "SparkReports":
+    """Open report files, or folders of them, as a collection that Spark's tasks read.
+
+    Args:
+        paths: as for :func:`assocpriv.read_reports`; every task must find the files by the same paths.
+        spark: a session; without one, one is started on ``master``.
+        master: as for :func:`connect`.
+
+    Raises:
+        SparkError: as :func:`connect`.
+        WireError, PlanError: as :func:`assocpriv.read_reports`.
+    """
+    from assocpriv.files.reports import read_reports as read
+    from assocpriv.files.spark_reports import SparkReports
+
+    reports = read(paths)
+    return SparkReports.of_files(reports, connect(master) if spark is None else spark)
+
+
+def reports_of(frame: "DataFrame", plan: "PublishedPlan | str | Path", column: str = "report") -> "SparkReports":
+    """Return reports in a column of a DataFrame as a collection.
+
+    Args:
+        frame: of Spark, classic or Connect; a row is a report.
+        plan: the plan they were made with, or a file of it.
+        column: which holds them, as bytes.
+
+    Raises:
+        WireError: no such column, or of another type; rows that are missing, or are no reports of the plan.
+        SparkError: Spark gave up.
+    """
+    from assocpriv.files.plans import read_plan
+    from assocpriv.files.spark_reports import SparkReports
+
+    return SparkReports.of_frame(frame, read_plan(plan) if isinstance(plan, str | Path) else plan, column)
+
+
+def mine(
+    reports: "DataFrame | str | Path | Iterable[str | Path]",
+    plan: "PublishedPlan | str | Path | None" = None,
+    min_support: float | str | None = None,
+    *,
+    column: str = "report",
+    spark: "SparkSession | None" = None,
+    master: str = "local[*]",
+    **options: Any,
+) -> "pd.DataFrame":
+    """Find frequent itemsets from reports that Spark's tasks read; what comes back is :func:`assocpriv.mine`'s table.
+
+    Args:
+        reports: a DataFrame, or files and folders, which carry their plan.
+        plan: of a DataFrame's reports, or a file of it.
+        min_support, options: as for :func:`assocpriv.mine`.
+        column, spark, master: as for :func:`reports_of` and :func:`read_reports`.
+
+    Raises:
+        EstimateError: as :func:`assocpriv.mine`; ``certain`` by ``split`` of a DataFrame, whose rows have no order.
+        PlanError: a DataFrame without a plan, or files with one.
+        WireError, SparkError: as :func:`reports_of` and :func:`read_reports`.
+    """
+    from assocpriv.core.errors import PlanError
+    from assocpriv.mining import mine as run
+
+    if hasattr(reports, "mapInArrow"):
+        if plan is None:
+            raise PlanError("a DataFrame does not say which plan its reports are of; give the plan, or a file of it")
+        return run(reports_of(cast("DataFrame", reports), plan, column), min_support, **options)
+    if plan is not None:
+        raise PlanError("report files carry their plan; give none")
+    return run(read_reports(reports, spark, master=master), min_support, **options)
+
+
+# ---- the clients' side: whoever holds baskets, and shares reports
+
+
+def randomize(
+    baskets: "DataFrame",
+    plan: "Plan | str | Path",
+    output: str | Path,
+    *,
+    item_column: str = "items",
+    transaction_column: str | None = None,
+    unknown: str = "error",
+    repeats: str = "error",
+) -> int:
+    """Randomize the baskets of a DataFrame into a new folder of report files, a report a basket.
+
+    Every task draws from the operating system's entropy where it runs. Of a task that is tried again, or twice at
+    once, the reports of one attempt are kept and nothing of the others; the folder appears whole or not at all.
+
+    Args:
+        baskets: a row is a basket, or with ``transaction_column`` an item of one.
+        plan: the published plan, or a file of it.
+        output: the folder, which every task must be able to write by this path.
+        item_column: a column of arrays of names, or with ``transaction_column`` of names: strings or whole numbers.
+        transaction_column: which basket a row's item belongs to.
+        unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
+        repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
+
+    Returns:
+        How many reports were written.
+
+    Raises:
+        BasketError: no such column, one of another type, or a basket that does not fit the plan; nothing is written.
+        FileError: the folder exists, or cannot be written.
+        SparkError: Spark gave up; nothing is written.
+
+    Warns:
+        UserWarning: of what sampling long baskets loses.
+    """
+    from assocpriv.client.baskets.on_spark import BasketColumns, randomize_frame
+    from assocpriv.files.plans import read_plan
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.plans.baskets.plan import Plan
+
+    chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
+    columns = BasketColumns(item_column, transaction_column, unknown, repeats)
+    sizes = randomize_frame(baskets, chosen, Path(output), columns)
+    warn_of_loss(sampling_loss(sizes, chosen))
+    return sizes.total()

@@ -1,0 +1,200 @@
+"""Spark's tasks count what the local backend counts, to the last integer: every form of report, every question."""
+
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from spark_session import local_session
+
+import assocpriv as ap
+from assocpriv.core.errors import EstimateError, PlanError, WireError
+from assocpriv.core.spark import sums
+from assocpriv.files import spark_reports
+from assocpriv.planning.numeric.designs import design_window
+from assocpriv.planning.planner import make_plan
+from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.counting.parts import Part
+from assocpriv.server.counting.spark_backend import SparkBackend, pack_itemsets, unpack_itemsets
+
+pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+
+PROMISE = ap.Breach("5%", "99%")  # weak, so that few reports tell much
+N_ITEMS = 24
+PLANS: dict[str, dict[str, Any]] = {
+    "seeds of a BCH code": {"code": "bch"},
+    "seeds of a Reed-Solomon code": {"code": "reed-solomon"},
+    "a bit an item": {"code": "none"},
+    "a fixed size": {"kind": "fixed-size"},
+    "sizes in clear": {"code": "none", "sizes": "in clear"},
+    "blocks": {"blocks": 4},
+}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Any:
+    """A session of two cores."""
+    return local_session()
+
+
+@pytest.fixture(scope="module", params=PLANS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Report files of one plan, of sizes that make several tasks of them."""
+    plan = make_plan(N_ITEMS, 3, PROMISE, itemset_size=3, reports=20_000, **PLANS[request.param])
+    rng = np.random.default_rng(7)
+    common = np.arange(N_ITEMS) ** 2 // N_ITEMS  # small ids more often
+    baskets = [set(map(str, rng.choice(common, size))) for size in rng.integers(1, 4, 3000)]
+    path = tmp_path_factory.mktemp("reports")
+    for number, part in enumerate((baskets[:1700], baskets[1700:1701], baskets[1701:])):
+        ap.randomize_baskets(part, plan).write(path / f"{number}.parquet")
+    return path
+
+
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several tasks, each with several pieces."""
+    monkeypatch.setattr(spark_reports, "_TASK_REPORTS", 1000)
+
+
+def itemsets_of(size: int) -> Any:
+    """All itemsets of a size."""
+    return np.array(list(combinations(range(N_ITEMS), size)), dtype=np.int64)
+
+
+def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Tables agree in every bit, and in what they say of themselves."""
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert one.attrs == other.attrs
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"certain": "95%"}, {"certain": "95%", "certain_by": "all"}, {"consistent": True}]
+)
+def test_mining_is_the_same(spark: Any, folder: Path, options: dict[str, Any]) -> None:
+    """Levels, estimates, tests, and the split into reports that choose and that test."""
+    there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(folder), spark), 0.1, **options)
+    here = ap.mine(folder, 0.1, **options)
+    assert_same(there, here)
+    assert_same(ap.association_rules(there, 0.2), ap.association_rules(here, 0.2))
+
+
+def test_questions_are_answered_the_same(spark: Any, folder: Path) -> None:
+    """All subsets of what is asked, for every operator."""
+    there = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    asked = [["0"], ["3", "1"], ["0", "1", "2"], ["23", "22"]]
+    assert_same(ap.ask(there, asked), ap.ask(folder, asked))
+    rules = [(["0"], ["1"]), (["0", "2"], ["1"])]
+    assert_same(ap.ask_rules(there, rules), ap.ask_rules(folder, rules))
+
+
+@pytest.mark.parametrize("part", Part)
+def test_counts_are_the_same(spark: Any, folder: Path, part: Part) -> None:
+    """The numbers themselves, of one to three items, dummies among them where there are any."""
+    reports = ap.read_reports(folder)
+    there = SparkBackend(spark_reports.SparkReports.of_files(reports, spark)).open(part)
+    here = LocalBackend.of(reports).open(part)
+    assert len(there) == len(here)
+    for (one, _), (other, _) in zip(there, here, strict=True):
+        assert one.n_reports == other.n_reports
+        for size in (1, 2, 3):
+            few = itemsets_of(size)[:: size**3]
+            for mine, theirs in zip(one.subsets(few, range(4)), other.subsets(few, range(4)), strict=True):
+                assert (mine == theirs).all()
+
+
+def test_a_frame_is_counted_the_same(spark: Any, folder: Path) -> None:
+    """Rows of a DataFrame, however they are partitioned, and a plan given as a file."""
+    plan = ap.read_reports(folder).plan
+    frame = spark.read.parquet(str(folder)).repartition(5)
+    from assocpriv.spark import mine
+
+    assert_same(mine(frame, plan, min_support=0.1), ap.mine(folder, 0.1))
+    with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
+        mine(frame, plan, min_support=0.1, certain="95%")
+
+
+def test_sums_by_tasks_are_the_same(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts that are too many for the driver to add up are added up by tasks, a row for each run of them."""
+    reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    at_driver = ap.mine(reports, 0.1)
+    monkeypatch.setattr(sums, "_AT_THE_DRIVER", 0)
+    monkeypatch.setattr(sums, "_SUMMED_BY_TASK", 100)
+    monkeypatch.setattr(sums, "_CUT", 16)
+    assert_same(ap.mine(reports, 0.1), at_driver)
+
+
+def test_one_pass_over_the_data_a_level(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All operators of a plan are counted in one job; sizes in clear need one more, which counts these."""
+    reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    jobs = []
+    add_up = spark_reports.add_up
+    monkeypatch.setattr(spark_reports, "add_up", lambda *all_: jobs.append(all_) or add_up(*all_))
+    found = ap.mine(reports, 0.1)
+    longest = int(found["length"].max())
+    levels, in_clear = min(longest + 1, 3), reports.plan.in_clear
+    # of blocks also their sizes, the supports of dummies, and the subsets of what was found
+    more = 2 + longest if reports.plan.view.blocks is not None else 0
+    assert len(jobs) <= levels + in_clear + more
+
+
+def test_candidates_travel_small() -> None:
+    """What is packed comes back, and neighbours cost little: all pairs of 2,000 items a twentieth of a byte a pair."""
+    rng = np.random.default_rng(1)
+    for size in (1, 2, 3, 5):
+        some = np.unique(np.sort(rng.permuted(np.tile(np.arange(40), (500, 1)), axis=1)[:, :size], axis=1), axis=0)
+        assert (unpack_itemsets(pack_itemsets(some)) == some).all()
+    pairs = np.stack(np.triu_indices(2000, 1), axis=1)
+    assert len(pack_itemsets(pairs)) < len(pairs) / 20
+
+
+def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
+    """Distributions of a table's columns, by class and of two together."""
+    from assocpriv import numeric
+    from assocpriv.spark import read_reports
+
+    age = NumberColumn("age", design_window(40, Fraction(19), optional=True), True, Fraction(20), Fraction(80), 20)
+    plan = TablePlan((age, LabelColumn("class", Clear(2), False, ("A", "B"))), 1, ap.Breach("0.1%", "90%"))
+    table = pd.DataFrame({"age": np.arange(3000) % 60 + 20.0, "class": np.where(np.arange(3000) % 3, "A", "B")})
+    numeric.randomize_table(table, plan).write(tmp_path / "released.parquet")
+    there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
+    for options in ({}, {"by": "class"}):
+        assert_same(numeric.reconstruct(there, **options).frame(), numeric.reconstruct(here, **options).frame())
+
+
+# ---- what is refused
+
+
+def test_other_columns_are_refused(spark: Any, folder: Path) -> None:
+    """A column of another type, no such column, missing rows, other lengths, no plan: one clear line each."""
+    from assocpriv.spark import mine, reports_of
+
+    plan = ap.read_reports(folder).plan
+    with pytest.raises(WireError, match="'report' is of type string; reports are a column of type binary"):
+        reports_of(spark.createDataFrame([("x",)], "report string"), plan)
+    with pytest.raises(WireError, match="'report' is not among n"):
+        reports_of(spark.range(3).withColumnRenamed("id", "n"), plan)
+    with pytest.raises(WireError, match="1 missing report"):
+        mine(spark.createDataFrame([(None,)], "report binary"), plan, min_support=0.1)
+    with pytest.raises(WireError, match=f"not of {plan.report_bytes} byte"):
+        mine(spark.createDataFrame([(bytes(99),)], "report binary"), plan, min_support=0.1)
+    with pytest.raises(PlanError, match="give the plan"):
+        mine(spark.createDataFrame([(bytes(9),)], "report binary"), min_support=0.1)
+    with pytest.raises(PlanError, match="report files carry their plan"):
+        mine(folder, plan, min_support=0.1)
+
+
+def test_a_damaged_file_names_itself(spark: Any, folder: Path, tmp_path: Path) -> None:
+    """A flipped bit is found by the task that reads it, and told with the name of the file."""
+    for file in folder.glob("*.parquet"):
+        content = bytearray(file.read_bytes())
+        if file.name == "2.parquet":
+            content[60] ^= 1
+        (tmp_path / file.name).write_bytes(content)
+    with pytest.raises(WireError, match=r"2\.parquet is damaged"):
+        ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(tmp_path), spark), 0.1)
