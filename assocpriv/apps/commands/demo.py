@@ -61,7 +61,7 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     click.echo("\n".join(start_lines(start)), err=wants_json())
-    compile_ahead()
+    compile_ahead("randomizing", "counting", "counting baskets")
     done = start.finish(progress)
     lines = found_lines(done, top)
     if wants_json():
