@@ -528,7 +528,7 @@ VICTIMS = {
     "kernels": "import numpy as np\nfrom assocpriv.core.kernels.bitmaps import fill_rows\n"
     "from assocpriv.core.compiling import compile_kernels\nprint(compile_kernels(['fill_rows']))\n"
     "one = np.zeros(1, np.int64)\nfill_rows(one, one, one, np.zeros((1, 1, 1), np.uint64))",
-    "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(5))",
+    "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(40))",
 }
 
 
