@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from assocpriv.files.spark_reports import SparkReports
+    from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.published import PublishedPlan
 
-__all__ = ["SparkReports", "connect", "mine", "read_reports", "reports_of"]
+__all__ = ["SparkReports", "connect", "mine", "randomize", "read_reports", "reports_of"]
 _HOMES = {"assocpriv.files.spark_reports": ("SparkReports",)}
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -110,3 +111,53 @@ def mine(
     if plan is not None:
         raise PlanError("report files carry their plan; give none")
     return run(read_reports(reports, spark, master=master), min_support, **options)
+
+
+# ---- the clients' side: whoever holds baskets, and shares reports
+
+
+def randomize(
+    baskets: "DataFrame",
+    plan: "Plan | str | Path",
+    output: str | Path,
+    *,
+    item_column: str = "items",
+    transaction_column: str | None = None,
+    unknown: str = "error",
+    repeats: str = "error",
+) -> int:
+    """Randomize the baskets of a DataFrame into a new folder of report files, a report a basket.
+
+    Every task draws from the operating system's entropy where it runs. Of a task that is tried again, or twice at
+    once, the reports of one attempt are kept and nothing of the others; the folder appears whole or not at all.
+
+    Args:
+        baskets: a row is a basket, or with ``transaction_column`` an item of one.
+        plan: the published plan, or a file of it.
+        output: the folder, which every task must be able to write by this path.
+        item_column: a column of arrays of names, or with ``transaction_column`` of names: strings or whole numbers.
+        transaction_column: which basket a row's item belongs to.
+        unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
+        repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
+
+    Returns:
+        How many reports were written.
+
+    Raises:
+        BasketError: no such column, one of another type, or a basket that does not fit the plan; nothing is written.
+        FileError: the folder exists, or cannot be written.
+        SparkError: Spark gave up; nothing is written.
+
+    Warns:
+        UserWarning: of what sampling long baskets loses.
+    """
+    from assocpriv.client.baskets.on_spark import BasketColumns, randomize_frame
+    from assocpriv.files.plans import read_plan
+    from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.plans.baskets.plan import Plan
+
+    chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
+    columns = BasketColumns(item_column, transaction_column, unknown, repeats)
+    sizes = randomize_frame(baskets, chosen, Path(output), columns)
+    warn_of_loss(sampling_loss(sizes, chosen))
+    return sizes.total()

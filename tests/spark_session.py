@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from functools import cache
 from typing import Any
 
 import pytest
@@ -22,9 +23,10 @@ def need_spark() -> None:
     pytest.skip(missing)
 
 
-def local_session(master: str = "local[2]") -> Any:
-    """Return a session on this machine, as the command line starts it."""
+@cache
+def local_session() -> Any:
+    """Return the session of these tests, as the command line starts one: two cores, three attempts at a task."""
     need_spark()
     from assocpriv.spark import connect
 
-    return connect(master)
+    return connect("local[2,3]")

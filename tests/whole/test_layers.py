@@ -25,8 +25,10 @@ ORDER = [
     "core.compiling",
     "core.entropy",
     "core.errors",
+    "core.light_frame",
     "core.loading",
     "core.machine",
+    "core.normal",
     "core.numbers",
     "core.parallel",
     "core.privacy",
@@ -82,6 +84,7 @@ ORDER = [
     "files.guided_messages",
     "files.basket_reports",
     "files.tree_models",
+    "files.arrow_columns",
     "files.tables",
     "files.names",
     "files.catalogues",
@@ -157,6 +160,7 @@ ORDER = [
     "client.baskets.seeds",
     "client.baskets.randomizer",
     "client.baskets.bulk",
+    "client.baskets.on_spark",
     "client.numeric.randomizer",
     "client.numeric.bulk",
     "client.numeric.predict",
@@ -463,7 +467,7 @@ ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "spark"},
+    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "client.baskets.on_spark", "spark"},
 }
 
 

@@ -70,7 +70,7 @@ def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Int
     total = np.zeros(n_counts, dtype=np.int64)
     for first, counts, trouble in run(rows):
         if trouble is not None:
-            raise _told(trouble)
+            raise refused(trouble)
         numbers = np.frombuffer(counts, dtype="<i8")
         total[first : first + len(numbers)] += numbers
     return total
@@ -189,7 +189,7 @@ def _rows(rows: Iterable[tuple[int, bytes, str | None]]) -> Any:
     return pa.record_batch([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names)
 
 
-def _told(trouble: str) -> AssocprivError:
+def refused(trouble: str) -> AssocprivError:
     """Return the error that a task refused with."""
     from assocpriv.core import errors
 

@@ -1,6 +1,5 @@
 """Spark's tasks count what the local backend counts, to the last integer: every form of report, every question."""
 
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -39,11 +38,9 @@ PLANS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
+def spark() -> Any:
     """A session of two cores."""
-    session = local_session()
-    yield session
-    session.stop()
+    return local_session()
 
 
 @pytest.fixture(scope="module", params=PLANS)

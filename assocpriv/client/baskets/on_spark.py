@@ -1,0 +1,173 @@
+"""Baskets of a DataFrame randomized by Spark's tasks, into a folder of report files: each basket reported once.
+
+Spark may try a task again, or twice at once, and each attempt draws anew. So that nobody is told of twice, no attempt
+writes where reports are kept: it writes a file of its own, of a random name, into a folder beside, and says its name.
+Of each task Spark accepts the answer of one attempt. Only the files that were named in accepted answers are moved, and
+then their folder gets its name, at once; all else is removed. Who is interrupted has nothing under that name. A
+DataFrame of reports is never handed out, as each action on it would draw anew.
+
+Raw baskets are seen in tasks alone. What is refused there comes back as text that names no item; of errors that this
+package did not expect only the class is told.
+"""
+
+import json
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError
+from assocpriv.core.spark.session import quiet_pandas
+from assocpriv.core.spark.sums import begin_task, package_version, refused, run
+from assocpriv.files.atomic import check_writable, sync_folder
+from assocpriv.files.reports import write_reports
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.registry import parse_plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SCHEMA = "name string, sizes string, trouble string"
+_BASKET = "basket"
+
+
+@dataclass(frozen=True, slots=True)
+class BasketColumns:
+    """Which columns hold the baskets, and what is done about names that are not known, or repeated.
+
+    ``transaction`` is None where each row is a basket, ``item`` then being a column of arrays.
+    """
+
+    item: str
+    transaction: str | None = None
+    unknown: str = "error"
+    repeats: str = "error"
+
+
+def randomize_frame(frame: "DataFrame", plan: Plan, output: Path, columns: BasketColumns) -> Counter[int]:
+    """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
+
+    Raises:
+        BasketError: no such column, one of another type, or a basket that does not fit the plan; nothing is written.
+        FileError: the folder exists, or cannot be written.
+        SparkError: Spark gave up; nothing is written.
+    """
+    baskets = _baskets_of(frame, columns)
+    check_writable(output, force=False)
+    drafts = output.with_name(f".{output.name}.{secrets.token_hex(8)}.part")
+    try:
+        drafts.mkdir()
+        task = partial(_randomize_task, plan.canonical_json, columns, str(drafts.resolve()), package_version())
+        with quiet_pandas():
+            rows = baskets.mapInArrow(task, _SCHEMA)
+        answers = run(rows)
+        for _, _, trouble in answers:
+            if trouble is not None:
+                raise refused(trouble)
+        sizes = [(name, Counter({int(size): n for size, n in json.loads(text).items()})) for name, text, _ in answers]
+        _publish(drafts, [name for name, counts in sizes if counts], output)
+    except OSError as error:
+        raise FileError(f"cannot write {output}: {error.strerror or error}; nothing was left there") from None
+    finally:
+        shutil.rmtree(drafts, ignore_errors=True)
+    return sum((counts for _, counts in sizes), Counter())
+
+
+def _baskets_of(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
+    """Return a DataFrame of a basket a row, with whether its transaction has a name."""
+    from pyspark.sql import functions as sql
+
+    kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    for name in filter(None, (columns.item, columns.transaction)):
+        if name not in kinds:
+            raise BasketError(f"the DataFrame has no column {name!r}; it has {', '.join(kinds) or 'none'}")
+    kind = kinds[columns.item]
+    if columns.transaction is None:
+        if kind not in {f"array<{each}>" for each in _ITEM_KINDS}:
+            raise BasketError(f"column {columns.item!r} is {kind}; baskets are arrays of strings or of whole numbers")
+        return frame.select(frame[columns.item].alias(_BASKET), sql.lit(True).alias("named"))
+    if kind not in _ITEM_KINDS:
+        raise BasketError(f"column {columns.item!r} is {kind}; items are strings or whole numbers")
+    transaction = frame[columns.transaction]
+    items = sql.collect_list(sql.coalesce(frame[columns.item].cast("string"), sql.lit("")))  # it would leave out nulls
+    return frame.groupBy(transaction).agg(items.alias(_BASKET)).select(_BASKET, transaction.isNotNull().alias("named"))
+
+
+_ITEM_KINDS = ("string", "tinyint", "smallint", "int", "bigint")
+
+
+def _publish(drafts: Path, names: list[str], output: Path) -> None:
+    """Move the files of accepted attempts to their folder, and give it its name."""
+    chosen = drafts / "chosen"
+    chosen.mkdir()
+    for number, name in enumerate(sorted(names)):
+        os.rename(drafts / name, chosen / f"part-{number:05}.parquet")
+    sync_folder(chosen)
+    if output.exists():
+        raise FileError(f"{output} appeared while reports were made; nothing was replaced")
+    os.rename(chosen, output)
+    sync_folder(output.parent)
+
+
+# ---- in tasks
+
+
+def _randomize_task(
+    plan_text: str, columns: BasketColumns, drafts: str, version: str, batches: Iterator[Any]
+) -> Iterator[Any]:
+    """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes."""
+    import pyarrow as pa
+
+    sizes: Counter[int] = Counter()
+    name = f"{secrets.token_hex(16)}.parquet"
+    trouble = None
+    try:
+        begin_task(version)
+        plan = parse_plan(plan_text).as_a(Plan)
+        packed = _randomized(plan, columns, batches, sizes)
+        first = next(packed, None)
+        if first is not None:
+            write_reports(_chained(first, packed), plan, Path(drafts, name))
+    except AssocprivError as error:
+        trouble = f"{type(error).__name__} {error}"
+    except (OSError, MemoryError):
+        raise  # Spark tries again, perhaps elsewhere
+    except Exception as error:  # noqa: BLE001 - its text may quote a basket
+        trouble = f"{SparkError.__name__} a task failed with {type(error).__name__}; nothing was written"
+    row = {"name": name, "sizes": json.dumps(sizes), "trouble": trouble}
+    kinds = pa.schema([(each, pa.string()) for each in row])
+    yield pa.RecordBatch.from_pylist([row], schema=kinds)
+
+
+def _randomized(plan: Plan, columns: BasketColumns, batches: Iterator[Any], sizes: Counter[int]) -> Iterator[Any]:
+    """Yield packed reports, and count the transactions' sizes."""
+    import pyarrow as pa
+
+    from assocpriv.client.baskets.bulk import randomize_chunks
+    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.records.baskets import Baskets, count_sizes
+
+    def transactions() -> Iterator[Baskets]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            if batch.column(0).null_count or not all(batch.column(1).to_pylist()):
+                raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
+            table = pa.table({_BASKET: batch.column(0)})
+            said = {"format": "list", "item_column": _BASKET}
+            found, _ = view_baskets(table, plan, unknown=columns.unknown, repeats=columns.repeats, table=said)
+            sizes.update(count_sizes(found))
+            yield found
+
+    return (chunk.packed for chunk in randomize_chunks(transactions(), plan, entropy=SystemEntropy()))
+
+
+def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
