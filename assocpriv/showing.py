@@ -1,5 +1,6 @@
 """The door of pages that people look at: what mined tables say, as one file of HTML for a browser."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,11 +10,10 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
-    from assocpriv.files.atomic import check_writable
     from assocpriv.plans.baskets.plan import Plan
 
-__all__ = ["check_writable", "page", "write_page"]
-_HOMES = {"assocpriv.files.atomic": ("check_writable",)}
+__all__ = ["check_page", "page", "write_page"]
+_HOMES: dict[str, tuple[str, ...]] = {}
 _TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -40,23 +40,19 @@ def page(
     Raises:
         EstimateError: a table that was not mined here.
         PlanError: another plan than the table's.
-        FileError: the extra ``assocpriv[page]`` is missing.
     """
-    from assocpriv.core.errors import FileError, PlanError
+    from assocpriv.core.errors import PlanError
     from assocpriv.core.privacy import parse_share
     from assocpriv.files.plans import read_plan
     from assocpriv.files.tables import itemset_records
     from assocpriv.mining import association_rules
+    from assocpriv.pages.mined import Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.server.estimates.limits import level_discoverable_support
     from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
     from assocpriv.server.itemsets.rules import rule_records
     from assocpriv.server.itemsets.selection import EVERYTHING, rows_to_show, shown_rows
 
-    try:
-        from assocpriv.pages.mined import Found, mined_page
-    except ImportError:
-        raise FileError("pages are made with Jinja2: pip install 'assocpriv[page]'") from None
     frame = read_itemsets(itemsets) if isinstance(itemsets, str | Path) else itemsets
     facts = mining_facts(frame)
     known = read_plan(plan, Plan) if isinstance(plan, str | Path) else plan
@@ -127,11 +123,23 @@ def write_page(
         FileError: the file exists and ``force`` is not set, does not end in .html, or cannot be written; and as
             :func:`page`.
     """
-    from assocpriv.core.errors import FileError
     from assocpriv.files.atomic import atomic_output
 
-    if Path(output).suffix.lower() not in (".html", ".htm"):
-        raise FileError(f"{output} must end in .html: a page is HTML")
+    check_page(output, force=force)
     text = page(itemsets, plan, **options)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
+
+
+def check_page(output: str | Path, *, force: bool = False, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a file that a page cannot be written to, before any work is done for it.
+
+    Raises:
+        FileError: as :func:`write_page`, or it is one of ``inputs``.
+    """
+    from assocpriv.core.errors import FileError
+    from assocpriv.files.atomic import check_writable
+
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise FileError(f"{output} must end in .html: a page is HTML")
+    check_writable(output, force=force, inputs=inputs)

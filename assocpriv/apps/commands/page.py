@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from assocpriv.apps.console import say_written
-from assocpriv.apps.options import OUTPUT, PATH, force_option, usual
+from assocpriv.apps.options import OUTPUT, PATH, check_page_output, force_option, usual
 
 
 @click.command()
@@ -25,8 +25,8 @@ def page(itemsets: Path, output: Path, plan: Path | None, min_confidence: str, t
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
       assocpriv page itemsets.parquet --plan plan.json -o itemsets.html
     """
-    from assocpriv.showing import check_writable, write_page
+    from assocpriv.showing import write_page
 
-    check_writable(output, force=force, inputs=[itemsets, *([] if plan is None else [plan])])
+    check_page_output(output, force, [itemsets, *([] if plan is None else [plan])])
     write_page(itemsets, output, plan, force=force, min_confidence=min_confidence, title=title)
     say_written(output, "page")
