@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
-    import pandas as pd
-
+    from assocpriv.core.light_frame import AnyFrame
     from assocpriv.plans.baskets.plan import Plan
 
 __all__ = ["check_page", "page", "write_page"]
@@ -20,7 +19,7 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def page(
-    itemsets: "pd.DataFrame | str | Path",
+    itemsets: "AnyFrame | str | Path",
     plan: "Plan | str | Path | None" = None,
     *,
     min_confidence: float | str = "50%",
@@ -42,30 +41,32 @@ def page(
         PlanError: another plan than the table's.
     """
     from assocpriv.core.errors import PlanError
+    from assocpriv.core.light_frame import LightFrame
     from assocpriv.core.privacy import parse_share
     from assocpriv.files.plans import read_plan
     from assocpriv.files.tables import itemset_records
-    from assocpriv.mining import association_rules
+    from assocpriv.mining import rules_of_table
     from assocpriv.pages.mined import Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.server.estimates.limits import level_discoverable_support
-    from assocpriv.server.itemsets.frames import mining_facts, read_itemsets
+    from assocpriv.server.itemsets.frames import mining_facts, read_table
     from assocpriv.server.itemsets.rules import rule_records
-    from assocpriv.server.itemsets.selection import EVERYTHING, rows_to_show, shown_rows
+    from assocpriv.server.itemsets.selection import EVERYTHING, RuleFilter, rows_to_show, shown_rows
 
-    frame = read_itemsets(itemsets) if isinstance(itemsets, str | Path) else itemsets
-    facts = mining_facts(frame)
+    given = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
+    facts, frame = mining_facts(given), LightFrame.of(given)
     known = read_plan(plan, Plan) if isinstance(plan, str | Path) else plan
     if known is not None and known.plan_id != facts.plan_id:
         raise PlanError(f"the table was mined with plan {facts.plan_id[:12]}, and this is {known.plan_id[:12]}")
     finds, sure = shown_rows(frame)
-    shown, sure = frame[finds], sure[finds]
+    shown, sure = frame.take(finds), sure[finds]
     rows = rows_to_show(shown, EVERYTHING, sure, len(shown))
     records = [
         record | {"sure": bool(each)}
-        for record, each in zip(itemset_records(shown.iloc[rows]), sure[rows].tolist(), strict=True)
+        for record, each in zip(itemset_records(shown.take(rows)), sure[rows].tolist(), strict=True)
     ]
-    rules = rule_records(association_rules(frame, min_confidence)) if not facts.are_entries and len(frame) else []
+    has_rules = len(frame) and not facts.are_entries
+    rules = rule_records(rules_of_table(frame, min_confidence, None, RuleFilter())) if has_rules else []
     more = {
         level.size: [
             level_discoverable_support(
@@ -110,7 +111,7 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
 
 
 def write_page(
-    itemsets: "pd.DataFrame | str | Path",
+    itemsets: "AnyFrame | str | Path",
     output: str | Path,
     plan: "Plan | str | Path | None" = None,
     *,

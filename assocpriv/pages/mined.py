@@ -17,7 +17,7 @@ from markupsafe import Markup
 from assocpriv.core.errors import counted
 from assocpriv.pages import charts
 from assocpriv.pages.facts import promise_sentences
-from assocpriv.pages.wording import names, share, size_name
+from assocpriv.pages.wording import NORMAL, names, share, size_name
 from assocpriv.plans.published import PublishedPlan
 
 MOST_ITEMSETS, MOST_RULES = 1000, 300  # shown, the surest of them
@@ -137,7 +137,8 @@ def _confidence_interval(row: Mapping[str, Any]) -> tuple[float, float]:
     error = row.get("confidence_std_error")
     if row["confidence"] is None or error is None:
         return 0.0, 1.0
-    return tuple(min(max(row["confidence"] + side * 1.96 * error, 0.0), 1.0) for side in (-1, 1))  # type: ignore[return-value]
+    low, high = (min(max(row["confidence"] + side * NORMAL * error, 0.0), 1.0) for side in (-1, 1))
+    return low, high
 
 
 def _size_rows(found: Found) -> list[dict[str, Any]]:
