@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Progress = Callable[[str, int, int], None]
-_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv")
+PAGE = "itemsets.html"  # written by who shows the demo
+_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
 _USUAL_SUPPORT = 0.02
 
 
