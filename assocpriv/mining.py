@@ -9,28 +9,29 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     import pandas as pd
 
+    from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.files.reports import Reports, read_reports
     from assocpriv.files.spark_reports import SparkReports
     from assocpriv.server.counting.backend import CountingBackend
     from assocpriv.server.estimates.intervals import ErrorOptions
     from assocpriv.server.itemsets.ask import Answers
-    from assocpriv.server.itemsets.frames import read_itemsets, write_itemsets
+    from assocpriv.server.itemsets.frames import read_itemsets, read_table, write_itemsets
     from assocpriv.server.itemsets.requests import MiningRequest, check_aim
     from assocpriv.server.itemsets.rules import write_rules
-    from assocpriv.server.itemsets.selection import ItemsetFilter
+    from assocpriv.server.itemsets.selection import ItemsetFilter, RuleFilter
 
 __all__ = [
-    "ErrorOptions", "ItemsetFilter", "MiningRequest", "Reports", "answer", "ask", "ask_rules", "association_rules",
-    "check_aim", "describe_undecided", "mine", "mine_reports", "read_itemsets", "read_reports", "write_itemsets",
-    "write_rules",
+    "ErrorOptions", "ItemsetFilter", "MiningRequest", "Reports", "RuleFilter", "answer", "ask", "ask_rules",
+    "association_rules", "check_aim", "describe_undecided", "mine", "mine_reports", "read_itemsets", "read_reports",
+    "read_table", "rules_of_table", "write_itemsets", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.files.reports": ("Reports", "read_reports"),
     "assocpriv.server.estimates.intervals": ("ErrorOptions",),
-    "assocpriv.server.itemsets.frames": ("read_itemsets", "write_itemsets"),
+    "assocpriv.server.itemsets.frames": ("read_itemsets", "read_table", "write_itemsets"),
     "assocpriv.server.itemsets.requests": ("MiningRequest", "check_aim"),
     "assocpriv.server.itemsets.rules": ("write_rules",),
-    "assocpriv.server.itemsets.selection": ("ItemsetFilter",),
+    "assocpriv.server.itemsets.selection": ("ItemsetFilter", "RuleFilter"),
 }
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -112,7 +113,7 @@ def mine(
     frame = mine_reports(as_reports(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
-    return frame
+    return frame.to_pandas()
 
 
 def mine_reports(
@@ -122,18 +123,20 @@ def mine_reports(
     progress: Callable[[str, int, int], None] | None = None,
     *,
     histogram: "pd.DataFrame | str | Path | None" = None,
-) -> "pd.DataFrame":
-    """Find what a request, which is checked already, asks for; warns of nothing, and is else as :func:`mine`."""
-    from assocpriv.server.itemsets.frames import read_itemsets
+) -> "LightFrame":
+    """Find what a request, which is checked already, asks for, as :func:`mine`, without warnings and without pandas."""
     from assocpriv.server.itemsets.mining import mine as run
-    from assocpriv.server.rounds.combine import check_correctable, correct_table, histogram_of_table
 
     backend = _backend(reports, memory_bytes, progress)
     if histogram is None:
         return run(backend, request)
+    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.server.itemsets.frames import read_itemsets
+    from assocpriv.server.rounds.combine import check_correctable, correct_table, histogram_of_table
+
     check_correctable(backend.plan.view.kind, blocks=backend.plan.view.blocks is not None)
     sizes = histogram_of_table(read_itemsets(histogram) if isinstance(histogram, str | Path) else histogram)
-    return correct_table(run(backend, request), sizes)
+    return LightFrame.of(correct_table(run(backend, request).to_pandas(), sizes))
 
 
 def _backend(
@@ -151,7 +154,7 @@ def _backend(
     return SparkBackend(reports, memory_bytes, progress)
 
 
-def describe_undecided(itemsets: "pd.DataFrame") -> list[str]:
+def describe_undecided(itemsets: "AnyFrame") -> list[str]:
     """Say of which itemset sizes the reports of a table that was mined cannot decide at its minimum support."""
     from assocpriv.server.itemsets.facts import describe_undecided as describe
     from assocpriv.server.itemsets.frames import mining_facts
@@ -200,11 +203,24 @@ def association_rules(
         EstimateError: the table does not carry what standard errors or tests need, or an argument is out of range.
         TypeError: not a table of itemsets.
     """
-    from assocpriv.server.itemsets.rules import derive_rules
     from assocpriv.server.itemsets.selection import RuleFilter
 
     wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
-    return derive_rules(itemsets, min_confidence, certain=certain, wanted=None if wanted == RuleFilter() else wanted)
+    return rules_of_table(itemsets, min_confidence, certain, wanted).to_pandas()
+
+
+def rules_of_table(
+    itemsets: "AnyFrame", min_confidence: "float | str", certain: "float | str | None", wanted: "RuleFilter"
+) -> "LightFrame":
+    """Derive the rules that a filter wants, as :func:`association_rules`, without pandas."""
+    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets.rules import derive_rules
+    from assocpriv.server.itemsets.selection import RuleFilter
+
+    mining_facts(itemsets)  # refuses what is no such table
+    given = None if wanted == RuleFilter() else wanted
+    return derive_rules(LightFrame.of(itemsets), min_confidence, certain=certain, wanted=given)
 
 
 def ask(
@@ -234,7 +250,7 @@ def ask(
     from assocpriv.server.estimates.intervals import ErrorOptions
 
     errors = ErrorOptions(confidence_level, population)
-    return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets
+    return answer(reports, itemsets, (), errors, memory_bytes, progress).itemsets.to_pandas()
 
 
 def ask_rules(
@@ -262,7 +278,7 @@ def ask_rules(
     from assocpriv.server.estimates.intervals import ErrorOptions
 
     errors = ErrorOptions(confidence_level, population)
-    return answer(reports, (), rules, errors, memory_bytes, progress).rules
+    return answer(reports, (), rules, errors, memory_bytes, progress).rules.to_pandas()
 
 
 def answer(

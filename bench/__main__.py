@@ -28,6 +28,7 @@ from bench.speed import (
     javascript,
     mining,
     reconstruction,
+    spark,
     startup,
     suppression,
 )
@@ -45,6 +46,7 @@ TITLES = {
     "growth": "How mining grows",
     "startup": "Start-up",
     "numeric": "Tables randomized",
+    "spark": "Mining on Spark",
     "reconstruct": "Distributions from a file of released records",
     "tree-speed": "Trees grown",
     "guided-speed": "Guided perturbation, file to file",
@@ -146,6 +148,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "guided-speed": lambda options: guided_speed.run(5_000 if options.quick else 100_000),
     "suppression-speed": lambda options: suppression.run(quick=options.quick),
     "numeric": lambda options: table_speed.run(options.reports or (20_000 if options.quick else 1_000_000)),
+    "spark": lambda options: spark.run(options.reports or (1_000_000 if options.quick else 20_000_000)),
     "reconstruct": lambda options: reconstruction.run(options.reports or (100_000 if options.quick else 10_000_000)),
     "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
     "device": lambda options: device_timing.run(quick=options.quick),
@@ -158,7 +161,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
-    sets |= {"js": javascript}
+    sets |= {"spark": spark}
     sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)

@@ -19,7 +19,7 @@ def _errors(options: dict[str, Any]) -> ErrorOptions:
 def mine(reports: Reports, min_support: Any = None, *, memory_bytes: int | None = None, **options: Any) -> pd.DataFrame:
     """Mine reports on this machine; options as of the door."""
     request = MiningRequest(min_support, errors=_errors(options), **options)
-    return mining.mine(LocalBackend.of(reports, memory_bytes), request)
+    return mining.mine(LocalBackend.of(reports, memory_bytes), request).to_pandas()
 
 
 def ask(reports: Reports, itemsets: Any = (), rules: Any = (), **options: Any) -> asking.Answers:

@@ -19,8 +19,8 @@ from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
     "ask", "audit", "campaign", "catalogue", "collector", "combine", "demo", "gather", "generate", "guide", "inspect",
-    "mine", "numeric", "plan", "privacy", "randomize", "refine", "report", "rules", "serve", "simulate", "suppress",
-    "warm-up",
+    "mine", "numeric", "page", "plan", "privacy", "randomize", "refine", "report", "rules", "serve", "simulate",
+    "suppress", "warm-up",
 )  # fmt: skip
 _HOMES = {name: f"assocpriv.apps.commands.{name.replace('-', '_')}:{name.replace('-', '_')}" for name in _COMMANDS}
 

@@ -93,9 +93,9 @@ def warn(lines: Iterable[str]) -> None:
     say(f"warning: {line}" for line in lines)
 
 
-def say_written(output: Path) -> None:
+def say_written(output: Path, what: str = "table") -> None:
     """Say that a table was written beside what is shown."""
-    say([f"table written to {output}"])
+    say([f"{what} written to {output}"])
 
 
 def wants_json() -> bool:

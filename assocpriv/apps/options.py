@@ -233,6 +233,14 @@ error_options = joined(
 )
 
 
+def check_page_output(output: Path | None, force: bool, inputs: Iterable[Path]) -> None:
+    """Refuse a file for a page, if one is to be written, before any work is done for it."""
+    from assocpriv.showing import check_page
+
+    if output is not None:
+        check_page(output, force=force, inputs=inputs)
+
+
 def open_reports(paths: Sequence[Path], backend: str, master: str | None) -> Any:
     """Open files of reports for whoever counts them.
 

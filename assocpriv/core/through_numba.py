@@ -4,8 +4,9 @@ The code must stand alone, as it is linked later into processes without numba. W
 own library while a kernel runs, to take memory and to give it back, is therefore written into each kernel's code.
 """
 
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from assocpriv.core.kernel_types import KernelType
@@ -26,8 +27,10 @@ def compile_alone(function: Callable[..., Any], arguments: Sequence[KernelType])
     numba = load_numba()
     try:
         compiled = numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-        compiled.compile(_numba_types(numba, arguments))
-        (result,) = compiled.overloads.values()
+        with _without_running_it():
+            compiled.compile(_numba_types(numba, arguments))
+            (result,) = compiled.overloads.values()
+            result.library.finalize()  # links and optimizes the text
         returned = result.signature.return_type
         symbol, content = result.fndesc.llvm_func_name, _stand_alone(result.library)
     except (ImportError, AttributeError, KeyError) as error:
@@ -46,7 +49,7 @@ def compile_here(function: Callable[..., Any], arguments: Sequence[KernelType]) 
 
 def kernel_for_numba(function: Callable[..., Any]) -> tuple[Any, Any]:
     """Return what numba compiles into others for a function, and the type it is known by, which does not hold it."""
-    made = load_numba().njit(nogil=True, forceinline=True)(function)
+    made = load_numba().njit(nogil=True, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     return made, made._numba_type_
 
 
@@ -59,6 +62,28 @@ def intrinsic_for_numba(function: Callable[..., Any]) -> tuple[Any, Any]:
     made = intrinsic(function)
     cpu_target.typing_context.refresh()
     return made, cpu_target.typing_context.resolve_value_type(made)
+
+
+@contextlib.contextmanager
+def _without_running_it() -> Iterator[None]:
+    """Let numba make LLVM's text of what it compiles meanwhile, but no machine code to be called in this process."""
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.registry import cpu_target
+
+    context = cpu_target.target_context
+    codegen = context.codegen()
+
+    class Text(codegen._library_class):  # type: ignore[misc, name-defined]
+        def _finalize_specific(self) -> None:
+            """Leave the library's text as it is."""
+
+    with global_compiler_lock:
+        codegen._library_class = Text
+        context.get_executable = lambda *_: [].append  # any function of C's, but each time another: it is a key
+        try:
+            yield
+        finally:
+            del codegen._library_class, context.get_executable
 
 
 def _numba_types(numba: Any, arguments: Sequence[KernelType]) -> tuple[Any, ...]:

@@ -3,17 +3,21 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column
+from assocpriv.files.arrow_columns import to_arrow_table, to_numpy
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import column_chunks, is_inflated
 from assocpriv.files.reports import ITEMSETS_KEY
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"
@@ -32,31 +36,41 @@ def output_format(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
-def itemset_records(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Return the rows as plain objects, ``itemset`` being a sorted list of names."""
-    plain = frame.drop(columns="itemsets")
-    records: list[dict[str, Any]] = json.loads(plain.to_json(orient="records", double_precision=15))
-    for record, itemset in zip(records, frame["itemsets"], strict=True):
-        record["itemset"] = sorted(itemset)
+def itemset_records(frame: AnyFrame) -> list[dict[str, Any]]:
+    """Return the rows as plain objects, ``itemset`` being a sorted list of names; what is not known is null."""
+    table = LightFrame.of(frame)
+    records = [plain_record(record) for record in table.to_dict()]
+    for record in records:
+        record["itemset"] = sorted(record.pop("itemsets"))
     return records
 
 
-def _write_parquet(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    import pyarrow as pa
+def plain_record(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON can have it: numbers that are none, or infinite, are null."""
+    return {name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in row.items()}
+
+
+def _write_parquet(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
-    plain = pa.Table.from_pandas(frame.drop(columns="itemsets"), preserve_index=False)
-    lists = pa.array([sorted(itemset) for itemset in frame["itemsets"]], pa.list_(pa.string()))
-    table = plain.add_column(1, "itemsets", lists)
-    pq.write_table(table.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
+    arrow = to_arrow_table(table.assign(itemsets=as_column([sorted(itemset) for itemset in table["itemsets"]])).columns)
+    pq.write_table(arrow.replace_schema_metadata({ITEMSETS_KEY: json.dumps(facts)}), stream)
 
 
-def _write_csv(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
-    text.write(_CSV_MARK + json.dumps(facts) + "\n")
-    flat = frame.assign(itemsets=[join_names(sorted(itemset)) for itemset in frame["itemsets"]])
-    flat.to_csv(text, index=False)
-    text.detach()
+def _write_csv(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
+    stream.write(f"{_CSV_MARK}{json.dumps(facts)}\n".encode())
+    itemsets = [join_names(sorted(itemset)) for itemset in table["itemsets"]]
+    stream.write(_csv_of(table.assign(itemsets=itemsets)))
+
+
+def _csv_of(table: LightFrame) -> bytes:
+    """Return a table as CSV; what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in zip(*(each.tolist() for each in table.columns.values()), strict=True):
+        writer.writerow("" if isinstance(each, float) and math.isnan(each) else each for each in row)
+    return text.getvalue().encode()
 
 
 def join_names(names: list[str]) -> str:
@@ -67,47 +81,70 @@ def join_names(names: list[str]) -> str:
 
 
 def write_plain(
-    frame: "pd.DataFrame", columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
+    frame: AnyFrame, columns: Sequence[str], as_json: Callable[[], str], path: str | Path, *, force: bool
 ) -> None:
     """Write a table that other programs read, without facts; these columns of it hold sets of names."""
-    kind = output_format(path)
-    plain = frame.copy()
+    kind, table = output_format(path), LightFrame.of(frame)
     for name in columns:
-        lists = [sorted(names) for names in frame[name]]
-        plain[name] = [join_names(names) for names in lists] if kind == "csv" else lists
+        lists = [sorted(names) for names in table[name]]
+        table = table.assign(**{name: [join_names(names) for names in lists] if kind == "csv" else lists})
     with atomic_output(path, force=force) as stream:
         if kind == "json":
             stream.write(as_json().encode("utf-8"))
         elif kind == "csv":
-            stream.write(plain.to_csv(index=False).encode("utf-8"))
+            stream.write(_csv_of(table))
         else:
-            plain.to_parquet(stream, index=False)
+            import pyarrow.parquet as pq
+
+            pq.write_table(to_arrow_table(table.columns), stream)
 
 
-def _write_json(frame: "pd.DataFrame", facts: dict[str, Any], stream: BinaryIO) -> None:
-    stream.write(json.dumps(facts | {"itemsets": itemset_records(frame)}, indent=1).encode("utf-8"))
+def _write_json(table: LightFrame, facts: dict[str, Any], stream: BinaryIO) -> None:
+    stream.write(json.dumps(facts | {"itemsets": itemset_records(table)}, indent=1).encode("utf-8"))
 
 
-def _read_parquet(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
+def _read_parquet(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     import pyarrow.parquet as pq
 
     # a table repeats no itemset, so its memory is in proportion to its bytes
-    with source.open("rb") as file:
-        chunks = column_chunks(file)
+    with source.open("rb") as stream:
+        chunks = column_chunks(stream)
     if is_inflated(chunks, source.stat().st_size, _LEAST_ALLOWED):
         raise EstimateError("its few bytes say that they hold more than a table can")
     # a name is kept once, however often it occurs
-    table = pq.read_table(source, read_dictionary=[chunk.path for chunk in chunks])
+    with pq.ParquetFile(source, read_dictionary=[chunk.path for chunk in chunks]) as file:
+        table = file.read()
     table.validate(full=True)  # what a damaged file may hold: codes outside a dictionary, text that is no UTF-8
     _refuse_combined("support_1" in table.column_names)
     facts = json.loads((table.schema.metadata or {})[ITEMSETS_KEY])
-    frame = table.to_pandas()
-    return _with_itemsets(frame, map(frozenset, frame["itemsets"])), facts
+    columns = {name: _of_arrow(table[name]) for name in table.column_names if name != "itemsets"}
+    itemsets = [itemset for chunk in table["itemsets"].chunks if len(chunk) for itemset in _sets_of(chunk)]
+    return LightFrame(columns | {"itemsets": as_column(itemsets)}), facts
 
 
-def _read_csv(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
-    import pandas as pd
+def _of_arrow(column: Any) -> NDArray[Any]:
+    """Return a column of numbers or truths, or of lists of numbers."""
+    import pyarrow as pa
 
+    if pa.types.is_list(column.type):
+        return as_column(column.to_pylist())
+    return to_numpy(column)
+
+
+def _sets_of(lists: Any) -> Iterable[frozenset[str]]:
+    """Yield the sets of names of a chunk of lists of names, each name kept once."""
+    ends, names = lists.offsets.to_pylist(), lists.values
+    if lists.null_count or names.null_count:
+        raise EstimateError("a name is missing")
+    if hasattr(names, "dictionary"):
+        known, codes = names.dictionary.to_pylist(), names.indices.to_pylist()
+        words = [known[code] for code in codes]
+    else:
+        words = names.to_pylist()
+    return (frozenset(words[start:stop]) for start, stop in pairwise(ends))
+
+
+def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     with source.open(encoding="utf-8", newline="") as stream:
         first = stream.readline()
         _refuse_combined("support_1" in first.rstrip().split(","))
@@ -116,21 +153,41 @@ def _read_csv(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
                 "its first line does not carry the plan, the number of reports and the counts that rules need"
             )
         facts = json.loads(first.removeprefix(_CSV_MARK))
-        frame = pd.read_csv(stream, dtype={"itemsets": str}, keep_default_na=False)
+        names, *rows = csv.reader(stream)
+    cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
+    columns = {name: _of_text(each) for name, each in cells.items() if name != "itemsets"}
     for name in (GROUP_COUNTS, SUBSET_COUNTS):
-        if name in frame.columns:
-            frame[name] = frame[name].map(json.loads)
-    return _with_itemsets(frame, map(frozenset, csv.reader(frame["itemsets"]))), facts
+        if name in cells:
+            columns[name] = as_column([json.loads(each) for each in cells[name]])
+    return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
 
 
-def _read_json(source: Path) -> "tuple[pd.DataFrame, dict[str, Any]]":
-    import pandas as pd
+def _of_text(cells: Sequence[str]) -> NDArray[Any]:
+    """Return a column of CSV as truths, integers, or other numbers, whichever all its cells are; else as text."""
+    if cells and set(cells) <= {"True", "False"}:
+        return np.array([each == "True" for each in cells])
+    for kind in (int, float):
+        try:
+            return np.array([kind(each) for each in cells], dtype=np.int64 if kind is int else np.float64)
+        except (ValueError, OverflowError):
+            continue
+    return as_column(cells)
 
+
+def _read_json(source: Path) -> tuple[LightFrame, dict[str, Any]]:
     content = json.loads(source.read_text(encoding="utf-8"))
     _refuse_combined(content.get("format") == COMBINED)
     rows = content.pop("itemsets")
-    frame = pd.DataFrame(rows) if rows else pd.DataFrame({"itemset": []})
-    return _with_itemsets(frame, map(frozenset, frame["itemset"])), content
+    names = [name for name in rows[0] if name != "itemset"] if rows else []
+    columns = {name: _of_json([row[name] for row in rows]) for name in names}
+    return LightFrame(columns | {"itemsets": as_column([frozenset(row["itemset"]) for row in rows])}), content
+
+
+def _of_json(values: list[Any]) -> NDArray[Any]:
+    """Return a column of JSON; what is null is no number."""
+    if any(each is None for each in values) and all(isinstance(each, float | None) for each in values):
+        return np.array(values, dtype=np.float64)
+    return as_column(values)
 
 
 def _refuse_combined(combined: bool) -> None:
@@ -142,14 +199,16 @@ def _refuse_combined(combined: bool) -> None:
         )
 
 
-def _with_itemsets(frame: "pd.DataFrame", itemsets: Iterable[frozenset[str]]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return frame.assign(itemsets=pd.Series(list(itemsets), index=frame.index, dtype=object))
-
-
 Facts = dict[str, Any]
-READERS: "dict[str, Callable[[Path], tuple[pd.DataFrame, Facts]]]"
-READERS = {"parquet": _read_parquet, "csv": _read_csv, "json": _read_json}
-WRITERS: "dict[str, Callable[[pd.DataFrame, Facts, BinaryIO], None]]"
-WRITERS = {"parquet": _write_parquet, "csv": _write_csv, "json": _write_json}
+_Reader = Callable[[Path], tuple[LightFrame, Facts]]
+_Writer = Callable[[LightFrame, Facts, BinaryIO], None]
+READERS: dict[str, _Reader] = {
+    "parquet": _read_parquet,
+    "csv": _read_csv,
+    "json": _read_json,
+}
+WRITERS: dict[str, _Writer] = {
+    "parquet": _write_parquet,
+    "csv": _write_csv,
+    "json": _write_json,
+}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assocpriv.core.errors import FileError
+from assocpriv.core.light_frame import LightFrame
 from assocpriv.core.privacy import Breach, parse_probability
 from assocpriv.files.atomic import check_writable
 from assocpriv.files.plans import write_plan
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Progress = Callable[[str, int, int], None]
-_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv")
+PAGE = "itemsets.html"  # written by who shows the demo
+_FILES = ("plan.json", "reports.parquet", "itemsets.parquet", "rules.csv", PAGE)
 _USUAL_SUPPORT = 0.02
 
 
@@ -80,7 +82,7 @@ class DemoStart:
         plan, settings = self.prospects.plan, self.settings
         simulation = simulate(self.baskets, plan, self.min_support, seed=settings.seed, progress=progress)
         clock = [perf_counter()]
-        rules = derive_rules(simulation.itemsets, settings.min_confidence)
+        rules = derive_rules(LightFrame.of(simulation.itemsets), settings.min_confidence).to_pandas()
         clock.append(perf_counter())
         # what a server would have: no column of truths
         mined = simulation.itemsets.drop(columns=["true_support", "raw_support"])

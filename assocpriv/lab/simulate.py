@@ -155,7 +155,7 @@ def simulate(
     reports = Reports(plan, _stack([chunk.packed for chunk in chunks], plan.report_bytes))
     fitted = _stack([chunk.raw_fitted for chunk in chunks], plan.transaction_size)
     clock.append(perf_counter())
-    itemsets = mine(LocalBackend.of(reports, progress=progress), request)
+    itemsets = mine(LocalBackend.of(reports, progress=progress), request).to_pandas()
     clock.append(perf_counter())
     truth = _truth(baskets, plan, fitted)
     least = mining_facts(itemsets).min_support

@@ -122,7 +122,9 @@ class DemoPage:
         await self._analyst.close()
 
     async def _show(self, _: Request) -> Response:
-        shown = {"items": self._plan.n_items, "most": self._plan.transaction_size, "plan_id": self._plan.plan_id}
+        plan = self._plan
+        shown = {"items": plan.n_items, "most": plan.transaction_size, "plan_id": plan.plan_id}
+        shown["is_cut"] = plan.view.blocks is not None
         return HTMLResponse(_TEMPLATES.get_template("demo.html").render(shown))
 
     async def _style(self, _: Request) -> Response:

@@ -38,9 +38,7 @@ def run(datasets: Sequence[str], epsilons: Sequence[float]) -> list[dict[str, An
                 continue
             frame = mine(LocalBackend.of(done.reports), MiningRequest(MIN_SUPPORT, consistent=True))
             truth = done.itemsets["true_support"].to_numpy()
-            raw, consistent = (
-                math.sqrt(np.mean((frame[column].to_numpy() - truth) ** 2)) for column in ("support", CONSISTENT)
-            )
+            raw, consistent = (math.sqrt(np.mean((frame[column] - truth) ** 2)) for column in ("support", CONSISTENT))
             rows.append(
                 {"dataset": name, "epsilon": round(epsilon, 3), "itemsets": len(frame), "raw": raw,
                  "consistent": consistent, "ratio": consistent / raw}

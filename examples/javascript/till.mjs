@@ -1,12 +1,12 @@
-/** A till: node till.mjs COLLECTOR CUSTOMER ITEM … answers for a customer, whose ledger is a file beside it. */
+/** A till: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM … answers for a customer, whose ledger is a file beside it. */
 
 import { AssocprivError, sendRecord } from "assocpriv";
 import { openLedgerFile } from "assocpriv/node";
 
-const [collector, customer, ...basket] = process.argv.slice(2);
+const [collector, pinnedId, customer, ...basket] = process.argv.slice(2);
 const ledger = await openLedgerFile(`${customer}.ledger`); // a promise is one person's, and so is a ledger
 try {
-  const { state } = await sendRecord(basket, { collector, ledger, occasion: "2026-W47" });
+  const { state } = await sendRecord(basket, { collector, pinnedId, ledger, occasion: "2026-W47" });
   console.log(state); // "sent", or "sent before": the same bytes go out again, and count once
 } catch (error) {
   if (!(error instanceof AssocprivError)) throw error;

@@ -17,7 +17,7 @@ from command_line import (
 from assocpriv.apps.cli import main
 
 DEMO = ["demo", "--size", 20_000, "--items", 50, "--min-support", "10%", "--seed", 1]
-DEMO_FILES = ["itemsets.parquet", "plan.json", "reports.parquet", "rules.csv"]
+DEMO_FILES = ["itemsets.html", "itemsets.parquet", "plan.json", "reports.parquet", "rules.csv"]
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -53,9 +53,11 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
     with collector:
         url = f"http://127.0.0.1:{collector.port}"
         page = javascript.tools() / "test/example-chromium.js"
-        shop = javascript.run(javascript.node(), page, str(port), url, env=os.environ | {"CHROMIUM": chromium})
+        shop = javascript.run(
+            javascript.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
+        )
         assert shop.stdout.startswith("ok: ")
-        command = [javascript.node(), "till.mjs", url, "4711", "milk", "tea"]
+        command = [javascript.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
         said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
         assert said == ["sent\n", "sent before\n"]
         assert collector.reports() == 2

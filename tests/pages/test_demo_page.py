@@ -15,8 +15,10 @@ from debian_packages import program
 from running_collector import Collector, Forks
 
 import assocpriv as ap
+from assocpriv import campaigns
 from assocpriv.core.errors import FileError, PlanError
 from assocpriv.files.plans import write_plan
+from assocpriv.pages.demo import MARK
 from assocpriv.plans.baskets.operator import FixedSizeOperator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import transition_matrix
@@ -25,7 +27,10 @@ from assocpriv.serving import make_service
 
 NAMES = ["milk", "bread", "butter", '<img src=x onerror="alert(1)">', "a, \u202eb", "tea"]
 VECTORS = Path(__file__).parents[1] / "vectors"
-PLAN = ap.plan(items=NAMES, transaction_size=3, promise=ap.Breach("5%", "50%"))
+PROMISE = ap.Breach("5%", "50%")
+PLAN = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE)
+BLOCKS = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE, blocks=2)
+IN_CLEAR = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE, sizes="in clear")
 
 
 def free_port() -> int:
@@ -35,12 +40,14 @@ def free_port() -> int:
 
 
 def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
-    """Two tabs, no network, cleared storage, a broken promise, axe; a silent console, and no other host."""
+    """Two tabs, no network, cleared storage, other kinds of plans, axe; a silent console, and no other host."""
     chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
     collector = Collector(forks, tmp_path, "--demo", "--port", str(port))
     write_plan(PLAN, tmp_path / "plan.json", force=True)
+    for name, plan in {"blocks": BLOCKS, "clear": IN_CLEAR}.items():
+        write_plan(plan, tmp_path / f"{name}.json")
     with collector, subprocess.Popen(
-        [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}"],
+        [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
         env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     ) as visitor:  # fmt: skip
         assert visitor.stdin is not None
@@ -55,7 +62,7 @@ def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
                 said.append(line)
                 continue
             print(line, end="", file=visitor.stdin, flush=True)
-        assert [line[:4] for line in said] == ["ok: "] * 4, "".join(said)
+        assert [line[:4] for line in said] == ["ok: "] * 7, "".join(said)
     forks.close()
 
 
@@ -79,6 +86,43 @@ def test_made_up_reports_and_those_of_people_are_apart(tmp_path: Path) -> None:
     with pytest.raises(PlanError, match="visitors of a demonstration have no keys"):
         make_service(PLAN, tmp_path / "e", demo=True, keys=True)
     assert not (tmp_path / "e").exists()
+
+
+def test_reports_of_people_are_no_demonstration(tmp_path: Path) -> None:
+    """A folder with one report of a person, sealed or not, is not marked, and goes on as it was."""
+    for sealed in (False, True):
+        folder = tmp_path / str(sealed)
+        with Visitor(make_service(PLAN, folder, admin=False)) as device:
+            body = bytes(16) + ap.randomize(["milk"], PLAN)
+            sent = device.post("/reports", body, assocpriv_plan=PLAN.plan_id, content_type="application/octet-stream")
+            assert sent.json == {"accepted": 1, "duplicates": 0}
+            if sealed:
+                assert device.run(device.application.seal(PLAN.plan_id)) == 1
+        with pytest.raises(FileError, match=r"holds reports of people; a demonstration takes a folder of its own"):
+            make_service(PLAN, folder, demo=True)
+        assert not (folder / MARK).exists()
+        with Visitor(make_service(PLAN, folder, admin=False)) as device:
+            assert device.get("/status").json["reports"] == 1
+            assert device.get("/demo").status == 404
+
+
+@pytest.mark.parametrize("name", ["tables", "guided", "view-itemsets", "view-sizes-any"])
+def test_plans_that_cannot_be_demonstrated(tmp_path: Path, name: str) -> None:
+    """A table of numbers, a guided plan and entries that are no items are refused, and leave no folder."""
+    file = f"{name}.json" if name in ("tables", "guided") else "plans.json"
+    vectors = json.loads((VECTORS / file).read_text(encoding="ascii"))["plans"]
+    plan = next(each["plan"] for each in vectors if file != "plans.json" or each["name"] == name)
+    with pytest.raises(PlanError, match=r"is of baskets: serve a plan that asks for the items of a catalogue"):
+        make_service(parse_plan(json.dumps(plan)), tmp_path / "d", demo=True)
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_campaign_cannot_be_demonstrated(tmp_path: Path) -> None:
+    """A campaign is refused as a plan of another kind is: its folder is not marked."""
+    begun = campaigns.begin(PLAN, [1, 1], tmp_path / "c")
+    with pytest.raises(PlanError, match=r"is of baskets"):
+        make_service(begun.campaign, tmp_path / "c", demo=True)
+    assert not (tmp_path / "c" / MARK).exists()
 
 
 def test_beliefs_are_those_of_the_plan() -> None:

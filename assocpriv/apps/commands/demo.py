@@ -43,7 +43,7 @@ _POSTERIOR = "50%"
 def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     """Show the whole way on baskets made here (or your own), beside the truth only a demo may know.
 
-    Leaves plan.json, reports.parquet, itemsets.parquet and rules.csv in a folder.
+    Leaves plan.json, reports.parquet, itemsets.parquet, rules.csv and a page to look at, itemsets.html, in a folder.
 
     \b
     Example:
@@ -51,6 +51,7 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
       assocpriv demo --baskets baskets.csv --min-support 5%
     """
     from assocpriv.apps.render.trials import demo_record, found_lines, start_lines
+    from assocpriv.showing import write_page
     from assocpriv.trials import DemoSettings, start_demo
 
     layout, path = {name: options.pop(name) for name in LAYOUT}, options.pop("baskets")
@@ -63,6 +64,10 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     click.echo("\n".join(start_lines(start)), err=wants_json())
     compile_ahead()
     done = start.finish(progress)
+    found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
+    write_page(
+        *found, force=True, min_confidence=settings.min_confidence, title="What the demo's baskets have in common"
+    )
     lines = found_lines(done, top)
     if wants_json():
         say(lines)

@@ -8,10 +8,12 @@ import click
 from assocpriv.apps.console import compile_ahead, say_written, show_result, warn
 from assocpriv.apps.options import (
     LEAST_SUPPORT,
+    OUTPUT,
     ROWS,
     WHOLE,
     WholeRange,
     backend_options,
+    check_page_output,
     check_table_output,
     choice,
     error_options,
@@ -43,6 +45,7 @@ from assocpriv.apps.progress import Progress
 @memory_option
 @backend_options
 @table_output_option
+@click.option("--html", type=OUTPUT, help="Page to write (.html): what was found, for a browser, as assocpriv page.")
 @click.option(
     "--top",
     type=WholeRange(0),
@@ -59,6 +62,7 @@ def mine(
     backend: str,
     master: str | None,
     output: Path | None,
+    html: Path | None,
     top: int | None,
     force: bool,
     **options: Any,
@@ -68,6 +72,7 @@ def mine(
     \b
     Example:
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
+      assocpriv mine reports.parquet --min-support 2% --html itemsets.html
       assocpriv mine reports.parquet --min-support auto
       assocpriv mine reports.parquet --top 64
       assocpriv mine reports.parquet --min-support 2% --certain 95%
@@ -83,6 +88,7 @@ def mine(
         mine_reports,
         write_itemsets,
     )
+    from assocpriv.showing import write_page
 
     if options["min_support"] is None and not top:
         raise click.UsageError(
@@ -93,7 +99,9 @@ def mine(
     shown = ItemsetFilter(*(options.pop(name) for name in ("contains", "size", "sort")))
     errors = ErrorOptions(options.pop("confidence_level"), options.pop("population"))
     request = MiningRequest(top=wanted, errors=errors, **options)
-    check_table_output(output, force, [*reports, *([] if histogram is None else [histogram])])
+    inputs = [*reports, *([] if histogram is None else [histogram])]
+    check_table_output(output, force, inputs)
+    check_page_output(html, force, inputs)
     collection = open_reports(reports, backend, master)
     shown.check(collection.plan)
     compile_ahead("counting")
@@ -102,5 +110,8 @@ def mine(
     if output is not None:
         write_itemsets(frame, output, force=force)
         say_written(output)
+    if html is not None:
+        write_page(frame, html, collection.plan, force=force)
+        say_written(html, "page")
     rows = len(frame) if wanted else ROWS if top is None else top
     show_result(lambda: mined_record(frame, shown), lambda: mined_lines(frame, rows, shown))

@@ -34,15 +34,15 @@ def rules(itemsets: Path, output: Path | None, top: int, force: bool, **wanted: 
       assocpriv rules itemsets.parquet --min-confidence 30% --consequent eggs --prune
     """
     from assocpriv.apps.render.itemsets import derived_lines, derived_record
-    from assocpriv.mining import association_rules, describe_undecided, read_itemsets, write_rules
+    from assocpriv.mining import RuleFilter, describe_undecided, read_table, rules_of_table, write_rules
 
     if wanted["min_confidence"] is None:
         if wanted["metric"] is None:
             raise click.UsageError("give --min-confidence C, or --metric NAME with --min-threshold X")
         wanted["min_confidence"] = 0.0
     check_table_output(output, force, [itemsets])
-    frame = read_itemsets(itemsets)
-    derived = association_rules(frame, **wanted)
+    frame, least, certain = read_table(itemsets), wanted.pop("min_confidence"), wanted.pop("certain")
+    derived = rules_of_table(frame, least, certain, RuleFilter(**wanted))
     if output is not None:
         write_rules(derived, output, force=force)
         say_written(output)

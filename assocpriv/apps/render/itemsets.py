@@ -7,6 +7,7 @@ import numpy as np
 
 from assocpriv.apps.render.figures import discoverable, fields, listed, percent, percent_as_given, rest_line
 from assocpriv.core.errors import counted
+from assocpriv.core.light_frame import AnyFrame, LightFrame
 from assocpriv.files.tables import itemset_records
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW
@@ -17,7 +18,6 @@ from assocpriv.server.itemsets.rules import rule_records
 from assocpriv.server.itemsets.selection import EVERYTHING, SURE, ItemsetFilter, rows_to_show, shown_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
     from assocpriv.server.itemsets.ask import AnswerFacts, Answers
@@ -48,30 +48,31 @@ _NOT_TOLD = {
 _RULE_HEADER = f"{'confidence':>10} {'± error':>8} {'lift':>8} {'± error':>8} {'support':>8}"
 
 
-def mined_record(frame: "pd.DataFrame", wanted: ItemsetFilter = EVERYTHING) -> dict[str, Any]:
+def mined_record(mined: AnyFrame, wanted: ItemsetFilter = EVERYTHING) -> dict[str, Any]:
     """Return a mined table for ``--json``, of which a filter leaves some rows, in its order."""
-    rows = frame
+    rows = frame = LightFrame.of(mined)
     if wanted != EVERYTHING:
-        rows = frame.iloc[rows_to_show(frame, wanted, shown_rows(frame)[1], len(frame))]
+        rows = frame.take(rows_to_show(frame, wanted, shown_rows(frame)[1], len(frame)))
     return mining_facts(frame).to_json() | {"hidden": len(frame) - len(rows), "itemsets": itemset_records(rows)}
 
 
-def mined_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
+def mined_lines(frame: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show a mined table, and what its supports and the minimum support are."""
     facts = mining_facts(frame)
     return [_meaning_line(facts), *_block_lines(facts), *threshold_lines(facts), *itemset_lines(frame, top, wanted)]
 
 
-def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
+def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHING) -> list[str]:
     """Show itemsets, frequent ones only: what is sure first, then the others; with the truth where it is there."""
+    frame = LightFrame.of(itemsets)
     facts = mining_facts(frame)
     certain = facts.certain
     finds, sure = shown_rows(frame)
-    shown, sure = frame[finds], sure[finds]
+    shown, sure = frame.take(finds), sure[finds]
     marks = ("", "  ?") if certain is None else ("* ", "  ")
     rows = rows_to_show(shown, wanted, sure, top)
     lines, parted = [_itemset_header(frame)], wanted.sort != SURE
-    for row, is_sure in zip(shown.iloc[rows].to_dict("records"), sure[rows].tolist(), strict=True):
+    for row, is_sure in zip(shown.take(rows).to_dict(), sure[rows].tolist(), strict=True):
         if not (is_sure or parted):
             lines, parted = [*lines, _not_sure(shown, facts)], True
         names, mark = listed(row["itemsets"]), marks[0 if is_sure else 1]
@@ -90,7 +91,7 @@ def itemset_lines(frame: "pd.DataFrame", top: int, wanted: ItemsetFilter = EVERY
     return lines
 
 
-def _rest_lines(shown: "pd.DataFrame", wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
+def _rest_lines(shown: LightFrame, wanted: ItemsetFilter, rows: "NDArray[np.int64]") -> list[str]:
     """Say how many itemsets of which sizes are not shown for want of room, and how many a filter hides."""
     left = wanted.matches(shown)
     sizes = sizes_of(shown)
@@ -106,7 +107,7 @@ def hidden_lines(count: int) -> list[str]:
     return [f"hidden by the filters: {count:,} {'row' if count == 1 else 'rows'}"] if count else []
 
 
-def _itemset_header(frame: "pd.DataFrame") -> str:
+def _itemset_header(frame: LightFrame) -> str:
     more = "".join(f" {label:>8}" for name, label in _MORE_COLUMNS.items() if name in frame.columns)
     rank = f"{'rank':>15}  " if "rank" in frame.columns else ""
     return f"{rank}{_support_header(mining_facts(frame).errors.confidence_level)}{more}  itemset"
@@ -122,7 +123,7 @@ def _itemset_line(row: dict[Any, Any]) -> str:
     return f"{rank}{_support_line(row)}{more}"
 
 
-def _not_sure(shown: "pd.DataFrame", facts: MiningFacts) -> str:
+def _not_sure(shown: LightFrame, facts: MiningFacts) -> str:
     """Say what itemsets are that stand below what is sure."""
     if facts.certain is not None:
         return "not certain:"
@@ -216,7 +217,7 @@ def _block_lines(facts: "MiningFacts | AnswerFacts") -> list[str]:
     return [f"each report is about one of {blocks.count:,} random blocks of {counted(about, 'item')}: {full}, {lost}"]
 
 
-def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str, Any]:
+def derived_record(itemsets: LightFrame, rules: LightFrame) -> dict[str, Any]:
     """Return rules and what their itemsets come from, for ``--json``."""
     facts = mining_facts(itemsets)
     record = fields(facts, "plan_id reports transaction_size min_support")
@@ -224,18 +225,19 @@ def derived_record(itemsets: "pd.DataFrame", rules: "pd.DataFrame") -> dict[str,
     return record | {"rules": rule_records(rules)}
 
 
-def derived_lines(itemsets: "pd.DataFrame", rules: "pd.DataFrame", top: int) -> list[str]:
+def derived_lines(itemsets: LightFrame, rules: LightFrame, top: int) -> list[str]:
     """Show rules, and what the supports of their itemsets are."""
     facts = mining_facts(itemsets)
     return [_meaning_line(facts), *_block_lines(facts), *rule_lines(rules, top)]
 
 
-def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
+def rule_lines(derived: AnyFrame, top: int) -> list[str]:
     """Show rules, with the truth where the table holds it, and what is certain marked."""
+    rules = LightFrame.of(derived)
     truth = "true_confidence" in rules.columns
     certain = rules.attrs.get("assocpriv", {}).get("certain")
     lines = [_RULE_HEADER + (f" {'true':>8}" if truth else "") + "  rule"]
-    for row in rules.head(top).to_dict("records"):
+    for row in rules.head(top).to_dict():
         line = _rule_line(row)
         if truth:
             line += f" {percent(row['true_confidence'], 1, 8)}"
@@ -247,7 +249,7 @@ def rule_lines(rules: "pd.DataFrame", top: int) -> list[str]:
     lines += hidden_lines(rules.attrs.get("assocpriv", {}).get("hidden", 0))
     if certain is not None:
         false = f"confidence below {percent_as_given(certain['min_confidence'])}"
-        claimed = certain["found"], int(rules["certain"].head(top).sum())
+        claimed = certain["found"], int(rules["certain"][:top].sum())
         lines += _claim_lines(claimed, (certain["level"], certain["hypotheses"]), "rules", false)
     return lines
 
@@ -282,12 +284,12 @@ def answer_lines(answers: "Answers") -> list[str]:
     lines = [_meaning_line(facts), *_block_lines(facts)]
     if len(answers.itemsets):
         lines.append(_support_header(level) + "  itemset")
-        lines += [f"{_support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict("records")]
-        lines += [_NOT_ASKED] if answers.itemsets["support"].isna().any() else []
+        lines += [f"{_support_line(row)}  {listed(row['itemsets'])}" for row in answers.itemsets.to_dict()]
+        lines += [_NOT_ASKED] if np.isnan(answers.itemsets["support"]).any() else []
     if len(answers.rules):
         lines.append(f"{_RULE_HEADER}  {_interval_title(level):>15}  rule")
         missing = not_told(answers.rules)
-        for row, lacks in zip(answers.rules.to_dict("records"), missing, strict=True):
+        for row, lacks in zip(answers.rules.to_dict(), missing, strict=True):
             low, high = (percent(row[end], 1, 7) for end in ("confidence_ci_low", "confidence_ci_high"))
             interval = f"{NOT_ASKED:>15}" if lacks == NOT_ASKED else f"{low}–{high}"
             lines.append(f"{_rule_line(row, lacks)}  {interval}  {_sides(row)}")

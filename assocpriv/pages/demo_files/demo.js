@@ -48,7 +48,9 @@ function listItems() {
   }
   show(element("items"), found.map(checkboxOf));
   const hidden = matching - found.filter((name) => name.toLowerCase().includes(wanted)).length;
-  element("more").textContent = hidden > 0 ? `${hidden.toLocaleString("en")} more: type a part of a name to find them.` : "";
+  const rest = hidden > 0 ? `${hidden.toLocaleString("en")} more: type a part of a name to find them.` : "";
+  const text = matching > 0 ? rest : "No item has this in its name.";
+  if (element("more").textContent !== text) element("more").textContent = text;
   tellChosen();
 }
 
@@ -71,7 +73,6 @@ function tellChosen() {
 // ---- the report
 
 async function makeReport() {
-  element("make").disabled = true;
   // one page at a time: a report that another one made meanwhile is not of the basket chosen here
   submission = await navigator.locks.request(LEDGER, async () => {
     if (await ledger.has(plan, OCCASION)) names.length = 0;
@@ -81,10 +82,21 @@ async function makeReport() {
   element("report-title").focus();
 }
 
+function namesOf(ids) {
+  return new Set(ids.filter((id) => id < plan.catalogue.count).map((id) => plan.catalogue.nameOf(id)));
+}
+
 function showReport() {
-  const { shown } = plan.decode(submission.report);
-  const isShown = new Set(shown.filter((id) => id < plan.catalogue.count).map((id) => plan.catalogue.nameOf(id)));
+  const { shown, size, block } = plan.decode(submission.report);
+  const isShown = namesOf(shown);
+  const asked = block === undefined ? null : namesOf(plan.view.blocks.members(block));
   element("report").hidden = false;
+  element("clear").textContent = size
+    ? `The first byte says in clear how many items it was made of: ${size}. Nothing is promised about that number.`
+    : asked
+      ? `They are about a part of the catalogue that was drawn whatever you chose, ${count(asked.size, "item")}, ` +
+        "and say which part. Of all other items they tell nothing."
+      : "";
   element("bytes").textContent = hexOf(submission.report).replace(/../g, "$& ").trim();
   element("kept").textContent = names.length
     ? ""
@@ -98,19 +110,21 @@ function showReport() {
   if (rest > 0) most.push(make("li", { textContent: `and ${rest.toLocaleString("en")} more` }));
   if (!listed.length) most.push(make("li", { textContent: "no item" }));
   show(element("shown"), most);
-  showBeliefs(isShown);
+  showBeliefs(isShown, asked, size ?? 1);
   listItems();
 }
 
-function showBeliefs(isShown) {
+/** Show beliefs after a report that shows some items, of those that it was `asked` about (null: all), of its size. */
+function showBeliefs(isShown, asked, size) {
   const prior = element("prior").value.split("/").map(BigInt);
-  const size = Math.min(Math.max(names.length, 1), plan.transactionSize);
-  const chances = chancesOf(plan.inClear ? plan.operators[size - 1] : plan.operators[0]);
+  const chances = chancesOf(plan.operators[size - 1]);
   const others = [...isShown].filter((name) => !names.includes(name));
-  const rows = [...names, ...others].slice(0, MOST_BELIEFS).map((name) => {
-    const after = percentAwayFrom(posterior(prior, chances, isShown.has(name)), prior);
+  const rows = [...names, ...others].slice(0, Math.max(names.length, MOST_BELIEFS)).map((name) => {
+    const isAsked = asked === null || asked.has(name);
+    const after = percentAwayFrom(isAsked ? posterior(prior, chances, isShown.has(name)) : prior, prior);
     const item = make("th", { scope: "row" }, [named(name), names.includes(name) ? " (yours)" : ""]);
-    const cells = [isShown.has(name) ? "yes" : "no", after].map((text) => make("td", { textContent: text }));
+    const said = isAsked ? (isShown.has(name) ? "yes" : "no") : "not asked";
+    const cells = [said, after].map((text) => make("td", { textContent: text }));
     cells[1].className = "number";
     return make("tr", {}, [item, ...cells]);
   });
@@ -123,7 +137,6 @@ function showBeliefs(isShown) {
 }
 
 async function sendReport() {
-  element("send").disabled = true;
   element("sent").textContent = "Sending …";
   try {
     const waits = (await ledger.unsent()).some(({ planId }) => planId === plan.id);
@@ -131,12 +144,11 @@ async function sendReport() {
       await sendWaiting({ collector: new Collector(location.origin, { patienceSeconds: PATIENCE_SECONDS }), ledger });
     }
     element("sent").textContent = waits
-      ? `Sent: ${submission.report.length} bytes and the random number, nothing else.`
+      ? `Sent: ${count(submission.report.length, "byte")} and the random number, nothing else about your basket.`
       : "Sent before. Your device keeps its answer and never makes a second one, so that nobody can average the noise away.";
   } catch (error) {
     element("sent").textContent = `Not sent: ${said(error)}. The report waits in this browser, and goes out as the same bytes.`;
   }
-  element("send").disabled = false;
 }
 
 async function startAgain() {
@@ -152,8 +164,7 @@ async function startAgain() {
 
 async function look() {
   try {
-    const answer = await fetch("/demo/estimates", { credentials: "omit" });
-    showEstimates(await answer.json());
+    showEstimates(await (await ask("/demo/estimates")).json());
   } catch {
     element("counted").textContent = "The server does not answer now; this page asks again.";
   }
@@ -182,7 +193,8 @@ function rowOf({ items, support, low, high, sure, made_up: truth }) {
   bar.setAttribute("viewBox", "0 0 1000 100");
   bar.setAttribute("preserveAspectRatio", "none");
   bar.setAttribute("class", "bar");
-  bar.setAttribute("aria-hidden", "true");
+  bar.setAttribute("role", "img");
+  bar.setAttribute("aria-label", `the made-up shoppers: ${percent(truth)}`);
   bar.append(
     part("track", 0, 1000, 46, 8),
     part("interval", 1000 * low, Math.max(1000 * (high - low), 4), 20, 60),
@@ -211,21 +223,20 @@ function ruleOf({ if: antecedents, then: consequents, confidence, low, high }) {
 }
 
 async function letShoppersAnswer() {
-  element("shoppers").disabled = true;
-  const { trips } = await (await fetch("/demo/shoppers.json", { credentials: "omit" })).json();
+  element("progress").textContent = "The shoppers set out …";
+  const { trips } = await (await ask("/demo/shoppers.json")).json();
   const worker = new Worker("/demo/shoppers.js", { type: "module" });
-  const end = (text) => {
-    worker.terminate();
-    element("progress").textContent = text;
-    element("shoppers").disabled = false;
-  };
-  worker.onmessage = ({ data: { done, people, error } }) => {
-    if (error) end(`The shoppers stopped: ${error}.`);
-    else if (done === people) end(`${people.toLocaleString("en")} made-up shoppers have answered.`);
-    else element("progress").textContent = `${done.toLocaleString("en")} of ${people.toLocaleString("en")} have answered …`;
-  };
-  worker.onerror = () => end("The shoppers cannot start in this browser.");
-  worker.postMessage({ plan: planText, trips, people: PEOPLE });
+  const told = await new Promise((end) => {
+    worker.onmessage = ({ data: { done, people, error } }) => {
+      if (error) end(`The shoppers stopped: ${error}.`);
+      else if (done === people) end(`${people.toLocaleString("en")} made-up shoppers have answered.`);
+      else element("progress").textContent = `${done.toLocaleString("en")} of ${people.toLocaleString("en")} have answered …`;
+    };
+    worker.onerror = () => end("The shoppers cannot start in this browser.");
+    worker.postMessage({ plan: planText, trips, people: PEOPLE });
+  });
+  worker.terminate();
+  element("progress").textContent = told;
 }
 
 // ---- the beginning
@@ -234,36 +245,55 @@ function said(error) {
   return error instanceof AssocprivError || error instanceof TypeError ? error.message : "this browser cannot do it";
 }
 
-/** Run what a button asks for; what goes wrong is told at the top. */
-function guarded(action) {
-  return async () => {
-    try {
-      element("problem").textContent = "";
-      await action();
-    } catch (error) {
-      element("problem").textContent = `Nothing was sent: ${said(error)}.`;
-      tellChosen();
-    }
-  };
+function count(number, what) {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
+}
+
+async function ask(path) {
+  const answer = await fetch(path, { credentials: "omit" }).catch(() => null);
+  if (!answer?.ok) throw new TypeError("the server does not answer as it should");
+  return answer;
+}
+
+/** Do something; what goes wrong is told at the top. */
+async function guarded(action) {
+  try {
+    element("problem").textContent = "";
+    await action();
+  } catch (error) {
+    const again = globalThis.isSecureContext ? " Reload this page to begin anew." : "";
+    element("problem").textContent = `Nothing was sent: ${said(error)}.${again}`;
+  }
+}
+
+/** Do what a button asks for, once at a time. It is not disabled meanwhile, as the keyboard would lose its place. */
+function whenPressed(id, action) {
+  const button = element(id);
+  button.addEventListener("click", async () => {
+    if (button.hasAttribute("aria-disabled")) return;
+    button.setAttribute("aria-disabled", "true");
+    await guarded(action);
+    button.removeAttribute("aria-disabled");
+  });
 }
 
 async function begin() {
-  const answer = await fetch("/plan", { credentials: "omit" });
-  if (!answer.ok) throw new TypeError("the collector gives no plan");
-  planText = await answer.text();
+  planText = await (await ask("/plan")).text();
   plan = await loadPlan(planText);
   ledger = await openLedger({ name: LEDGER });
   // of an occasion that has a report that one comes back, whatever the basket
   if (await ledger.has(plan, OCCASION)) submission = await ledger.submit(plan, OCCASION, []);
   element("search").addEventListener("input", listItems);
-  element("make").addEventListener("click", guarded(makeReport));
-  element("send").addEventListener("click", guarded(sendReport));
-  element("again").addEventListener("click", guarded(startAgain));
-  element("shoppers").addEventListener("click", guarded(letShoppersAnswer));
+  whenPressed("make", makeReport);
+  whenPressed("send", sendReport);
+  whenPressed("again", startAgain);
+  whenPressed("shoppers", letShoppersAnswer);
   element("prior").addEventListener("change", () => showReport());
+  element("shoppers").disabled = false;
   listItems();
   if (submission) showReport();
 }
 
-await guarded(begin)();
+await guarded(begin);
+if (!ledger) element("more").textContent = "";
 look();

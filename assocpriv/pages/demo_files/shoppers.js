@@ -32,6 +32,7 @@ function bodyOf(plan, trips, count) {
 
 async function send(plan, body) {
   const headers = { "Assocpriv-Plan": plan.id, "Content-Type": "application/octet-stream" };
-  const answer = await fetch("/reports", { method: "POST", body, headers, credentials: "omit" });
+  const answer = await fetch("/reports", { method: "POST", body, headers, credentials: "omit" }).catch(() => null);
+  if (answer === null) throw new Error("the server does not answer");
   if (!answer.ok) throw new Error(`the collector refused (status ${answer.status}); try again later`);
 }

@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.normal import lower_tails
 from assocpriv.server.estimates.supports import (
     Group,
     SubsetCounts,
@@ -90,12 +91,10 @@ class RuleEstimates:
 
     def p_values(self, threshold: float) -> Floats:
         """Return p-values against "the confidence is below the threshold", float64 (rules,)."""
-        from scipy.special import ndtr
-
         b, a, _ = self.supports
         difference = b - threshold * a
         variance = np.maximum(_quadratic_form([1.0, -threshold], self.covariance), self._variance_at_zero(threshold))
-        p: Floats = ndtr(-difference / np.sqrt(np.maximum(variance, 1e-300)))
+        p: Floats = lower_tails(-difference / np.sqrt(np.maximum(variance, 1e-300)))
         return p
 
     def _variance_at_zero(self, threshold: float) -> Floats:

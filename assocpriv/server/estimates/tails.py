@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.normal import lower_tails, scores_of_tails
 
 _BLOCK = 4096  # itemsets at a time: all temporaries stay in the cache
 _LARGEST_EXPONENT = 600.0  # |θ q| is at most this, so that exp(θ q) is finite
@@ -281,14 +282,12 @@ def upper_tail(
     >>> upper_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
     array([0.0284])
     """
-    from scipy.special import ndtr
-
     strata, totals = _checked(strata, n_reports)
     result = np.empty(len(strata[0].counts))
     wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
     for rows, fit, span in _fits(strata, totals, population=population):
         law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
-        result[rows] = ndtr(-law.score(fit.support * totals[rows] - span / 2, span))
+        result[rows] = lower_tails(-law.score(fit.support * totals[rows] - span / 2, span))
     return result
 
 
@@ -320,9 +319,7 @@ def score_intervals(
     >>> score_intervals([coin], 100, 0.95, population=True).round(2)
     array([[0.01, 0.77]])
     """
-    from scipy.special import ndtri
-
-    (strata, totals), limit = _checked(strata, n_reports), float(ndtri((1 + level) / 2))
+    (strata, totals), limit = _checked(strata, n_reports), float(scores_of_tails((1 + level) / 2))
     result = np.empty((len(strata[0].counts), 2))
     for rows, fit, span in _fits(strata, totals, population=population):
         for side, score in enumerate((limit, -limit)):
@@ -351,11 +348,9 @@ def _fits(strata: Sequence[Observed], n_reports: Floats, *, population: bool) ->
 
 def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:
     """Return z with Φ(−z) = ½ P(T ≥ total) + ½ P(T > total), within ±37."""
-    from scipy.special import ndtr, ndtri
-
     near, far = law.score(total - span / 2, span), law.score(total + span / 2, span)
-    above, below = (ndtr(-near) + ndtr(-far)) / 2, (ndtr(near) + ndtr(far)) / 2
-    z = np.where(above < below, -ndtri(above), ndtri(below))
+    above, below = ((lower_tails(s * near) + lower_tails(s * far)) / 2 for s in (-1, 1))
+    z = np.where(above < below, -scores_of_tails(above), scores_of_tails(below))
     return np.clip(z, -_LARGEST_SCORE, _LARGEST_SCORE)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.light_frame import LightFrame, put_together
 from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.backend import CountingBackend
@@ -35,11 +36,11 @@ from assocpriv.server.itemsets.apriori import count_reports, groups_of
 from assocpriv.server.itemsets.block_facts import BlockFacts, facts_of_blocks
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
-from assocpriv.server.itemsets.rules import ERRORS, LEAST_SUPPORT, NEEDS_ITEMS, SIDES, rule_frame
+from assocpriv.server.itemsets.rules import ERRORS, LEAST_SUPPORT, NEEDS_ITEMS, SIDES, empty_rules, rule_frame
 from assocpriv.server.itemsets.selection import METRICS
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 ANSWERS = "assocpriv-answers"
 NOT_ASKED = "not asked"
@@ -87,8 +88,8 @@ class Answers:
     itemsets also have ``reports`` and ``sampling_loss``; what no block holds whole was not asked, and is NaN.
     """
 
-    itemsets: "pd.DataFrame"
-    rules: "pd.DataFrame"
+    itemsets: LightFrame
+    rules: LightFrame
     facts: AnswerFacts
 
 
@@ -176,29 +177,30 @@ def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, E
 
 def _itemset_answers(
     asked: list[Entries], plan: Plan, collections: Collections, errors: ErrorOptions, blocks: BlockFacts | None
-) -> "pd.DataFrame":
-    import pandas as pd
-
-    parts = []
+) -> LightFrame:
+    parts, order = [], []
     for k in sorted({len(row) for row in asked}):
         places = [place for place, row in enumerate(asked) if len(row) == k]
         counted = count_subsets(collections, np.array([asked[place] for place in places], dtype=np.int64))
         names = [names_of(plan.catalogue, plan.view, asked[place]) for place in places]
         estimates = counted.estimates()
-        part = pd.DataFrame(estimate_columns(names, counted.sums(), estimates, counted.groups, errors), index=places)
+        part = LightFrame(estimate_columns(names, counted.sums(), estimates, counted.groups, errors))
         if blocks is not None:
             part = part.assign(reports=estimates.asked, sampling_loss=blocks.held.lost(estimates.support, k))
         if len(counted.groups) > 1:
-            part[GROUP_COUNTS] = counted.counted.counts[..., -1].tolist()
+            part = part.assign(**{GROUP_COUNTS: counted.counted.counts[..., -1].tolist()})
         parts.append(part)
-    return _in_order(parts, [name for name in COLUMNS if name != "frequent"])
+        order += places
+    if not parts:
+        return LightFrame({name: np.empty(0) for name in COLUMNS if name != "frequent"})
+    return _in_order(parts, order)
 
 
 def _rule_answers(
     asked: list[tuple[Entries, Entries]], plan: Plan, collections: Collections, errors: ErrorOptions
-) -> "pd.DataFrame":
+) -> LightFrame:
     shapes = [(len(left), len(right)) for left, right in asked]
-    parts = []
+    parts, order = [], []
     for shape in sorted(set(shapes)):
         places = [place for place, one in enumerate(shapes) if one == shape]
         # the antecedent first: bit i of a mask is the i-th of these
@@ -214,11 +216,13 @@ def _rule_answers(
         sides = [[names_of(plan.catalogue, plan.view, asked[place][side]) for place in places] for side in (0, 1)]
         with np.errstate(divide="ignore", invalid="ignore"):
             part = rule_frame(sides, (b, a, c), [_spread(each, told, len(places)) for each in found.std_errors()])
-        part[INTERVAL] = np.column_stack([_spread(end, told, len(places)) for end in intervals.T])
-        # a share of what is not there
-        part.loc[a <= 0, [name for name in part.columns if name not in KNOWN_ANYWAY]] = np.nan
-        parts.append(part.set_axis(places))
-    return _in_order(parts, [*SIDES, *METRICS, *ERRORS, *INTERVAL])
+        part = part.assign(**{
+            name: _spread(end, told, len(places)) for name, end in zip(INTERVAL, intervals.T, strict=True)
+        })  # fmt: skip
+        unknown = {name: np.where(a <= 0, np.nan, part[name]) for name in part.columns if name not in KNOWN_ANYWAY}
+        parts.append(part.assign(**unknown))  # a share of what is not there
+        order += places
+    return _in_order(parts, order) if parts else empty_rules([*METRICS, *ERRORS, *INTERVAL])
 
 
 def _spread(values: NDArray[np.float64], places: NDArray[np.int64], count: int) -> NDArray[np.float64]:
@@ -238,7 +242,7 @@ def _support_of_side(
     return counted.estimates(mask).support.astype(np.float64)
 
 
-def not_told(rules: "pd.DataFrame") -> list[str]:
+def not_told(rules: LightFrame) -> list[str]:
     """Say of each rule asked what of it the reports do not tell from nobody: ``antecedent``, ``rule`` or nothing.
 
     ``not asked`` where with blocks no report tells of the rule.
@@ -246,18 +250,16 @@ def not_told(rules: "pd.DataFrame") -> list[str]:
     Fieller's interval is all of [0, 1] where the antecedent's support may be 0. A rule's own support may be 0 where it
     is below two standard errors; its confidence is then known from above alone.
     """
-    low, high = (rules[name].to_numpy(np.float64) for name in INTERVAL)
-    nothing = np.isnan(rules["support"].to_numpy(np.float64))
-    rare = rules["support"].to_numpy(np.float64) < LEAST_SUPPORT * rules["support_std_error"].to_numpy(np.float64)
+    low, high = (rules[name] for name in INTERVAL)
+    nothing = np.isnan(rules["support"])
+    rare = rules["support"] < LEAST_SUPPORT * rules["support_std_error"]
     words = np.where((low <= 0) & (high >= 1), "antecedent", np.where(rare, "rule", ""))
     return [str(word) for word in np.where(nothing, NOT_ASKED, words)]
 
 
-def _in_order(parts: "list[pd.DataFrame]", columns: list[str]) -> "pd.DataFrame":
-    """Put answers in the order asked."""
-    import pandas as pd
-
-    return pd.concat(parts).sort_index() if parts else pd.DataFrame({name: [] for name in columns})
+def _in_order(parts: list[LightFrame], places: list[int]) -> LightFrame:
+    """Put answers, which are to stand in these places, in the order asked."""
+    return put_together(parts).take(np.argsort(places))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,18 @@
 """What a table says of the blocks that its reports are about, and whether its supports are those of whole baskets."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.sums import Collections, KnownSums
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks
 from assocpriv.server.estimates.supports import Group, estimate_supports
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SURELY = 2.0  # standard errors
 
@@ -35,9 +33,9 @@ class BlockFacts:
     whole: bool = True
     largest_loss: float = 0.0
 
-    def with_rows(self, frame: "pd.DataFrame") -> "BlockFacts":
+    def with_rows(self, frame: LightFrame) -> "BlockFacts":
         """Return what holds of the itemsets of a table; those not asked about have NaN."""
-        columns = (frame[name].to_numpy(np.float64) for name in ("length", "support", "std_error"))
+        columns = (np.asarray(frame[name], dtype=np.float64) for name in ("length", "support", "std_error"))
         lengths, supports, errors = columns
         losses, sizes = np.full(len(frame), np.nan), self.held_at_most or self.held
         for k in np.unique(lengths).tolist():

@@ -1,4 +1,4 @@
-"""Mined itemsets as a data frame, in memory and in files.
+"""Mined itemsets as a table, in memory and in files.
 
 A table has mlxtend's columns ``support`` and ``itemsets`` and is closed under taking subsets. With its facts (facts.py)
 each itemset's ``count`` gives the joint covariance of supports that rules need. Files carry the same (files/tables.py).
@@ -8,12 +8,13 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column, put_together
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
 from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, SUBSET_COUNTS, WRITERS, output_format
@@ -29,6 +30,7 @@ from assocpriv.server.itemsets.sample_splitting import ALL, SPLIT
 if TYPE_CHECKING:
     import pandas as pd
 
+_Frame = TypeVar("_Frame", LightFrame, "pd.DataFrame")
 ATTRIBUTE = "assocpriv"
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
@@ -45,31 +47,28 @@ _TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
 
 def itemset_frame(
     found: Sequence[ItemsetEstimates], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
-) -> "pd.DataFrame":
+) -> LightFrame:
     """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
-    import pandas as pd
-
     parts = []
     for level, more in zip(found, columns, strict=True):
         names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
-        part = pd.DataFrame(
-            estimate_columns(names, level.sums, level.estimates, facts.groups, facts.errors)
-            | {"frequent": level.frequent}
-        )
-        part["count"] = part.pop("count")  # the order that files have
+        part = estimate_columns(names, level.sums, level.estimates, facts.groups, facts.errors)
+        # the order that files have
+        part |= {"frequent": level.frequent, "count": part.pop("count")}
         if level.counts.shape[1] > 1:
             part[GROUP_COUNTS] = level.counts.tolist()
         if level.subsets is not None and facts.blocks is not None:
             loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
-            part = part.assign(**dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True)))
-        parts.append(part.assign(**more).sort_values("support", ascending=False, kind="stable"))
-    frame = pd.concat(parts, ignore_index=True) if parts else _empty_frame(facts)
+            part |= dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True))
+        order = np.argsort(-part["support"], kind="stable")
+        parts.append(_typed(LightFrame.made(part | more)).take(order))
+    frame = put_together(parts) if parts else _empty_frame(facts)
     if facts.blocks is not None:
         facts = replace(facts, blocks=facts.blocks.with_rows(frame))
     return with_facts(frame, facts)
 
 
-def with_facts(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame":
+def with_facts(frame: _Frame, facts: MiningFacts) -> _Frame:
     """Attach facts to a table."""
     frame.attrs[ATTRIBUTE] = facts.to_json()
     return frame
@@ -86,7 +85,7 @@ def estimate_columns(
     ends = support_intervals(sums, estimates, groups, errors.confidence_level, population=errors.population)
     return {
         "support": estimates.support.astype(np.float64),
-        "itemsets": list(names),
+        "itemsets": as_column(names),
         "std_error": estimates.std_error(population=errors.population),
         "ci_low": ends[:, 0],
         "ci_high": ends[:, 1],
@@ -111,17 +110,22 @@ def _columns_of(facts: MiningFacts) -> list[str]:
     return [*COLUMNS, *blocks, *certain, *ranks, *consistent, *(CORRECTED if facts.corrected else [])]
 
 
-def _empty_frame(facts: MiningFacts) -> "pd.DataFrame":
-    import pandas as pd
-
-    return _typed(pd.DataFrame({name: pd.Series(dtype=object) for name in _columns_of(facts)}))
+def _empty_frame(facts: MiningFacts) -> LightFrame:
+    return LightFrame({name: np.empty(0, dtype=_TYPES.get(name, object)) for name in _columns_of(facts)})
 
 
-def _typed(frame: "pd.DataFrame") -> "pd.DataFrame":
-    return frame.astype({name: kind for name, kind in _TYPES.items() if name in frame.columns})
+_KINDS = {np.float64: "fiu", np.bool_: "b", np.int64: "iu"}  # of numbers that a column may be made of
 
 
-def mining_facts(frame: "pd.DataFrame") -> MiningFacts:
+def _typed(frame: LightFrame) -> LightFrame:
+    """Return a table with columns of the types that they have; ValueError where one holds anything else."""
+    for name, kind in _TYPES.items():
+        if name in frame.columns and len(frame) and frame[name].dtype.kind not in _KINDS[kind]:
+            raise ValueError(f"the column {name} holds other values")
+    return frame.assign(**{name: frame[name].astype(kind) for name, kind in _TYPES.items() if name in frame.columns})
+
+
+def mining_facts(frame: AnyFrame) -> MiningFacts:
     """Return what a table of itemsets comes from; EstimateError where it does not carry that."""
     if not (hasattr(frame, "columns") and hasattr(frame, "attrs")):
         raise TypeError(
@@ -142,16 +146,16 @@ def _read_facts(content: Any) -> MiningFacts:
     return MiningFacts.from_json(content)
 
 
-def counts_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+def counts_of(frame: LightFrame) -> NDArray[np.int64]:
     """Return how many reports of each group show each itemset, int64 (itemsets, groups)."""
     if not len(frame):
         return np.empty((0, len(mining_facts(frame).groups)), dtype=np.int64)
     if GROUP_COUNTS in frame.columns:
         return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
-    return frame["count"].to_numpy(np.int64)[:, None]
+    return frame["count"][:, None]
 
 
-def subsets_of(frame: "pd.DataFrame") -> Callable[[NDArray[np.int64]], SubsetCounts]:
+def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]:
     """Return what tells the counts of all subsets of itemsets, given by their rows: int64 (sets, 2^k), by mask.
 
     The rows of single items say which item a bit is; that of the empty set, of whatever row, is every report's.
@@ -167,7 +171,7 @@ def subsets_of(frame: "pd.DataFrame") -> Callable[[NDArray[np.int64]], SubsetCou
 
     if SUBSET_COUNTS not in frame.columns:
         return of_all
-    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"].to_numpy(np.int64), n_reports.sum())
+    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"], n_reports.sum())
     names = [min(itemset) for itemset in frame["itemsets"]]  # of a single item its own
     rank = np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
 
@@ -184,7 +188,7 @@ def subsets_of(frame: "pd.DataFrame") -> Callable[[NDArray[np.int64]], SubsetCou
     return of_blocks
 
 
-def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
+def write_itemsets(frame: AnyFrame, path: str | Path, *, force: bool = False) -> None:
     """Write a table of itemsets with all that rules need; Parquet, CSV or JSON by extension.
 
     Raises:
@@ -194,16 +198,21 @@ def write_itemsets(frame: "pd.DataFrame", path: str | Path, *, force: bool = Fal
     kind = output_format(path)
     content = mining_facts(frame).to_json()
     with atomic_output(path, force=force) as stream:
-        WRITERS[kind](frame, content, stream)
+        WRITERS[kind](LightFrame.of(frame), content, stream)
 
 
 def read_itemsets(path: str | Path) -> "pd.DataFrame":
-    """Read a table of itemsets that :func:`write_itemsets` wrote.
+    """Read a table of itemsets that :func:`write_itemsets` wrote, as pandas' data frame.
 
     Raises:
         EstimateError: the file is not such a table, or is damaged.
         FileError: it cannot be read, or has another extension.
     """
+    return read_table(path).to_pandas()
+
+
+def read_table(path: str | Path) -> LightFrame:
+    """Read a table of itemsets, without pandas; raises what :func:`read_itemsets` does."""
     source = Path(path)
     kind = output_format(source)
     damage: tuple[type[BaseException], ...] = (*parquet_errors(), csv.Error, AttributeError)
@@ -214,7 +223,7 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
             frame = _empty_frame(facts)
         names = _columns_of(facts)
         names[len(COLUMNS) : len(COLUMNS)] = [name for name in [GROUP_COUNTS] if name in frame.columns]
-        frame = with_facts(_typed(frame[names]), facts)
+        frame = with_facts(_typed(LightFrame({name: frame[name] for name in names})), facts)
         _check_table(frame, facts)
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
@@ -224,7 +233,7 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
     return frame
 
 
-def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
+def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
     """Refuse a table that no mining could have written."""
     if not (facts.reports >= 1 and 0 < facts.min_support <= 1):
         raise EstimateError("a number of reports or a minimum support is out of range")
@@ -235,7 +244,7 @@ def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
     sizes = [len(itemset) for itemset in itemsets]
     if not named or sizes != frame["length"].tolist() or len(set(itemsets)) != len(itemsets):
         raise EstimateError("an itemset is empty, repeated, not made of names or of another length than it says")
-    if not frame["count"].between(0, facts.reports).all() or (frame["std_error"] < 0).any():
+    if not _between(frame["count"], 0, facts.reports) or (frame["std_error"] < 0).any():
         raise EstimateError("a count or a standard error is out of range")
     if facts.top is not None:
         rank, low, high = (frame[name] for name in RANKS)
@@ -245,7 +254,7 @@ def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
         certain = facts.certain
         if not (0 < certain.level < 1 and certain.by in (SPLIT, ALL) and certain.hypotheses >= len(frame)):
             raise EstimateError("what it says of what is certain is out of range")
-        if not frame["p_value"].between(0, 1).all():
+        if not _between(frame["p_value"], 0, 1):
             raise EstimateError("a p-value is out of range")
     if facts.blocks is not None:
         _check_blocks(frame, facts)
@@ -254,11 +263,16 @@ def _check_table(frame: "pd.DataFrame", facts: MiningFacts) -> None:
         raise EstimateError("the counts of its groups do not add up")
 
 
-def _check_blocks(frame: "pd.DataFrame", facts: MiningFacts) -> None:
+def _between(values: NDArray[Any], least: Any, most: Any) -> bool:
+    return bool(((values >= least) & (values <= most)).all())
+
+
+def _check_blocks(frame: LightFrame, facts: MiningFacts) -> None:
     """Refuse counts that reports about blocks cannot show."""
-    if not frame["reports"].between(frame["count"], facts.reports).all() or not frame["sampling_loss"].ge(0).all():
+    if not _between(frame["reports"], frame["count"], facts.reports) or not (frame["sampling_loss"] >= 0).all():
         raise EstimateError("how many reports tell of an itemset, or what it lost, is out of range")
-    rows = zip(frame[SUBSET_COUNTS], sizes_of(frame), frame["reports"], frame["count"], strict=True)
+    columns = (frame[SUBSET_COUNTS], sizes_of(frame), frame["reports"], frame["count"])
+    rows = zip(*(each.tolist() for each in columns), strict=True)
     for given, size, reports, count in rows:
         counts = list(given)
         whole = len(counts) == 1 << size and all(0 <= int(each) <= reports for each in counts)
@@ -266,20 +280,20 @@ def _check_blocks(frame: "pd.DataFrame", facts: MiningFacts) -> None:
             raise EstimateError("the counts of an itemset's subsets are out of range")
 
 
-def sizes_of(frame: "pd.DataFrame") -> NDArray[np.int64]:
+def sizes_of(frame: AnyFrame) -> NDArray[np.int64]:
     """Return k of each itemset, int64 (rows,): 1 where an entry of the catalogue is an itemset by itself."""
-    sizes = frame["length"].to_numpy(np.int64)
+    sizes = np.asarray(frame["length"], dtype=np.int64)
     return np.ones_like(sizes) if mining_facts(frame).are_entries else sizes
 
 
-def sure_rows(frame: "pd.DataFrame") -> NDArray[np.bool_]:
+def sure_rows(frame: AnyFrame) -> NDArray[np.bool_]:
     """Tell which itemsets' estimates nobody's itemset would have but in one of a hundred collections, bool (rows,).
 
     The estimate is at least the support from which the finds of its size can be believed, and at least as many of its
     own standard errors (server/estimates/limits.py).
     """
-    sizes, support = sizes_of(frame), frame["support"].to_numpy(np.float64)
-    errors, sure = frame["std_error"].to_numpy(np.float64), np.zeros(len(frame), dtype=np.bool_)
+    sizes, support = sizes_of(frame), np.asarray(frame["support"], dtype=np.float64)
+    errors, sure = np.asarray(frame["std_error"], dtype=np.float64), np.zeros(len(frame), dtype=np.bool_)
     for level in mining_facts(frame).levels:
         least = np.maximum(level.level_discoverable_support, level.errors * errors)
         sure |= (sizes == level.size) & (support >= least)

@@ -6,12 +6,13 @@ and facts.py.
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
 from assocpriv.server.counting.backend import CountingBackend
@@ -26,14 +27,11 @@ from assocpriv.server.itemsets.requests import MiningRequest
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, false_discoveries_controlled, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MOST_COVARIANCES = 3_000  # itemsets; above, variances alone: with covariances 5,000 take the solver 14 s
 Columns = list[dict[str, NDArray[Any]]]  # of each size
 
 
-def mine(backend: CountingBackend, request: MiningRequest) -> "pd.DataFrame":
+def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
     """Find frequent itemsets from reports alone; :func:`assocpriv.mine` says what the table holds.
 
     Raises:
@@ -146,10 +144,10 @@ def _with_tests(
     ]
 
 
-def _with_consistent(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame":
+def _with_consistent(frame: LightFrame, facts: MiningFacts) -> LightFrame:
     """Add the consistent supports nearest to the estimates; errors and intervals stay those of the estimates."""
     groups, itemsets = facts.groups, frame["itemsets"].tolist()
-    variance: Any = frame["std_error"].to_numpy(np.float64) ** 2
+    variance: Any = frame["std_error"] ** 2
     if 0 < len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
         subsets = subsets_of(frame)
 
@@ -160,7 +158,6 @@ def _with_consistent(frame: "pd.DataFrame", facts: MiningFacts) -> "pd.DataFrame
     # every basket has a size, so where all buckets are in the table each transaction holds one of its items
     every = facts.buckets is not None and len(frame) == len(facts.buckets)
     most = facts.transaction_size if facts.blocks is None else None  # of all blocks together baskets hold more
-    supports = frame["support"].to_numpy(np.float64)
-    found = consistent_supports(itemsets, supports, variance, smallest=int(every), largest=most)
+    found = consistent_supports(itemsets, frame["support"], variance, smallest=int(every), largest=most)
     kind = REALIZABLE if found.realizable else LOCAL
     return with_facts(frame.assign(**{CONSISTENT: found.supports}), replace(facts, consistent=kind))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.files.tables import write_plain
+from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column
+from assocpriv.files.tables import plain_record, write_plain
 from assocpriv.server.counting.sums import find_itemsets
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import read_share
@@ -30,9 +31,6 @@ from assocpriv.server.itemsets.sample_splitting import (
 )
 from assocpriv.server.itemsets.selection import METRICS, RuleFilter
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 LEAST_SUPPORT = 2.0  # standard errors: a side not told from 0 says nothing about a share of it
@@ -42,12 +40,12 @@ ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
 def derive_rules(
-    itemsets: "pd.DataFrame",
+    itemsets: LightFrame,
     min_confidence: "float | str" = 0.0,
     *,
     certain: "float | str | None" = None,
     wanted: RuleFilter | None = None,
-) -> "pd.DataFrame":
+) -> LightFrame:
     """Derive the rules A → C, A ∪ C frequent, of some confidence, and give those of them that are wanted.
 
     :func:`assocpriv.association_rules` says what the table holds. A rule needs both its sides to be supported by at
@@ -75,8 +73,7 @@ def derive_rules(
         # them count too, as p = 1
         splits, certain_by = sum((1 << int(k)) - 2 for k in itemsets["length"]), facts.certain.by
         hypotheses = splits if certain_by == SPLIT else all_rules(facts.certain.items, facts.certain.largest)
-        p = rules["p_value"].to_numpy(np.float64)
-        rules["certain"] = false_discoveries_controlled(p, float(1 - level), hypotheses)
+        rules = rules.assign(certain=false_discoveries_controlled(rules["p_value"], float(1 - level), hypotheses))
         claim = {"level": float(level), "min_confidence": threshold, "hypotheses": hypotheses}
         rules.attrs[ATTRIBUTE] = {"certain": claim | {"found": int(rules["certain"].sum())}}
     said, n_rules = rules.attrs.get(ATTRIBUTE, {}), len(rules)
@@ -89,17 +86,17 @@ def derive_rules(
     return rules
 
 
-def _why_none(itemsets: "pd.DataFrame", wanted: RuleFilter, threshold: float) -> str:
+def _why_none(itemsets: LightFrame, wanted: RuleFilter, threshold: float) -> str:
     """Say why there is no rule: none reaches a threshold above 0, or else none is wanted; empty if nothing tells."""
-    if itemsets["length"].max() < 2:  # also of an empty table
+    if itemsets["length"].max(initial=0) < 2:  # also of an empty table
         return "the table has no itemset of two items or more, of which rules are made"
     named = sorted({str(name) for name in (*wanted.contains, *wanted.antecedent, *wanted.consequent)})
     missing = [name for name in named if not any(name in itemset for itemset in itemsets["itemsets"])]
     if missing:
         return f"no itemset of the table has {missing[0]!r}: it is not frequent there, or written otherwise"
     if threshold:
-        found = derive_rules(itemsets)["confidence"].max()
-        return "no rule's sides are told from nobody" if math.isnan(found) else f"the largest confidence is {found:.1%}"
+        found = derive_rules(itemsets)["confidence"].max(initial=-math.inf)
+        return "no rule's sides are told from nobody" if math.isinf(found) else f"the largest confidence is {found:.1%}"
     return ""
 
 
@@ -114,18 +111,18 @@ class _Table:
     population: bool
 
     @classmethod
-    def of(cls, itemsets: "pd.DataFrame", facts: MiningFacts) -> "_Table":
-        supports, errors = (itemsets[name].to_numpy(np.float64) for name in ("support", "std_error"))
+    def of(cls, itemsets: LightFrame, facts: MiningFacts) -> "_Table":
+        supports, errors = (itemsets[name] for name in ("support", "std_error"))
         clear = (supports > 0) & (supports >= LEAST_SUPPORT * errors)
         return cls(subsets_of(itemsets), supports, clear, facts.groups, facts.errors.population)
 
 
-def _subset_rows(itemsets: "pd.DataFrame") -> Iterator[Rows]:
+def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
     """Yield for each size from 2 on the rows of all subsets of the frequent itemsets, int64 (itemsets, 2^k).
 
     Subsets go by mask, bit i for the i-th item by name; the empty one, which has no row, is given as 0.
     """
-    sets, frequent = itemsets["itemsets"].tolist(), itemsets["frequent"].to_numpy(np.bool_)
+    sets, frequent = itemsets["itemsets"].tolist(), itemsets["frequent"]
     number = {name: place for place, name in enumerate(sorted({name for itemset in sets for name in itemset}))}
     known: dict[int, tuple[Rows, Rows]] = {}  # of each size the itemsets in lexicographic order, and their rows
     for k in sorted(set(map(len, sets))):
@@ -170,30 +167,30 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
             yield sides[:, good], np.stack([*supports, *found.std_errors(), *p])
 
 
-def _sorted_frame(itemsets: "pd.DataFrame", derived: list[tuple[Rows, Floats]], *, tested: bool) -> "pd.DataFrame":
+def _sorted_frame(itemsets: LightFrame, derived: list[tuple[Rows, Floats]], *, tested: bool) -> LightFrame:
     """Put rules into a table, those first whose confidence is surely high."""
-    import pandas as pd
-
     p_value = CERTAIN_COLUMNS[:1] if tested else []
     if not derived:
-        return pd.DataFrame({name: [] for name in [*SIDES, *METRICS, *ERRORS, *p_value]})
+        return empty_rules([*METRICS, *ERRORS, *p_value])
     sides, values = (np.concatenate(parts, axis=1) for parts in zip(*derived, strict=True))
     # by confidence alone, the noisiest rules would come first
     surely = values[0] / values[1] - LEAST_SUPPORT * values[4]
     order = np.argsort(-surely, kind="stable")
-    names, (b, a, c, *more) = itemsets["itemsets"].to_numpy(), values[:, order]
+    names, (b, a, c, *more) = itemsets["itemsets"], values[:, order]
     rules = rule_frame([names[row] for row in sides[:, order]], (b, a, c), more[:3])
     return rules.assign(**dict(zip(p_value, more[3:], strict=True)))
 
 
-def rule_frame(
-    sides: Sequence[Any], supports: tuple[Floats, Floats, Floats], errors: Sequence[Floats]
-) -> "pd.DataFrame":
-    """Put rules into a table: antecedents and consequents, metrics, and standard errors."""
-    import pandas as pd
+def empty_rules(numbers: Sequence[str]) -> LightFrame:
+    """Return a table of no rules, with these columns beside its sides."""
+    sides = {name: np.empty(0, dtype=object) for name in SIDES}
+    return LightFrame(sides | {name: np.empty(0) for name in numbers})
 
-    columns: dict[str, Any] = dict(zip(SIDES, sides, strict=True))
-    return pd.DataFrame(columns | rule_metrics(*supports) | dict(zip(ERRORS, errors, strict=True)))
+
+def rule_frame(sides: Sequence[Any], supports: tuple[Floats, Floats, Floats], errors: Sequence[Floats]) -> LightFrame:
+    """Put rules into a table: antecedents and consequents, metrics, and standard errors."""
+    columns = dict(zip(SIDES, map(as_column, sides), strict=True))
+    return LightFrame(columns | rule_metrics(*supports) | dict(zip(ERRORS, errors, strict=True)))
 
 
 def rule_metrics(b: Floats, a: Floats, c: Floats) -> dict[str, Floats]:
@@ -224,16 +221,15 @@ def rule_metrics(b: Floats, a: Floats, c: Floats) -> dict[str, Floats]:
         }
 
 
-def rule_records(rules: "pd.DataFrame") -> list[dict[str, Any]]:
+def rule_records(rules: AnyFrame) -> list[dict[str, Any]]:
     """Return rules as plain objects, sides being sorted lists of names; an infinite conviction is null."""
-    finite = rules.replace([np.inf, -np.inf], np.nan).astype(object)
-    records: list[dict[str, Any]] = finite.where(finite.notna(), None).to_dict("records")  # type: ignore[assignment]
+    records = [plain_record(row) for row in LightFrame.of(rules).to_dict()]
     for record in records:
         record |= {side: sorted(record[side]) for side in SIDES}
     return records
 
 
-def write_rules(rules: "pd.DataFrame", path: str | Path, *, force: bool = False) -> None:
+def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> None:
     """Write rules as Parquet, CSV or JSON by extension.
 
     Raises:

@@ -12,23 +12,21 @@ Source: Bayardo, Agrawal, Gunopulos, Constraint-based rule mining in large, dens
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError
+from assocpriv.core.light_frame import LightFrame
 from assocpriv.core.privacy import parse_number
 from assocpriv.plans.baskets.catalogue import sort_key
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.itemsets.frames import sizes_of, sure_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -71,9 +69,9 @@ class ItemsetFilter:
             if name not in known:
                 raise EstimateError(f"{name!r} is not in the plan's catalogue")
 
-    def matches(self, frame: "pd.DataFrame") -> Mask:
+    def matches(self, frame: LightFrame) -> Mask:
         """Tell which rows are wanted, bool (rows,)."""
-        return _holding(frame["itemsets"], self.contains) & _within(frame["length"].to_numpy(), self.size, "the size")
+        return _holding(frame["itemsets"], self.contains) & _within(frame["length"], self.size, "the size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class RuleFilter:
         if self.min_threshold is not None:
             _threshold(self.min_threshold)
 
-    def select(self, rules: "pd.DataFrame") -> "pd.DataFrame":
+    def select(self, rules: LightFrame) -> LightFrame:
         """Return the rules wanted, in the order wanted; what is redundant is so among all that are given."""
         sides = rules["antecedents"], rules["consequents"]
         wanted = _holding(sides[0], self.antecedent) & _holding(sides[1], self.consequent)
@@ -124,20 +122,20 @@ class RuleFilter:
         left = np.array([len(names) for names in sides[0]], dtype=np.int64)
         wanted &= _within(left, self.antecedent_size, "the antecedent's size")
         if self.metric is not None and self.min_threshold is not None:
-            wanted &= rules[self.metric].to_numpy(np.float64) >= _threshold(self.min_threshold)
+            wanted &= rules[self.metric] >= _threshold(self.min_threshold)
         if self.prune:
             wanted &= ~redundant(rules)
         rows = np.flatnonzero(wanted)
         if self.sort == "size":
             rows = rows[np.argsort(lengths[rows], kind="stable")]
         elif self.sort == "name":
-            rows = rows[_by_name([(sides[0].iloc[row], sides[1].iloc[row]) for row in rows])]
+            rows = rows[_by_name([(sides[0][row], sides[1][row]) for row in rows])]
         elif self.sort != SURE:
-            rows = rows[np.argsort(-rules[self.sort].to_numpy(np.float64)[rows], kind="stable")]
-        return rules.iloc[rows].reset_index(drop=True)
+            rows = rows[np.argsort(-rules[self.sort][rows], kind="stable")]
+        return rules.take(rows)
 
 
-def redundant(rules: "pd.DataFrame") -> Mask:
+def redundant(rules: LightFrame) -> Mask:
     """Tell which rules have no more confidence than one of fewer items, or none, in the antecedent."""
     sides = list(zip(rules["antecedents"], rules["consequents"], strict=True))
     values = rules["confidence"].tolist()
@@ -153,16 +151,16 @@ def redundant(rules: "pd.DataFrame") -> Mask:
     ], dtype=np.bool_)  # fmt: skip
 
 
-def rows_to_show(frame: "pd.DataFrame", wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
+def rows_to_show(frame: LightFrame, wanted: ItemsetFilter, sure: Mask, most: int) -> Rows:
     """Return at most so many rows that a filter leaves, in its order.
 
     In the usual order, what is sure first, every itemset size has its share of them: as many rows as the others, or all
     of its own if these are fewer. ``sure`` is bool (rows,).
     """
     rows = np.flatnonzero(wanted.matches(frame))
-    sizes, support = sizes_of(frame), frame["support"].to_numpy(np.float64)
+    sizes, support = sizes_of(frame), frame["support"]
     if wanted.sort == SURE:
-        by_rank = frame["rank"].to_numpy() if "rank" in frame.columns else np.arange(len(frame))
+        by_rank = frame["rank"] if "rank" in frame.columns else np.arange(len(frame))
         rows = rows[np.lexsort((by_rank[rows], ~sure[rows]))]
         # by turns: the n-th row of each size stands before the (n + 1)-th of any
         turns = np.zeros(len(rows), dtype=np.int64)
@@ -171,16 +169,16 @@ def rows_to_show(frame: "pd.DataFrame", wanted: ItemsetFilter, sure: Mask, most:
             turns[own] = np.arange(own.sum())
         return rows[np.sort(np.argsort(turns, kind="stable")[:most])]
     if wanted.sort == "name":
-        return rows[_by_name([(names,) for names in frame["itemsets"].iloc[rows]])][:most]
+        return rows[_by_name([(names,) for names in frame["itemsets"][rows]])][:most]
     keys = (-support[rows], sizes[rows]) if wanted.sort == "size" else (-support[rows],)
     return rows[np.lexsort(keys)][:most]
 
 
-def shown_rows(frame: "pd.DataFrame") -> tuple[Mask, Mask]:
+def shown_rows(frame: LightFrame) -> tuple[Mask, Mask]:
     """Return which rows of a table are finds, frequent or certain, and which of them are sure, bool (rows,) each."""
-    frequent = frame["frequent"].to_numpy(np.bool_)
+    frequent = frame["frequent"]
     if "certain" in frame.columns:
-        certain = frame["certain"].to_numpy(np.bool_)
+        certain = frame["certain"]
         return frequent | certain, certain
     return frequent, sure_rows(frame)
 
@@ -214,7 +212,7 @@ def _within(lengths: NDArray[Any], size: "int | str | None", what: str) -> Mask:
     return np.asarray((lengths >= least) & (lengths <= most))
 
 
-def _holding(itemsets: "Sequence[frozenset[str]] | pd.Series", names: Collection[str]) -> Mask:
+def _holding(itemsets: Iterable[frozenset[str]], names: Collection[str]) -> Mask:
     """Tell which itemsets hold all the names; a number is its digits."""
     if isinstance(names, str):
         raise TypeError(f"items must be a list of names, got the text {names!r}; write [{names!r}]")

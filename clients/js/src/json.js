@@ -8,6 +8,7 @@
 import { PlanError } from "./errors.js";
 
 const DEEPEST = 64;
+const MOST_DIGITS = 4300; // of a whole number; reading one takes time that grows faster than its length
 const BLANKS = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
 /** @type {[string, boolean | null][]} */
@@ -134,6 +135,7 @@ class Reader {
   number() {
     const [text, fraction, exponent] = this.match(NUMBER);
     if (fraction !== undefined || exponent !== undefined) return new Real(text);
+    if (text.length > MOST_DIGITS + Number(text.startsWith("-"))) this.fail();
     const value = Number(text) + 0; // -0 is 0
     return Number.isSafeInteger(value) ? value : BigInt(text);
   }

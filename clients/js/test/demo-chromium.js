@@ -1,21 +1,25 @@
 /**
- * Use the collector's demonstration as a visitor does: node test/demo-chromium.js URL [FOLDER]
+ * Use the collector's demonstration as a visitor does: node test/demo-chromium.js URL PLANS [FOLDER]
  *
- * Lines "stop" and "start" ask who runs this to stop the collector and to start it again; an answer is a line. With a
- * FOLDER what is seen is kept there as pictures.
+ * PLANS is a folder with further plans, which pages get in place of the collector's: blocks.json, clear.json. Lines "stop"
+ * and "start" ask who runs this to stop the collector and to start it again; an answer is a line. With a FOLDER what is
+ * seen is kept there as pictures.
  * @module
  */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 import { chromium } from "playwright-core";
 
+import { chancesOf, loadPlan, percentAwayFrom, posterior } from "../src/index.js";
+
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** @type {[number, "light" | "dark"][]} */
 const LOOKS = [[320, "light"], [768, "dark"], [1280, "light"], [320, "dark"], [768, "light"], [1280, "dark"]];
-const [url, pictures] = process.argv.slice(2);
+const [url, plans, pictures] = process.argv.slice(2);
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -65,6 +69,26 @@ async function isClean(page, name) {
   }
 }
 
+/** A page that gets another plan than the collector's. */
+async function openPlan(name) {
+  const context = await visitor();
+  await context.route("**/plan", (route) => route.fulfill({ body: readFileSync(`${plans}/${name}.json`) }));
+  const page = await open(context);
+  await ready(page);
+  return page;
+}
+
+async function choose(page, count) {
+  for (let place = 0; place < count; place += 1) await page.locator("#items input").nth(place).check();
+  await page.locator("#make").click();
+  await page.locator("#report:not([hidden])").waitFor();
+}
+
+/** The rows of beliefs, without what marks one's own items. */
+async function beliefs(page) {
+  return (await page.locator("#beliefs tr").allInnerTexts()).map((row) => row.replace(" (yours)", ""));
+}
+
 const cases = {
   async "a basket becomes one report, offline and back, in two tabs, and on to rules"() {
     const context = await visitor();
@@ -88,7 +112,8 @@ const cases = {
     seen.said.length = 0; // a browser says itself that nobody listens
     await page.locator("#send").dblclick();
     await told(page, "#sent", "Sent");
-    await page.waitForFunction(() => !document.getElementById("send").disabled);
+    await page.locator("#send:not([aria-disabled])").waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.id), "send", "the keyboard keeps its place");
     const count = seen.sent.length;
     await page.locator("#send").click();
     await told(page, "#sent", "Sent before");
@@ -125,6 +150,48 @@ const cases = {
     assert.equal(seen.sent.length, count);
     await page.reload();
     await ready(page);
+  },
+
+  async "of items that a report does not ask about it tells nothing"() {
+    const page = await openPlan("blocks");
+    await page.locator("#search").fill("no such name");
+    await told(page, "#more", "No item has this");
+    await page.locator("#search").fill("");
+    await choose(page, 6);
+    await told(page, "#clear", "drawn whatever you chose, 3 items,");
+    const after = (await beliefs(page)).map((row) => row.split("\t").slice(1).join());
+    assert.equal(after.filter((row) => row === "not asked,5.0%").length, 3, after.join(" "));
+    assert.equal(after.filter((row) => !row.endsWith(",5.0%")).length, 3, after.join(" "));
+  },
+
+  async "a size in clear is said, and beliefs are of that size after a reload too"() {
+    const page = await openPlan("clear");
+    const shown = (rows) => rows.filter((row) => row.includes("yes")).sort();
+    await choose(page, 2);
+    // a reload forgets the basket, so that what is shown is left to compare; more than half of all reports show something
+    for (let tries = 1; tries < 20 && !shown(await beliefs(page)).length; tries += 1) {
+      await page.locator("#again").click();
+      await page.locator("#report").waitFor({ state: "hidden" });
+      await ready(page);
+      await choose(page, 2);
+    }
+    await told(page, "#clear", "in clear how many items it was made of: 2.");
+    const plan = await loadPlan(readFileSync(`${plans}/clear.json`, "utf8"));
+    const believed = percentAwayFrom(posterior([1n, 20n], chancesOf(plan.operators[1]), true), [1n, 20n]);
+    const before = shown(await beliefs(page));
+    assert.ok(before.every((row) => row.endsWith(`\t${believed}`)), before.join());
+    await page.reload();
+    await page.locator("#report:not([hidden])").waitFor();
+    assert.deepEqual(shown(await beliefs(page)), before);
+  },
+
+  async "a page that gets no plan says so"() {
+    const context = await visitor();
+    await context.route("**/plan", (route) => route.fulfill({ status: 503, body: "" }));
+    const page = await open(context);
+    await told(page, "#problem", "the server does not answer as it should. Reload this page");
+    assert.ok(await page.locator("#shoppers").isDisabled());
+    seen.said.length = 0; // a browser says itself what failed
   },
 
   async "a plan that breaks its promise is refused, and nothing is sent"() {

@@ -1,6 +1,6 @@
 /**
- * The example of a shop's page in Chromium: node test/example-chromium.js PORT URL, a page from 127.0.0.1:PORT, and the
- * collector at URL, which allows it, in place of the one that the example names.
+ * The example of a shop's page in Chromium: node test/example-chromium.js PORT URL ID, a page from 127.0.0.1:PORT, and the
+ * collector at URL, which allows it and has the plan ID, in place of the one that the example names.
  * @module
  */
 
@@ -9,10 +9,11 @@ import { readFileSync } from "node:fs";
 
 import { runChecks, withPage } from "./page.js";
 
-const [port, url] = process.argv.slice(2);
+const [port, url, planId] = process.argv.slice(2);
 const PAGE = readFileSync(new URL("../../../examples/javascript/shop.html", import.meta.url), "utf8")
   .replaceAll("/assocpriv.min.js", "/clients/js/src/index.js")
   .replace(/, "integrity": \{[^}]*\}/, "")
+  .replace("ID-OF-THE-PLAN", planId)
   .replace("https://collect.example", url);
 
 const CHECKS = {

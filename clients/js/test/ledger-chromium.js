@@ -114,13 +114,13 @@ const CHECKS = {
     }
   },
   "storage cleared while the ledger is open: it is used no more; opened anew it has forgotten": async (page) => {
-    for (const how of ["deleted by a page", "cleared by the browser", "emptied"]) {
+    for (const how of ["deleted by a page", "cleared by the browser", "emptied", "emptied and begun anew"]) {
       const [name, other] = [newName(), await another(page)];
       await call(page, "open", planText(2), name);
       const [made] = await call(page, "submitAll", ["a"]);
       if (how === "deleted by a page") {
         await other.evaluate((each) => new Promise((done) => { indexedDB.deleteDatabase(each).onsuccess = done; }), name);
-      } else if (how === "emptied") {
+      } else if (how.startsWith("emptied")) {
         await other.evaluate((each) => new Promise((done) => {
           indexedDB.open(each).onsuccess = ({ target }) => {
             const transaction = target.result.transaction("records", "readwrite");
@@ -128,6 +128,10 @@ const CHECKS = {
             transaction.oncomplete = done;
           };
         }), name);
+        if (how !== "emptied") {
+          await call(other, "open", planText(2), name);
+          await call(other, "submitAll", ["z"]);
+        }
       } else {
         const session = await page.context().newCDPSession(page);
         await session.send("Storage.clearDataForOrigin", { origin: new URL(page.url()).origin, storageTypes: "indexeddb" });

@@ -75,8 +75,8 @@ export async function openCareless(text, name) {
   opening.onupgradeneeded = () => opening.result.createObjectStore("records", { keyPath: "number" });
   const database = await finished(opening);
   const records = (mode) => database.transaction("records", mode).objectStore("records");
-  const change = async (known, decide) => {
-    const added = decide(await finished(records("readonly").getAll(IDBKeyRange.lowerBound(known + 1))));
+  const change = async (last, decide) => {
+    const added = decide(await finished(records("readonly").getAll(IDBKeyRange.lowerBound((last?.number ?? 0) + 1))));
     if (added !== null) await finished(records("readwrite").put(added));
   };
   ledger = new Ledger({ name, change, close: () => database.close() }, null);

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 
-import { loadPlan } from "../src/index.js";
+import { textOf } from "../src/device/waiting.js";
+import { loadPlan, PlanError } from "../src/index.js";
+import { parseJson } from "../src/json.js";
+import { givenWords } from "../src/words.js";
 
 const { plans } = JSON.parse(readFileSync(new URL("../../../tests/vectors/tables.json", import.meta.url), "utf8"));
 const plan = await loadPlan(JSON.stringify(plans.find(({ name }) => name === "sampled-one").plan));
@@ -20,4 +23,20 @@ test("a record in which no column could be found is refused, and none is made of
 test("a plain object of another page is a record", () => {
   const record = runInNewContext('({ w: 1, p: "3", r: true })');
   assert.equal(plan.randomize(record).length, plan.reportBytes);
+});
+
+test("a record that waits is afterwards what it was, whatever its numbers are", () => {
+  const words = () => givenWords(Array.from({ length: 50 }, (_, place) => BigInt(place) << 58n));
+  for (const record of [{ w: 1n, p: 3n, r: true }, { w: 0.1 + 0.2, p: "3", r: "x" }, { w: -0, p: 3, r: true }]) {
+    const later = parseJson(textOf("é", record), "record");
+    assert.equal(later.occasion, "é");
+    assert.deepEqual(plan.randomize(later.values, words()), plan.randomize(record, words()));
+  }
+  const left = parseJson(textOf(null, { a: null, b: undefined, c: NaN, ["__proto__"]: 2n ** 64n }), "record");
+  assert.deepEqual([left.occasion, Object.entries(left.values)], [null, [["__proto__", 2n ** 64n]]]);
+});
+
+test("a whole number of more digits than any plan has is not read at all", () => {
+  assert.equal(parseJson(`-${"7".repeat(4300)}`, "plan"), -BigInt("7".repeat(4300)));
+  for (const sign of ["", "-"]) assert.throws(() => parseJson(sign + "7".repeat(4301), "plan"), PlanError);
 });

@@ -97,7 +97,7 @@ def test_answers_cover_the_truth() -> None:
     support, confidence = [], []
     for run in range(runs):
         answers = ask(ap.Reports(plan, packed[run * n : (run + 1) * n]), [["0", "1"]], [(["0"], ["1"])])
-        one, rule = answers.itemsets.iloc[0], answers.rules.iloc[0]
+        one, rule = answers.itemsets.to_dict()[0], answers.rules.to_dict()[0]
         support.append(one["ci_low"] <= 0.1 <= one["ci_high"])
         confidence.append(rule[INTERVAL[0]] <= 0.5 <= rule[INTERVAL[1]])
     for hits in (support, confidence):

@@ -444,7 +444,7 @@ def test_hardly_any_information_claims_nothing() -> None:
         assert all("none are reported" in line for line in levels)
         assert "nothing was found" in nothing
         assert len(association_rules(table, 0.5, certain="95%")) == 0
-    answer = ask(reports, [["0"]]).itemsets.iloc[0]
+    answer = ask(reports, [["0"]]).itemsets.to_dict()[0]
     assert answer["ci_low"] == 0
     assert answer["ci_high"] > 0.5
 
@@ -487,7 +487,7 @@ def test_entries_that_are_itemsets(chosen: tuple[Plan, Reports, Baskets], tmp_pa
 def test_asking_for_entries(chosen: tuple[Plan, Reports, Baskets]) -> None:
     """An entry is asked for by all its names; parts, unions and rules are refused."""
     _, reports, _ = chosen
-    answer = ask(reports, [["milk", "bread"]]).itemsets.iloc[0]
+    answer = ask(reports, [["milk", "bread"]]).itemsets.to_dict()[0]
     assert answer["itemsets"] == frozenset(["bread", "milk"])
     assert abs(answer["support"] - 0.4) < Z_LIMIT * answer["std_error"]
     for names in (["milk"], ["milk", "tea"], ["a"]):

@@ -28,6 +28,8 @@ export class Ledger {
   #store;
   #limit;
   #book = new Book();
+  /** @type {LedgerRecord | null} */
+  #last = null;
   /** @type {Promise<any>} */
   #before = Promise.resolve();
 
@@ -265,7 +267,7 @@ export class Ledger {
   #change(decide) {
     const done = this.#before.then(async () => {
       let added = null;
-      await this.#store.change(this.#book.count, (further) => {
+      await this.#store.change(this.#last, (further) => {
         this.#takeIn(further);
         const decided = decide(this.#book);
         added = decided && { number: this.#book.count + 1, ...decided };
@@ -280,6 +282,7 @@ export class Ledger {
   #takeIn(records) {
     for (const record of records) {
       if (!this.#book.add(record)) throw new LedgerError(damaged(this.#store.name, this.#book.count + 1));
+      this.#last = record;
     }
   }
 }

@@ -14,8 +14,8 @@ const RECORDS = "records";
  * Where a ledger's records are.
  * @typedef {object} Store
  * @property {string} name for messages
- * @property {(known: number, decide: (further: LedgerRecord[]) => LedgerRecord | null) => Promise<void>} change
- *   hand over the records behind the `known` first ones and write what `decide` returns, with nobody's write between
+ * @property {(last: LedgerRecord | null, decide: (further: LedgerRecord[]) => LedgerRecord | null) => Promise<void>} change
+ *   hand over the records behind the `last` one that is known and write what `decide` returns, with nobody's write between
  *   the two; done when it is on disk. What `decide` throws is thrown, and nothing is written.
  * @property {() => void} close
  */
@@ -30,16 +30,17 @@ export async function openStore(name, waitSeconds) {
   const database = await openDatabase(name, { [RECORDS]: { keyPath: "number" } }, waitSeconds);
   return {
     name,
-    change: (known, decide) =>
-      inOneStep(database, [RECORDS], (step) => changeIn(step, name, known, decide), waitSeconds),
+    change: (last, decide) =>
+      inOneStep(database, [RECORDS], (step) => changeIn(step, name, last, decide), waitSeconds),
     close: () => database.close(),
   };
 }
 
-function changeIn(step, name, known, decide) {
+function changeIn(step, name, last, decide) {
   const records = step.store(RECORDS);
-  step.then(records.getAll(globalThis.IDBKeyRange.lowerBound(known)), (found) => {
-    if (known > 0 && found.shift()?.number !== known) {
+  step.then(records.getAll(globalThis.IDBKeyRange.lowerBound(last?.number ?? 0)), (found) => {
+    // another page may have begun anew since, and have written as many
+    if (last !== null && !isSame(found.shift(), last)) {
       throw new LedgerError(
         `the ledger ${name} was emptied while it was open: what this device has told is no longer known here; ` +
           "nothing may be sent",
@@ -48,4 +49,10 @@ function changeIn(step, name, known, decide) {
     const added = decide(found);
     if (added !== null) records.add(added);
   });
+}
+
+/** Tell whether two records say the same. @param {any} one @param {any} other */
+function isSame(one, other) {
+  const names = Object.keys(other);
+  return one !== undefined && names.every((name) => String(one[name]) === String(other[name]));
 }

@@ -8,6 +8,7 @@
  */
 
 import { LedgerError } from "../errors.js";
+import { canonicalText, parseJson } from "../json.js";
 import { inOneStep, openDatabase } from "./database.js";
 import { hashOccasion } from "./occasion.js";
 
@@ -51,7 +52,7 @@ export class Waiting {
     const { subtle } = globalThis.crypto;
     const key = await subtle.generateKey({ name: ALGORITHM, length: 256 }, false, ["encrypt", "decrypt"]);
     const nonce = globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-    const plain = new TextEncoder().encode(JSON.stringify({ occasion, values }));
+    const plain = new TextEncoder().encode(textOf(occasion, values));
     const sealed = new Uint8Array(await subtle.encrypt(sealing(nonce, planId), key, plain));
     const name = `${planId} ${occasion === null ? "" : await hashOccasion(occasion)}`;
     await this.#step((step) => {
@@ -92,6 +93,16 @@ export class Waiting {
   }
 }
 
+/**
+ * Write a record that waits. JSON.stringify takes no BigInt, which a plan's columns do take.
+ * @param {string | null} occasion
+ * @param {Record<string, any>} values of which null, undefined and NaN are missing, and left out
+ */
+export function textOf(occasion, values) {
+  const present = Object.entries(values).filter(([, value]) => value !== null && value !== undefined && !Number.isNaN(value));
+  return canonicalText({ occasion, values: Object.fromEntries(present) });
+}
+
 function sealing(nonce, planId) {
   return { name: ALGORITHM, iv: nonce, additionalData: new TextEncoder().encode(planId) };
 }
@@ -99,7 +110,7 @@ function sealing(nonce, planId) {
 async function opened({ name, key, planId, nonce, sealed }) {
   try {
     const plain = await globalThis.crypto.subtle.decrypt(sealing(nonce, planId), key, sealed);
-    return { name, ...JSON.parse(new TextDecoder().decode(plain)) };
+    return { name, ...parseJson(new TextDecoder().decode(plain), "record") };
   } catch {
     throw new LedgerError("a record that waits was changed, or encrypted with another key; nothing is sent");
   }

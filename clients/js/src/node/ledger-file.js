@@ -60,12 +60,12 @@ class LedgerFile {
   }
 
   /**
-   * @param {number} known
+   * @param {LedgerRecord | null} last
    * @param {(further: LedgerRecord[]) => LedgerRecord | null} decide
    */
-  async change(known, decide) {
+  async change(last, decide) {
     if (!this.#isReady) throw new LedgerError(`the ledger ${this.name} is closed, or could not be written; open it`);
-    const added = decide(this.#records.slice(known));
+    const added = decide(this.#records.slice(last?.number ?? 0));
     if (added !== null) this.#write(added);
   }
 

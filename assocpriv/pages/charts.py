@@ -1,0 +1,154 @@
+"""Charts as inline SVG: numbers in, markup out. Colours are those of the page's style, so that dark mode has its own.
+
+A chart is a picture of what a table beside it says in figures; its title says what it shows to who cannot see it.
+"""
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+_WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
+_LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
+_SHADES = ("below", "even", "some", "more", "most")
+LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
+_LABEL = 18  # letters of a name in a graph
+
+
+class Strip(NamedTuple):
+    """Itemsets of one size on a line: the supports found, and from which on they can be believed (None: from none)."""
+
+    name: str
+    supports: Sequence[float]
+    sure: Sequence[bool]
+    least: float | None
+
+
+class Point(NamedTuple):
+    """A rule: its support, confidence and lift, and what it is called."""
+
+    support: float
+    confidence: float
+    lift: float
+    name: str
+
+
+class Edge(NamedTuple):
+    """A rule between two items, drawn thicker with its confidence."""
+
+    source: int
+    target: int
+    confidence: float
+    lift: float
+    name: str
+
+
+def shade(lift: float) -> str:
+    """Return the class of a lift's colour.
+
+    >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
+    ['below', 'even', 'some', 'more', 'most', 'even']
+    """
+    return "even" if math.isnan(lift) else _SHADES[sum(lift >= bound for bound in _LIFTS)]
+
+
+def strips(rows: Sequence[Strip]) -> str:
+    """Draw every size's supports on a line, on one logarithmic axis; what cannot be told from nothing is grey."""
+    some = [value for row in rows for value in (*row.supports, row.least or 0.0) if value > 0]
+    if not some:
+        return ""
+    low, high = _decades(min(some), max(some))
+    height = 40.0 * len(rows) + 34
+    parts = [_axis(low, high, height)]
+    for place, row in enumerate(rows):
+        y, pairs = 40.0 * place + 24, list(zip(row.supports, row.sure, strict=True))
+        edge = _WIDTH - _RIGHT if row.least is None else _at(row.least, low, high)
+        parts.append(
+            f'<rect class="zone" x="{_LEFT:g}" y="{y - 12:g}" width="{max(edge - _LEFT, 0):.1f}" height="24"/>'
+        )
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:g}" text-anchor="end">{escape(row.name)}</text>')
+        for name, wanted in (("tick", True), ("tick doubt", False)):
+            spots = {f"{_at(max(each, low), low, high):.0f}" for each, is_sure in pairs if is_sure is wanted}
+            marks = "".join(f"M{x} {y - 9:g}v18" for x in sorted(spots))
+            parts.append(f'<path class="{name}" d="{marks}"/>' if marks else "")
+    return _svg(height, "Supports by itemset size; grey: too small to be told from nothing", parts)
+
+
+def _decades(least: float, most: float) -> tuple[float, float]:
+    return 10.0 ** math.floor(math.log10(max(least, 1e-6))), 10.0 ** math.ceil(math.log10(min(most, 1.0)) + 1e-9)
+
+
+def _at(value: float, low: float, high: float) -> float:
+    share = math.log(value / low) / math.log(high / low)
+    return _LEFT + min(max(share, 0.0), 1.0) * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _axis(low: float, high: float, height: float) -> str:
+    parts, value = [], low
+    while value <= high * 1.001:
+        x = _at(value, low, high)
+        parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
+        value *= 10
+    return "".join(parts)
+
+
+def scatter(points: Sequence[Point]) -> str:
+    """Draw rules by support (logarithmic) and confidence, coloured by lift."""
+    drawn = [point for point in points if point.support > 0 and not math.isnan(point.confidence)]
+    if not drawn:
+        return ""
+    height = 360.0
+    low, high = _decades(min(point.support for point in drawn), max(point.support for point in drawn))
+    parts = [_axis(low, high, height)]
+    for tenths in range(0, 11, 2):
+        y = _up(tenths / 10, height)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{10 * tenths}%</text>')
+    for point in drawn:
+        x, y = _at(point.support, low, high), _up(min(max(point.confidence, 0.0), 1.0), height)
+        parts.append(
+            f'<circle class="{shade(point.lift)}" cx="{x:.1f}" cy="{y:.1f}" r="5">'
+            f"<title>{escape(point.name)}</title></circle>"
+        )
+    return _svg(height, "Rules by support, to the right, and confidence, upwards; the colour is the lift", parts)
+
+
+def _up(share: float, height: float) -> float:
+    return height - 34 - share * (height - 50)
+
+
+def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
+    """Draw items on a circle, and rules between them as arrows."""
+    if not edges:
+        return ""
+    middle, radius = _WIDTH / 2, 190.0
+    height = 2 * radius + 90
+    turns = [2 * math.pi * place / len(items) - math.pi / 2 for place in range(len(items))]
+    spots = [(middle + radius * math.cos(turn), height / 2 + radius * math.sin(turn)) for turn in turns]
+    parts = ['<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="5" markerHeight="5" orient="auto">'
+             '<path class="tip" d="M0 0L8 4L0 8z"/></marker>']  # fmt: skip
+    for edge in edges:
+        (x, y), (to_x, to_y) = spots[edge.source], spots[edge.target]
+        # bent towards the middle, so that there and back are two lines
+        bend_x, bend_y = (x + to_x + middle) / 3 + (to_y - y) / 12, (y + to_y + height / 2) / 3 - (to_x - x) / 12
+        parts.append(
+            f'<path class="edge {shade(edge.lift)}" stroke-width="{1 + 3 * min(max(edge.confidence, 0), 1):.1f}" '
+            f'marker-end="url(#tip)" d="M{x:.1f} {y:.1f}Q{bend_x:.1f} {bend_y:.1f} {to_x:.1f} {to_y:.1f}">'
+            f"<title>{escape(edge.name)}</title></path>"
+        )
+    for name, turn, (x, y) in zip(items, turns, spots, strict=True):
+        side = math.cos(turn)
+        anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
+        shown = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
+        lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
+        parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
+        parts.append(
+            f'<text x="{x + 9 * side:.1f}" y="{y + lift:.1f}" text-anchor="{anchor}" unicode-bidi="isolate">'
+            f"{escape(shown)}</text>"
+        )
+    return _svg(height, "Rules as arrows from what somebody has to what is also had", parts)
+
+
+def _svg(height: float, title: str, parts: Sequence[str]) -> str:
+    return f'<svg role="img" viewBox="0 0 {_WIDTH:g} {height:g}" aria-label="{escape(title)}">{"".join(parts)}</svg>'

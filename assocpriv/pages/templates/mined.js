@@ -1,0 +1,40 @@
+"use strict";
+// Sorts and filters the tables of this page; without it they are as they were written.
+for (const table of document.querySelectorAll("table[data-sortable]")) {
+  const body = table.tBodies[0];
+  const rows = [...body.rows];
+  const told = document.getElementById(`${table.id}-told`);
+  const box = document.getElementById(`${table.id}-filter`);
+  const valueOf = (row, place) => {
+    const cell = row.cells[place];
+    return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent;
+  };
+  const sort = (head, place) => {
+    const down = head.getAttribute("aria-sort") !== "descending";
+    for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const order = (one, other) => (typeof one === "number" ? one - other : one.localeCompare(other));
+    rows.sort((one, other) => (down ? -1 : 1) * order(valueOf(one, place), valueOf(other, place)));
+    body.append(...rows);
+  };
+  [...table.tHead.rows[0].cells].forEach((head, place) => {
+    if ("fixed" in head.dataset) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(head, place));
+    head.append(button);
+  });
+  const filter = () => {
+    const words = box.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.textContent.toLocaleLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+      shown += row.hidden ? 0 : 1;
+    }
+    told.textContent = words.length ? `${shown} of ${rows.length} rows shown` : "";
+  };
+  box.addEventListener("input", filter);
+  box.parentElement.hidden = false;
+}

@@ -1,0 +1,72 @@
+"""What commands load: each only the libraries that its own work needs, once its kernels have been compiled."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import PLAN_ARGUMENTS, run
+
+SLOW = {"numba", "llvmlite", "pandas", "scipy", "pyarrow", "galois", "numpy", "clarabel", "sklearn", "polars"}
+SCRIPT = """
+import json, runpy, sys
+sys.argv = ["assocpriv", *json.loads(sys.argv[1])]
+try:
+    runpy.run_module("assocpriv", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+print(json.dumps(sorted(name for name in sys.modules if "." not in name)), file=sys.stderr)
+"""
+
+
+def loaded(*arguments: Any) -> set[str]:
+    """Return which slow libraries a command has loaded in a process of its own."""
+    command = [sys.executable, "-c", SCRIPT, json.dumps([str(argument) for argument in arguments])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return SLOW & set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Baskets, a plan, reports and what was mined from them; all kernels are compiled."""
+    place = tmp_path_factory.mktemp("start")
+    (place / "baskets.dat").write_text("1 2 3\n2 3\n3 4 5\n" * 400, encoding="utf-8")
+    run(*PLAN_ARGUMENTS, "-o", place / "plan.json")
+    run("randomize", place / "baskets.dat", "--plan", place / "plan.json", "-o", place / "reports.parquet")
+    run("mine", place / "reports.parquet", "--min-support", "20%", "-o", place / "itemsets.parquet")
+    run("warm-up")
+    return place
+
+
+NUMBERS = {"numpy", "pyarrow"}
+COMMANDS = {
+    "plan": ([*PLAN_ARGUMENTS, "-o", "{}/plan2.json", "--force"], {"numpy"}),
+    "randomize": (
+        ["randomize", "{}/baskets.dat", "--plan", "{}/plan.json", "-o", "{}/again.parquet", "--force"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "mine": (["mine", "{}/reports.parquet", "--min-support", "20%"], NUMBERS | {"llvmlite"}),
+    "mine and write": (
+        ["mine", "{}/reports.parquet", "--min-support", "20%", "-o", "{}/again.csv", "--force", "--json"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "ask": (["ask", "{}/reports.parquet", "--itemset", "1", "--rule", "2 => 3"], NUMBERS | {"llvmlite"}),
+    "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], NUMBERS),
+    "inspect": (["inspect", "{}/plan.json"], {"numpy"}),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_load_what_they_use(folder: Path, command: str) -> None:
+    """No compiler, and no data frame that nobody sees."""
+    arguments, needed = COMMANDS[command]
+    assert loaded(*(argument.format(folder) for argument in arguments)) <= needed
+
+
+def test_what_is_loaded_is_seen(folder: Path) -> None:
+    """A command that shows the truth beside its finds makes a data frame, and is seen to."""
+    arguments = ["simulate", f"{folder}/baskets.dat", "--plan", f"{folder}/plan.json", "--min-support", "20%"]
+    assert {"pandas", "llvmlite"} <= loaded(*arguments)

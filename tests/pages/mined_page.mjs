@@ -1,0 +1,67 @@
+/**
+ * A page of a mined table in Chromium: node mined_page.mjs TOOLS PAGE.html [FOLDER]; pictures are kept in FOLDER.
+ */
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [tools, file, pictures] = process.argv.slice(2);
+const require = createRequire(`${tools}/package.json`);
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage"], // roots and containers; what is opened is our own
+});
+const said = [];
+const asked = [];
+// axe is put into the page, which forbids that; all else that the page forbids itself stays forbidden
+const context = await browser.newContext({ bypassCSP: true });
+const strict = await browser.newContext();
+
+async function opened(within, options = {}) {
+  const page = await within.newPage();
+  page.on("console", (message) => said.push(message.text()));
+  page.on("pageerror", (error) => said.push(error.message));
+  page.on("request", (request) => asked.push(request.url()));
+  await page.emulateMedia(options);
+  await page.goto(pathToFileURL(file).href);
+  return page;
+}
+
+for (const [width, colorScheme, media] of [[320, "light", "screen"], [768, "dark", "screen"], [1280, "light", "print"], [320, "dark", "screen"], [1280, "dark", "screen"]]) {
+  const page = await opened(context, { colorScheme, media });
+  await page.setViewportSize({ width, height: 800 });
+  const wide = await page.evaluate(() => [...document.querySelectorAll("body *")]
+    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".wide, figure")).map((each) => each.outerHTML.slice(0, 99)));
+  assert.deepEqual(wide, [], `too wide at ${width} ${media}`);
+  if (pictures) await page.screenshot({ path: `${pictures}/mined-${width}-${colorScheme}-${media}.png`, fullPage: true });
+  await page.addScriptTag({ path: axe });
+  const found = await page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))");
+  assert.deepEqual(found, [], `${width} ${colorScheme} ${media}`);
+  await page.close();
+}
+console.log("ok: nothing that axe finds, on phones and screens, light, dark and on paper");
+
+const page = await opened(strict);
+const column = (place) => page.$$eval("#itemsets tbody tr:not([hidden])", (rows, at) => rows.map((row) => row.cells[at].textContent), place);
+const before = await column(0);
+await page.locator("#itemsets th", { hasText: "Support" }).getByRole("button").focus();
+await page.keyboard.press("Enter");
+const shares = (await column(2)).map(parseFloat);
+assert.deepEqual(shares, [...shares].sort((one, other) => other - one));
+await page.keyboard.press("Enter");
+assert.deepEqual((await column(2)).map(parseFloat), shares.reverse());
+await page.locator("#itemsets-filter").fill(before[0].slice(0, 6));
+const left = await column(0);
+assert.ok(left.length >= 1 && left.length < before.length && left.every((each) => each.toLowerCase().includes(before[0].slice(0, 6).toLowerCase())));
+assert.match(await page.locator("#itemsets-told").textContent(), /^\d+ of \d+ rows shown$/);
+console.log("ok: sorted and filtered by keyboard");
+
+assert.equal(await page.title(), process.env.TITLE);
+assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);
+assert.deepEqual(said, []);
+console.log("ok: no name runs anything, nothing is asked for, the console is silent");
+await browser.close();

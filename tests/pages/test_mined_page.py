@@ -1,0 +1,164 @@
+"""Pages of mined tables: what they say, that no name breaks them, how large they are, and Chromium's own look."""
+
+import os
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import javascript
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import refused, run
+from debian_packages import program
+from operator_page import HOSTILE
+
+import assocpriv as ap
+from assocpriv.core.errors import EstimateError, FileError, PlanError
+from assocpriv.pages.charts import Edge, Point, Strip, graph, scatter, strips
+from assocpriv.showing import page, write_page
+
+pytestmark = [pytest.mark.filterwarnings("ignore:itemsets of"), pytest.mark.filterwarnings("ignore:nothing was")]
+PROMISE = ap.Breach("5%", "90%")
+
+
+def mined(names: list[str], min_support: float = 0.1) -> tuple[pd.DataFrame, Any]:
+    """Mine reports of baskets in which neighbours of a catalogue come together."""
+    plan = ap.plan(items=names, transaction_size=3, promise=PROMISE)
+    rng = np.random.default_rng(5)
+    first = rng.integers(len(names), size=20_000) ** 2 // len(names)
+    baskets = [{names[at], names[(at + 1) % len(names)]} if at % 2 else {names[at]} for at in first.tolist()]
+    return ap.mine(ap.randomize_baskets(baskets, plan), min_support), plan
+
+
+@pytest.fixture(scope="module")
+def hostile() -> tuple[pd.DataFrame, Any]:
+    """A table whose names are markup, scripts, marks that turn text, and endless."""
+    return mined([*HOSTILE, "milk", "bread", "tea"], 0.05)
+
+
+class Tags(HTMLParser):
+    """Which tags a page has, and what its cells say."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.data: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.data.append(data)
+
+
+def test_it_answers_first(hostile: tuple[pd.DataFrame, Any]) -> None:
+    """What was found stands before anything else; the promise, noise and what more people would show follow."""
+    frame, plan = hostile
+    text = page(frame, plan, min_confidence="20%")
+    sure = text.count("<td>yes</td>")
+    assert f"20,000 reports show {sure} itemset" in text
+    assert sure > 3
+    for said in ("5% likely", "90% likely", "γ is at most", "4 × as many", "twice the ε", plan.plan_id):
+        assert said in text
+    headings = re.findall(r"<h2[^>]*>(?:<span[^>]*></span>)?([^<]+)", text)
+    assert [each.split()[0] for each in headings] == ["What", "What", "Which", "Is", "How", "May"]
+
+
+def test_figures_are_the_tables(hostile: tuple[pd.DataFrame, Any]) -> None:
+    """Every frequent itemset is a row with its estimate and interval, the surest first."""
+    frame, _ = hostile
+    text = page(frame)
+    rows = re.findall(r'<tr><th scope="row">.*?</tr>', text)
+    found = {float(value) for row in rows for value in re.findall(r'data-v="([^"]+)">[\d.-]+%', row)}
+    wanted = frame.loc[frame["frequent"], "support"]
+    assert len(wanted) == len(found)
+    assert sorted(found) == pytest.approx(sorted(wanted), rel=1e-8)
+
+
+def test_no_name_breaks_it(hostile: tuple[pd.DataFrame, Any]) -> None:
+    """Names are text, apart from what is around them, and cut where they are endless; the page has one script."""
+    frame, plan = hostile
+    text = page(frame, plan, min_confidence="1%", title="</title><script>x</script>")
+    parsed = Tags(text)
+    assert parsed.tags.count("script") == 1
+    assert "img" not in parsed.tags
+    assert not {name for name in parsed.attributes if name.startswith("on")}
+    shown = "".join(parsed.data)
+    for name in HOSTILE:
+        if any(name in itemset for itemset in frame.loc[frame["frequent"], "itemsets"]):
+            assert name[:40] in shown
+    assert "x" * 100 not in text
+    assert max(map(len, text.splitlines())) < 100_000
+
+
+def test_a_page_is_small(hostile: tuple[pd.DataFrame, Any]) -> None:
+    """A thousand itemsets take less than 300 KB; of more the surest are shown, and how many are left out is said."""
+    frame, _ = hostile
+    singles = frame[frame["length"] == 1].head(1)
+    many = pd.concat([singles] * 5000, ignore_index=True)
+    many["itemsets"] = [frozenset({f"a usual name {place}"}) for place in range(len(many))]
+    many.attrs = frame.attrs
+    from assocpriv.pages.mined import Found, mined_page
+    from assocpriv.server.itemsets.frames import mining_facts
+
+    facts = mining_facts(frame).to_json()
+    rows = [
+        {"itemset": sorted(each), "support": 0.1, "ci_low": 0.09, "ci_high": 0.11, "sure": True}
+        for each in many["itemsets"]
+    ]
+    assert len(mined_page(Found("t", facts, rows[:1000], [], "50%")).encode()) < 300_000
+    text = mined_page(Found("t", facts, rows, [], "50%"))
+    assert len(text.encode()) < 300_000
+    assert "the 1000 surest, 4,000 more" in text
+
+
+def test_nothing_found(hostile: tuple[pd.DataFrame, Any]) -> None:
+    """A table without a find says so, and what could have been seen."""
+    _, plan = hostile
+    baskets = [{name} for name in ("milk", "bread", "tea") * 700]
+    text = page(ap.mine(ap.randomize_baskets(baskets, plan), 0.9, max_itemset=2), plan)
+    assert "nothing was found that can be told from chance" in text
+    assert "No itemset of the wanted support was found" in text
+
+
+def test_bad_input(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:
+    """Another plan, another ending, a table from elsewhere, a file that is there: one clear line, nothing written."""
+    frame, _ = hostile
+    with pytest.raises(PlanError, match="the table was mined with plan"):
+        page(frame, ap.plan(items=3, transaction_size=1, promise=PROMISE))
+    with pytest.raises(FileError, match=r"must end in \.html"):
+        write_page(frame, tmp_path / "page.txt")
+    with pytest.raises(EstimateError):
+        page(pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}))
+    assert not list(tmp_path.iterdir())
+    ap.write_itemsets(frame, tmp_path / "itemsets.parquet")
+    run("page", tmp_path / "itemsets.parquet", "-o", tmp_path / "page.html")
+    assert "exists already" in refused("page", tmp_path / "itemsets.parquet", "-o", tmp_path / "page.html")
+
+
+def test_charts_of_odd_numbers() -> None:
+    """Estimates may be negative, above 1 or unknown; a chart of nothing is nothing."""
+    assert strips([]) == scatter([]) == graph([], []) == ""
+    assert strips([Strip("pairs", [], [], None)]) == ""
+    drawn = strips([Strip("pairs", [-0.1, 1.4, 1e-9], [True, False, True], 0.02), Strip("triples", [], [], None)])
+    assert "nan" not in drawn + scatter([Point(0.1, 1.7, float("nan"), "a → b"), Point(-1, 0.2, 1, "c")])
+    assert graph(["<a>", "b"], [Edge(0, 1, 2.0, 3.0, "<a>")]).count("&lt;a&gt;") == 2
+
+
+def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:
+    """axe finds nothing at any width, in any colours, on paper; sorting and filtering; nothing runs or is asked for."""
+    frame, plan = hostile
+    write_page(frame, tmp_path / "page.html", plan, min_confidence="10%", title="Finds <b>")
+    script = Path(__file__).with_name("mined_page.mjs")
+    done = javascript.run(
+        javascript.node(), script, str(javascript.tools()), str(tmp_path / "page.html"),
+        env=os.environ | {"CHROMIUM": program("chromium", "chromium"), "TITLE": "Finds <b>"},
+    )  # fmt: skip
+    assert done.stdout.count("ok: ") == 3, done.stdout + done.stderr
