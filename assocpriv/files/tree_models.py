@@ -15,7 +15,8 @@ FORMAT, VERSION = "assocpriv-tree", 1
 _LARGEST_FILE = 64 << 20
 _MOST_MARKS = 1 << 23  # of what stands between values; JSON of little else takes much more memory than its text
 _MOST_TEXT = 200
-_FIELDS = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "nodes"}
+_HEAD = {"format", "version", "plan_id", "method", "class", "classes", "columns", "grown_leaves", "undecidable"}
+_FIELDS = _HEAD | {"nodes"}
 
 
 def write_tree(model: TreeModel, path: str | Path, *, force: bool = False) -> None:
@@ -40,6 +41,7 @@ def tree_to_text(model: TreeModel) -> str:
         "classes": list(model.classes),
         "columns": [_input_to_json(column) for column in model.columns],
         "grown_leaves": model.grown_leaves,
+        "undecidable": model.undecidable,
     }
     lines = [f" {json.dumps(name)}: {json.dumps(value, allow_nan=False)}," for name, value in head.items()]
     return "\n".join(["{", *lines, ' "nodes": [', ",\n".join(f"  {node}" for node in nodes), " ]", "}", ""])
@@ -106,15 +108,14 @@ def tree_from_text(text: str) -> TreeModel:
         _text(content["method"]),
         _whole(content["grown_leaves"]),
         _text(content["plan_id"], least=0),
+        _flag(content["undecidable"], "undecidable"),
     )
 
 
 def _input_from_json(content: object) -> Input:
     if not isinstance(content, dict):
         raise EstimateError("a column must be a JSON object")
-    optional = content.get("optional")
-    if not isinstance(optional, bool):
-        raise EstimateError("a column's optional must be true or false")
+    optional = _flag(content.get("optional"), "a column's optional")
     if content.get("kind") == NumberInput.kind:
         _check_names(content, {"name", "kind", "optional", "low", "high"}, "a column of numbers")
         low, high = _number(content["low"]), _number(content["high"])
@@ -181,6 +182,12 @@ def _list(value: object, name: str) -> list[Any]:
 def _text(value: object, least: int = 1) -> str:
     if not isinstance(value, str) or not least <= len(value) <= _MOST_TEXT or not value.isprintable():
         raise EstimateError(f"a name must be text of {least} to {_MOST_TEXT} printable characters")
+    return value
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise EstimateError(f"{name} must be true or false")
     return value
 
 

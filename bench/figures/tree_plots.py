@@ -9,6 +9,7 @@ from typing import Any
 from bench.figures import run, svg
 from bench.figures.public_trees import noise_rows, promise_rows
 from bench.figures.reconstruction import NOISE_NAMES
+from bench.figures.tree_oracles import oracle_rows
 from bench.figures.trees import FIGURE_5, FIGURE_6, FUNCTIONS_6, METHODS, NOISES, Row, generated_rows
 from bench.tables import table
 
@@ -86,6 +87,12 @@ def write_generated(rows: Sequence[Row], folder: Path) -> None:
     _write(folder, "by-privacy", sixth, svg.plot(title, levels, _accuracy(30), curves, BOTH))
 
 
+def write_oracles(rows: Sequence[Row], folder: Path) -> None:
+    """Write what trees would reach if distributions, or splits, were known."""
+    every = means(rows, ("function", "noise", "privacy", "method"))
+    (folder / "oracles.csv").write_text(run.as_csv(every), encoding="utf-8", newline="\n")
+
+
 def write_public(noise: Sequence[Row], promise: Sequence[Row], folder: Path) -> None:
     """Write the figures of public tables."""
     every = means(noise, ("table", "noise", "privacy", "method"))
@@ -130,6 +137,7 @@ def compute(folder: Path, data: Path, *, seeds: int, quick: bool, forest_python:
     found: dict[str, Any] = {"set": "trees", "generated": rows}
     if not quick:
         write_generated(rows, folder)
+        write_oracles([row for seed in range(seeds) for row in oracle_rows(seed)], folder)
     if (data / "adult.data").is_file() and not quick:
         found |= {"noise": list(noise_rows(data)), "promise": list(promise_rows(data, forest_python))}
         write_public(found["noise"], found["promise"], folder)

@@ -103,3 +103,16 @@ def test_without_scikit_learn(home: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "sklearn.tree", None)
     said = refused("numeric", "tree", home / "r.parquet", "--class", "class", "-o", tmp_path / "m.json")
     assert said == "trees need scikit-learn; install it: pip install assocpriv[trees]"
+
+
+def test_a_tree_that_tells_nothing_is_said_to_be_undecidable() -> None:
+    """The text says what was found and what to do, JSON has it as a field."""
+    from assocpriv.apps.render.trees import tree_record, tree_text
+    from assocpriv.numeric import tree_lines
+    from assocpriv.plans.numeric.tree_model import Node, NumberInput, TreeModel
+
+    model = TreeModel("risk", ("a", "b"), (NumberInput("age", 0, 1),), (Node(9, (0.5, 0.5)),), "by-class", 7, "", True)
+    text = "\n".join(tree_text(model, list(tree_lines(model))))
+    assert "undecidable: " in text
+    assert "Gather more reports" in text
+    assert tree_record(model)["undecidable"] is True

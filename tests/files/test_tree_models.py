@@ -104,6 +104,8 @@ BAD = {
     "values equal": _set("columns", 1, "values", ["a", "a"]),
     "optional a number": _set("columns", 1, "optional", 1),
     "column a list": _set("columns", 0, []),
+    "undecidable a number": _set("undecidable", 0),
+    "undecidable with splits": _set("undecidable", True),
 }
 
 

@@ -70,6 +70,11 @@ def test_what_does_not_go_together_is_refused() -> None:
         items(TABLE, same)
     with pytest.raises(PlanError, match=r"bins must be in 1\.\.1000"):
         items(TABLE, SCHEMA, bins=0)
+    steps = {"kind": "number", "low": 0, "high": 5, "cells": 5, "release": "as-is"}
+    with pytest.raises(PlanError, match="column steps: its 5 cells cannot be cut into 3 equal intervals"):
+        items(TABLE, {"columns": {"age": AGE, "steps": steps}}, bins=3)
+    with pytest.raises(PlanError, match=r"bins \(3\) are of columns of numbers, and the schema has none"):
+        items(TABLE, {"columns": {"region": REGION}}, bins=3)
     with pytest.raises(RecordError, match="column age") as refused:
         items(pd.DataFrame({"age": [19.25], "region": ["north"]}), SCHEMA)
     assert "19" not in str(refused.value)

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from assocpriv.numeric import PredictionCounts, TreeModel
 
 MOST_LINES = 30  # of a tree shown as text
+_UNDECIDABLE = [
+    "undecidable: by reports that it was not grown on, a tree is hardly better than the commonest class, or worse;",
+    "a single leaf is written. Gather more reports, or choose fewer columns or a weaker promise",
+]
 
 
 def tree_record(model: "TreeModel") -> dict[str, Any]:
@@ -23,6 +27,7 @@ def tree_record(model: "TreeModel") -> dict[str, Any]:
         "leaves": model.n_leaves,
         "depth": model.depth,
         "grown_leaves": model.grown_leaves,
+        "undecidable": model.undecidable,
     }
 
 
@@ -36,6 +41,7 @@ def tree_text(model: "TreeModel", lines: list[str]) -> list[str]:
     return [
         *shown,
         *more,
+        *(_UNDECIDABLE if model.undecidable else []),
         "",
         f"class     {model.class_name}: {shares}",
         f"records   {root.records:,}",

@@ -116,6 +116,11 @@ def bin_columns(
         if method is not None:
             binned, labels[column.name] = _binned(source, column, method, class_column)
         columns.append(column if method is None else binned)
+    if binning.everywhere is not None and not set(labels) - set(binning.columns or {}):
+        raise TemplateError(
+            f"--bins {binning.everywhere} (bins=) is of no use: no further column of a channel holds numbers to be "
+            "binned; leave it out"
+        )
     coded = CodedTable(tuple(columns), source.coded.n_records)
     return replace(source, coded=coded, respelled=source.respelled | set(labels)), labels
 

@@ -4,6 +4,7 @@ An item is ``age=30–39``, ``region=north``: what association rules on tables a
 Quantitative Association Rules in Large Relational Tables, SIGMOD 1996, section 2).
 """
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -31,11 +32,27 @@ def item_columns(schema: Any, bins: int | None = None) -> TablePlan:
         bins: equal intervals of every column of numbers; by default those of the schema, or five.
 
     Raises:
-        PlanError: what is wrong in the schema, or no such number of intervals.
+        PlanError: what is wrong in the schema, no such number of intervals, nothing to cut, or cells that would be cut.
     """
     if bins is not None:
         check_range("bins", bins, 1, _MOST_BINS)
-    return TablePlan(tuple(_column(asked, bins) for asked in read_schema(schema)), 0)
+    columns = read_schema(schema)
+    if bins is not None:
+        _check_bins(columns, bins)
+    return TablePlan(tuple(_column(asked, bins) for asked in columns), 0)
+
+
+def _check_bins(columns: Sequence[ColumnRequest], bins: int) -> None:
+    """Refuse bins that cut nothing, or cells: of 5 whole numbers 3 intervals would hold 2, 2 and 1."""
+    numbers = [asked for asked in columns if asked.kind == NUMBER]
+    if not numbers:
+        raise PlanError(f"bins ({bins}) are of columns of numbers, and the schema has none; leave them out")
+    for asked in numbers:
+        if asked.cells is not None and asked.cells % bins:
+            raise PlanError(
+                f"column {asked.name}: its {asked.cells} cells cannot be cut into {bins} equal intervals; take bins "
+                "that divide the cells, or leave them out and give each column its intervals in the schema"
+            )
 
 
 def _column(asked: ColumnRequest, bins: int | None) -> Column:

@@ -90,6 +90,8 @@ class TreeModel:
 
     ``shares`` of nodes are those of the true classes, estimated where the class was protected. ``grown_leaves`` says
     how many leaves there were before pruning; ``plan_id`` is empty for a tree that was grown on no plan's reports.
+    ``undecidable`` says that what grew was no better than the commonest class, by reports it was not grown on: the tree
+    is one leaf then.
 
     Raises:
         EstimateError: nodes that make no tree over these columns and classes.
@@ -102,6 +104,7 @@ class TreeModel:
     method: str
     grown_leaves: int
     plan_id: str = ""
+    undecidable: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MOST_NODES:
@@ -111,6 +114,8 @@ class TreeModel:
         names = [column.name for column in self.columns]
         if len({*names, self.class_name}) != len(names) + 1:
             raise EstimateError("a tree's columns and its class must have names that differ")
+        if self.undecidable and len(self.nodes) > 1:
+            raise EstimateError("a tree that is undecidable is one leaf")
         for place, node in enumerate(self.nodes):
             self._check_node(place, node)
         if _preorder_ends([node.split.right if node.split else None for node in self.nodes]) != len(self.nodes):

@@ -121,3 +121,15 @@ def test_labels():
     """Intervals are named by their cuts, as short as these can be written."""
     assert bin_labels([-1.0, 0.1, 1e20]) == ("<-1", "-1 to <0.1", "0.1 to <1e+20", ">=1e+20")
     assert bin_labels([]) == ("any",)
+
+
+def test_bins_that_nothing_is_cut_by_are_refused():
+    """Intervals for all columns, where no column of a channel holds numbers, or each is named, are an error."""
+    frame = pd.DataFrame({"job": ["cook", "clerk"] * 4, "x": list(range(8)), "ill": ["no", "yes"] * 4})
+    templates = [{"channel": ["job"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
+    with pytest.raises(TemplateError, match=r"--bins 3 \(bins=\) is of no use"):
+        suppression.check(frame, templates, bins=3)
+    both = [{"channel": ["job", "x"], "sensitive": {"ill": ["yes"]}, "confidence": "60%"}]
+    with pytest.raises(TemplateError, match="is of no use"):
+        suppression.check(frame, both, bins=["3", "x=2"])
+    assert suppression.check(frame, both, bins=["3"]).bins["x"]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import rejects
+from naive_shares import naive_shares
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -215,11 +216,12 @@ def naive_local(codes, labels, channels, rows, positions, used, depth, rng, leas
         return counts
     if min(counts) >= least and len(used) < len(channels):
         positions = positions.copy()
-        for k in (0, 1):
-            for place in range(len(channels)):
+        for place in range(len(channels)):
+            shares = naive_shares(codes[place][rows], labels[rows], channels[place])
+            for k in (0, 1):
                 if place not in used:
                     mine = labels[rows] == k
-                    positions[mine, place] = correct(codes[place][rows[mine]], channels[place], rng)
+                    positions[mine, place] = correct(codes[place][rows[mine]], channels[place], rng, shares[k])
     gain, column, at = naive_gini_split(positions, labels[rows], 2)
     if gain <= 0:
         return counts

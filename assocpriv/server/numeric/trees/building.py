@@ -29,6 +29,7 @@ from assocpriv.server.numeric.trees.growing import (
     corrected_positions,
     grow,
 )
+from assocpriv.server.numeric.trees.held_out import LEAST_GAIN, held_out_gain, in_doubt
 from assocpriv.server.numeric.trees.pruning import PRUNINGS, prune_by_complexity, prune_by_description
 from assocpriv.server.numeric.trees.recounting import recount
 
@@ -83,6 +84,11 @@ class ClassColumn:
         """Return the class that a plan's column states."""
         return cls(column.name, column.values, column.law if isinstance(column.law, Window) else None)
 
+    @property
+    def contrast(self) -> float:
+        """How much more often a class is released by who has it than by who has another: 1 without noise."""
+        return 1.0 if self.law is None else (self.law.high - self.law.low) / self.law.total(optional=False)
+
     def true_shares(self, counts: Sequence[float]) -> tuple[float, ...]:
         """Return the shares of the true classes, of counts of released ones: inverted, and clipped to 0 … 1."""
         shares = np.array(counts) / sum(counts)
@@ -108,27 +114,59 @@ def build(
         EstimateError: no records, records of one class only, no columns, or more intervals than records.
     """
     _check(labels, channels, target)
-    n_classes = len(target.values)
     rng = np.random.default_rng(request.seed)
-    method = "by-class" if request.method == "local" else request.method
-    positions = corrected_positions(codes, labels, channels, method, rng)
-    places = _category_orders(positions, labels, channels)
-    for place, order in places.items():
-        positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
-    limits = request.limits(len(labels))
-    ranked = [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
-    if request.method == "local":
-        growth = LocalGrowth(codes, labels, ranked, n_classes, rng)
-        grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
-    else:
-        grown = grow(positions, labels, n_classes, limits)
-    pruned = _pruned(grown, request, set(places))
-    if _needs_recount(pruned, channels, request):
-        pruned = _pruned(recount(pruned, codes, labels, ranked, rng), request, set(places))
-    nodes = tuple(_node(branch, channels, places, target) for branch in pruned)
+    growth = _Growth(channels, len(target.values), request, rng)
+    grown, pruned, places = growth.on(codes, labels)
+    undecidable = growth.can_doubt and len(pruned) > 1 and in_doubt(pruned, codes, labels, channels)
+    if undecidable:
+        gain = held_out_gain(codes, labels, growth.halves, rng) / target.contrast
+        undecidable = gain < LEAST_GAIN * (1 - max(target.true_shares(pruned[0].counts)))
+    if undecidable:
+        pruned = [Branch(pruned[0].counts)]
+    nodes = tuple(node_of(branch, channels, places, target) for branch in pruned)
     leaves = sum(branch.feature < 0 for branch in grown)
     columns = tuple(channel.column for channel in channels)
-    return TreeModel(target.name, target.values, columns, nodes, request.method, leaves, plan_id)
+    return TreeModel(target.name, target.values, columns, nodes, request.method, leaves, plan_id, undecidable)
+
+
+@dataclass(frozen=True)
+class _Growth:
+    """Growth and pruning as asked for, on whatever records of the same columns."""
+
+    channels: Sequence[Channel]
+    n_classes: int
+    request: TreeRequest
+    rng: np.random.Generator
+
+    @property
+    def can_doubt(self) -> bool:
+        """Whether a tree that tells nothing is replaced: not where somebody asked for one as it grows."""
+        return self.request.method in ("by-class", "local") and self.request.pruning == "description-length"
+
+    def on(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, Tree, dict[int, NDArray[np.int64]]]:
+        """Return the tree as grown, as pruned, and the orders of categories."""
+        channels, request, rng = self.channels, self.request, self.rng
+        method = "by-class" if request.method == "local" else request.method
+        positions = corrected_positions(codes, labels, channels, method, rng)
+        places = _category_orders(positions, labels, channels)
+        for place, order in places.items():
+            positions[:, place] = _ranks(order)[np.nan_to_num(positions[:, place], nan=len(order)).astype(np.int64)]
+        limits = request.limits(len(labels))
+        ranked = _all_ranked(channels, places)
+        if request.method == "local" and _any_together(codes, channels):
+            growth = LocalGrowth(codes, labels, ranked, self.n_classes, rng)
+            grown = growth.grow(np.arange(len(labels)), positions, frozenset(), limits)
+        else:
+            grown = grow(positions, labels, self.n_classes, limits)
+        pruned = _pruned(grown, request, set(places))
+        if _needs_recount(pruned, channels, request):
+            pruned = _pruned(recount(pruned, codes, labels, ranked, rng), request, set(places))
+        return grown, pruned, places
+
+    def halves(self, codes: Sequence[Codes], labels: NDArray[np.int64]) -> tuple[Tree, list[Channel]]:
+        """Return the pruned tree, and the channels in the orders that it splits by."""
+        _, pruned, places = self.on(codes, labels)
+        return pruned, _all_ranked(self.channels, places)
 
 
 def _check(labels: NDArray[np.int64], channels: Sequence[Channel], target: ClassColumn) -> None:
@@ -178,6 +216,18 @@ def _ranked(channel: Channel, order: NDArray[np.int64] | None) -> Channel:
     return replace(channel, ranks=_ranks(order)[:-1])
 
 
+def _any_together(codes: Sequence[Codes], channels: Sequence[Channel]) -> bool:
+    """Say whether anybody answered two columns; else a node's records tell of other columns what all of a class do."""
+    answers = np.zeros(len(codes[0]), dtype=np.int64)
+    for column, channel in zip(codes, channels, strict=True):
+        answers += 1 if channel.unasked_code is None else column != channel.unasked_code
+    return bool((answers > 1).any())
+
+
+def _all_ranked(channels: Sequence[Channel], places: dict[int, NDArray[np.int64]]) -> list[Channel]:
+    return [_ranked(channel, places.get(place)) for place, channel in enumerate(channels)]
+
+
 def _needs_recount(tree: Tree, channels: Sequence[Channel], request: TreeRequest) -> bool:
     """Say whether boxes of several columns hold records by noise; a tree by one reconstruction for all stays AS00's."""
     noisy = any(branch.feature >= 0 and channels[branch.feature].matrix is not None for branch in tree)
@@ -190,9 +240,10 @@ def _pruned(tree: Tree, request: TreeRequest, categories: set[int]) -> Tree:
     return prune_by_complexity(tree, request.ccp_alpha) if request.ccp_alpha else tree
 
 
-def _node(
+def node_of(
     branch: Branch, channels: Sequence[Channel], places: dict[int, NDArray[np.int64]], target: ClassColumn
 ) -> Node:
+    """Return a model's node; ``places`` are the orders of categories by column."""
     shares, records = target.true_shares(branch.counts), round(sum(branch.counts))
     if branch.feature < 0:
         return Node(records, shares)

@@ -23,15 +23,21 @@ from assocpriv.server.numeric.trees.channels import Channel
 Codes = NDArray[np.unsignedinteger]
 
 
-def correct(codes: Codes, channel: Channel, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Return the positions of records of one class, or of all, float32 (n,), NaN where a value is missing."""
+def correct(
+    codes: Codes, channel: Channel, rng: np.random.Generator, shares: NDArray[np.float64] | None = None
+) -> NDArray[np.float32]:
+    """Return the positions of records of one class, or of all, float32 (n,), NaN where a value is missing.
+
+    ``shares`` are those of the positions, float64 (inputs,), where they are known; else the codes tell them.
+    """
     if channel.matrix is None:
         return as_released(codes, channel)
     positions = np.full(len(codes), np.nan, dtype=np.float32)
     asked = np.ones(len(codes), dtype=np.bool_) if channel.unasked_code is None else codes != channel.unasked_code
     if not asked.any():
         return positions
-    shares = reconstruct(np.bincount(codes[asked], minlength=len(channel.matrix)), channel)
+    if shares is None:
+        shares = reconstruct(np.bincount(codes[asked], minlength=len(channel.matrix)), channel)
     n = channel.n_positions
     missing, shares = float(shares[n:].sum()), shares[:n]
     if shares.sum() <= 0:

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from assocpriv.server.numeric.trees.channels import Channel
 from assocpriv.server.numeric.trees.correction import Codes, correct
+from assocpriv.server.numeric.trees.evidence import correct_classes
 
 METHODS = ("by-class", "global", "local", "randomized")
 LEAST_RECONSTRUCTED = 300  # records of a class; of 300, 1,000, 3,000 and 10,000 best on F2 and F3 at 100% privacy
@@ -61,11 +62,9 @@ def corrected_positions(
 ) -> Positions:
     """Return the positions of all records, float32 (n, columns), reconstructed over all of them or by class."""
     found = np.empty((len(labels), len(codes)), dtype=np.float32, order="F")
-    everybody = np.arange(len(labels))
-    classes = [everybody] if method == "global" else [np.flatnonzero(labels == k) for k in np.unique(labels)]
     for place, (column, channel) in enumerate(zip(codes, channels, strict=True)):
-        for rows in classes:
-            found[rows, place] = correct(column[rows], channel, rng)
+        by_class = method != "global"
+        found[:, place] = correct_classes(column, labels, channel, rng) if by_class else correct(column, channel, rng)
     return found
 
 
@@ -140,10 +139,8 @@ class LocalGrowth:
         self, rows: NDArray[np.int64], labels: NDArray[np.int64], positions: Positions, places: set[int]
     ) -> Positions:
         found = positions.copy(order="F")
-        for k in np.unique(labels):
-            chosen = np.flatnonzero(labels == k)
-            for place in sorted(places):
-                found[chosen, place] = correct(self.codes[place][rows[chosen]], self.channels[place], self.rng)
+        for place in sorted(places):
+            found[:, place] = correct_classes(self.codes[place][rows], labels, self.channels[place], self.rng)
         return found
 
 

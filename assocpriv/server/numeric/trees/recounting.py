@@ -12,14 +12,15 @@ independent columns, p_ℓ = Π_u P(box_u), and is stopped early, as the reconst
 likeliest of all fits noise. A column that nobody answers with another leaves the start as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.server.numeric.trees.channels import Channel
-from assocpriv.server.numeric.trees.correction import Codes, as_released, reconstruct
+from assocpriv.server.numeric.trees.correction import Codes, as_released
+from assocpriv.server.numeric.trees.evidence import class_shares
 from assocpriv.server.numeric.trees.growing import Tree
 
 STEPS = 15  # of 5, 15 and 60; chosen on 50,000 records of F2 and F3 at 100% privacy
@@ -36,7 +37,8 @@ class _Column:
     shares: NDArray[np.float64]
 
     @classmethod
-    def of(cls, codes: Codes, channel: Channel) -> "_Column":
+    def of(cls, codes: Codes, channel: Channel, shares: NDArray[np.float64] | None) -> "_Column":
+        """Return the column of one class's codes; ``shares`` are those of its inputs, None if nobody was asked."""
         n = channel.n_positions
         if channel.matrix is None:
             size = int(codes.max()) + 1
@@ -44,9 +46,7 @@ class _Column:
             posterior = np.zeros((size, n + 1))
             posterior[np.arange(size), np.where(np.isnan(given), n, given).astype(np.int64)] = 1
             return cls(posterior, np.bincount(codes, minlength=size) @ posterior / len(codes))
-        asked = codes if channel.unasked_code is None else codes[codes != channel.unasked_code]
-        counts = np.bincount(asked, minlength=len(channel.matrix))
-        shares = reconstruct(counts, channel) if len(asked) else np.full(channel.matrix.shape[1], 1.0)
+        shares = np.full(channel.matrix.shape[1], 1.0) if shares is None else shares
         shares = shares / shares.sum()
         joint = channel.matrix * shares
         seen = joint.sum(axis=1, keepdims=True)
@@ -61,10 +61,17 @@ def recount(
     """Return the tree with the counts that each class's leaves have by EM; ``ranks`` of channels say how it splits."""
     leaves = _leaves(tree, channels)
     counts = {leaf: np.full(len(tree[0].counts), _LEAST) for leaf in leaves}
-    for k in np.unique(labels):
+    known = {
+        place: class_shares(codes[place], labels, channels[place])
+        for place in {place for allowed in leaves.values() for place in allowed}
+        if channels[place].matrix is not None
+    }
+    for k in np.unique(labels).tolist():
         rows = np.flatnonzero(labels == k)
         some = rng.permutation(rows)[:MOST_RECORDS]
-        for leaf, share in zip(leaves, leaf_shares([column[some] for column in codes], channels, leaves), strict=True):
+        shares = {place: of_class[k] for place, of_class in known.items() if of_class}
+        found = leaf_shares([column[some] for column in codes], channels, leaves, shares)
+        for leaf, share in zip(leaves, found, strict=True):
             counts[leaf][k] += len(rows) * share
     filled = list(tree)
     for place in reversed(range(len(tree))):
@@ -75,12 +82,20 @@ def recount(
     return filled
 
 
-def leaf_shares(codes: Sequence[Codes], channels: Sequence[Channel], leaves: dict[int, Allowed]) -> NDArray[np.float64]:
-    """Return which share of one class's records each leaf has, float64 (leaves,); codes are a column's each, (n,)."""
+def leaf_shares(
+    codes: Sequence[Codes],
+    channels: Sequence[Channel],
+    leaves: dict[int, Allowed],
+    inputs: Mapping[int, NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Return which share of one class's records each leaf has, float64 (leaves,); codes are a column's each, (n,).
+
+    ``inputs`` are the shares of the inputs of randomized columns in this class.
+    """
     likelihood = np.ones((len(leaves), len(codes[0])), dtype=np.float32)
     shares: NDArray[np.float64] = np.ones(len(leaves))
     for place in sorted({place for allowed in leaves.values() for place in allowed}):
-        column, known = _Column.of(codes[place], channels[place]), {}
+        column, known = _Column.of(codes[place], channels[place], inputs.get(place)), {}
         for leaf, allowed in enumerate(leaves.values()):
             if place not in allowed:
                 continue

@@ -23,7 +23,7 @@ def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequ
     plan = reports.plan.as_a(TablePlan)
     at = class_place(plan, class_column_name)
     places = [place for place in range(len(plan.columns)) if place != at]
-    every = _released(reports, plan)
+    every = released_codes(reports, plan)
     labels = every[at]
     known = labels < plan.columns[at].law.outputs
     codes = [every[place] if known.all() else every[place][known] for place in places]
@@ -32,7 +32,7 @@ def grow_tree(reports: Reports, class_column_name: str | None, request: TreeRequ
     return build(codes, labels[known].astype(np.int64), channels, target, request, plan.plan_id)
 
 
-def _released(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
+def released_codes(reports: Reports, plan: TablePlan) -> list[NDArray[np.unsignedinteger]]:
     """Return the codes of every column, (n,) each: two bytes a record and column at most."""
     parts = [
         [plan.codes(packed, place).copy() for place in range(len(plan.columns))] for packed in reports.batches(_BATCH)
