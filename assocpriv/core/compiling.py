@@ -187,6 +187,7 @@ class Entry:
 
 
 _ENTRIES: dict[str, Entry] = {}
+_FEW = 2  # entries, for which starting a second Python and numba takes as long as it saves
 
 
 def compile_kernels(
@@ -205,7 +206,7 @@ def compile_kernels(
     chosen = list(_ENTRIES if names is None else names)
     if on_two_cores:
         missing = [name for name in chosen if not _ENTRIES[name].load_kept()]
-        if len(missing) > 1:
+        if len(missing) > _FEW:
             _compile_on_two_cores(missing)
     places = {}
     for done, name in enumerate(chosen, start=1):
