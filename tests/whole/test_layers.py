@@ -329,6 +329,7 @@ ORDER = [
     "mining",
     "spark",
     "showing",
+    "plot",
     "rounds",
     "trials",
     "assurance",
@@ -427,6 +428,7 @@ FLOORS = [
 ]
 DOORS = [
     "showing",
+    "plot",
     "spark",
     "basket_files",
     "baskets",
