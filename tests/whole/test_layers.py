@@ -22,6 +22,7 @@ ORDER = [
     "core.kernel_types",
     "core.machine_code",
     "core.through_numba",
+    "core.second_compiler",
     "core.compiling",
     "core.entropy",
     "core.errors",
