@@ -330,6 +330,7 @@ ORDER = [
     "mining",
     "spark",
     "showing",
+    "plot",
     "rounds",
     "trials",
     "assurance",
@@ -428,6 +429,7 @@ FLOORS = [
 ]
 DOORS = [
     "showing",
+    "plot",
     "spark",
     "basket_files",
     "baskets",
