@@ -47,6 +47,7 @@ ORDER = [
     "core.kernels.randomizing",
     "core.kernels.tables",
     "core.kernels.tallies",
+    "core.spark.java",
     "core.spark.session",
     "core.spark.sums",
     "plans.published",
@@ -477,7 +478,14 @@ ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "client.baskets.on_spark", "spark"},
+    "pyspark": {
+        "core.spark.java",
+        "core.spark.session",
+        "core.spark.sums",
+        "files.spark_reports",
+        "client.baskets.on_spark",
+        "spark",
+    },
 }
 
 
