@@ -103,9 +103,11 @@ def _baskets_of(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
     from pyspark.errors import PySparkException
 
     try:
-        return _chosen(frame, columns)
+        baskets = _chosen(frame, columns)
+        _ = baskets.schema  # Spark Connect would look at its columns later
     except PySparkException as error:  # of columns and types; no row has been read yet
         raise BasketError(f"the DataFrame cannot be taken as baskets: {first_line(error)}") from None
+    return baskets
 
 
 def _chosen(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
