@@ -1,8 +1,15 @@
-"""Sessions of Spark for tests: one of two cores, and one against a server of Spark Connect; without Java they skip."""
+"""Sessions of Spark for tests: one of two cores, and a server of Spark Connect; without Java they skip."""
 
+import contextlib
 import os
 import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -30,3 +37,47 @@ def local_session() -> Any:
     from assocpriv.spark import connect
 
     return connect("local[2,3]")
+
+
+def task_environment() -> dict[str, str]:
+    """Return the environment of programs that start a Spark: its tasks run on this Python, with this package."""
+    package = str(Path(__file__).parents[1])
+    return os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": package}
+
+
+@contextlib.contextmanager
+def connect_server(home: Path) -> Iterator[str]:
+    """Run a server of Spark Connect, which logs into ``home``; yield what it is called as a master."""
+    need_spark()
+    import pyspark
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.enabled": "false",
+    }
+    program = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
+    command = [program, "--master", "local[2]", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [part for each in settings.items() for part in ("--conf", "=".join(each))]
+    with (home / "connect.log").open("wb") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log, env=task_environment())
+    try:
+        _await(port, server, home / "connect.log")
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(60)
+
+
+def _await(port: int, server: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Wait until somebody listens at a port."""
+    until = monotonic() + 120
+    while monotonic() < until and server.poll() is None:
+        with contextlib.suppress(OSError):
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        sleep(0.2)
+    pytest.fail(f"Spark Connect did not start: {log.read_text()[-2000:]}")

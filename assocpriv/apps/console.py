@@ -30,8 +30,11 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
     "counting": {
         "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
         "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
+    },
+    "counting in blocks": {
         "assocpriv.core.kernels.block_counting": ("count_block_items", "count_block_itemsets"),
     },
+    "counting baskets": {"assocpriv.core.kernels.bitmaps": ("fill_rows",)},
     "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
     "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},
     "suppressing tables": {
@@ -127,20 +130,28 @@ def fitted(line: str, width: int | None) -> list[str]:
     )
 
 
-def compile_kernels(task: str | None = None) -> "dict[str, CodePlace]":
-    """Compile the kernels of a task (all by default), or load them from disk; returns where the code of each is."""
+def counting_tasks(plan: Any) -> list[str]:
+    """Return which tasks counting the reports of a plan is: blocks have kernels of their own."""
+    blocks = getattr(getattr(plan, "view", None), "blocks", None)
+    return ["counting", *([] if blocks is None else ["counting in blocks"])]
+
+
+def compile_kernels(*tasks: str) -> "dict[str, CodePlace]":
+    """Compile the kernels of tasks (all by default), or load them from disk; returns where the code of each is."""
     from importlib import import_module
 
     from assocpriv.core.compiling import compile_kernels as run
+    from assocpriv.core.machine import cores
 
-    chosen = [pair for name in ([task] if task else _KERNELS) for pair in _KERNELS[name].items()]
+    chosen = [pair for name in tasks or _KERNELS for pair in _KERNELS[name].items()]
     for module, _ in chosen:
         import_module(module)  # which declares its kernels
-    return run([name for _, names in chosen for name in names] if task else None, Progress().stage("compiling"))
+    wanted = [name for _, names in chosen for name in names] if tasks else None
+    return run(wanted, Progress().stage("compiling"), on_two_cores=cores() > 1)
 
 
-def compile_ahead(task: str | None = None) -> None:
-    """Compile the kernels of a task (all by default), or load them from disk; say so where that takes long."""
+def compile_ahead(*tasks: str) -> None:
+    """Compile the kernels of tasks, or load them from disk; say so where that takes long."""
     late = threading.Event()
 
     def notice() -> None:
@@ -151,7 +162,7 @@ def compile_ahead(task: str | None = None) -> None:
     timer.daemon = True
     timer.start()
     try:
-        compiled = compile_kernels(task)
+        compiled = compile_kernels(*tasks)
     finally:
         timer.cancel()
         timer.join()

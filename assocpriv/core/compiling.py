@@ -18,12 +18,14 @@ with a file of this code that another user can write (core/code_places.py). Numb
 root and run read-only). Without a folder, or on a full disk, each process compiles for itself.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
 import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -49,6 +51,7 @@ from assocpriv.core.kernel_types import (
     uint64,
 )
 from assocpriv.core.machine_code import MachineCode
+from assocpriv.core.second_compiler import second_compiler
 
 __all__ = [
     "CodePlace", "Entry", "Ints", "Later", "Words", "compile_kernels", "const", "entry", "float64", "int32", "int64",
@@ -174,21 +177,37 @@ class Entry:
                 self._compiled, self._place, self.was_kept = _compile(self.py_func, self._arguments, self._module)
             return self._place
 
+    def load_kept(self) -> bool:
+        """Load this kernel if its code is on disk, and tell whether it is here now."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled, self._place, _ = _find_kept(self.py_func, self._arguments, self._module)
+                self.was_kept = self._compiled is not None
+            return self._compiled is not None
+
 
 _ENTRIES: dict[str, Entry] = {}
+_FEW = 2  # entries, for which starting a second Python and numba takes as long as it saves
 
 
 def compile_kernels(
-    names: Iterable[str] | None = None, progress: Callable[[int, int], None] | None = None
+    names: Iterable[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    on_two_cores: bool = False,
 ) -> dict[str, CodePlace]:
     """Compile entries of the modules imported so far, by default all, or load them, now rather than when first called.
 
     Returns where the code of each is kept, nothing if compilation is switched off; ``progress`` is called with
-    (entries done, entries).
+    (entries done, entries). On two cores a second Python compiles some of them meanwhile, and leaves them on disk.
     """
     if is_switched_off():
         return {}
     chosen = list(_ENTRIES if names is None else names)
+    if on_two_cores:
+        missing = [name for name in chosen if not _ENTRIES[name].load_kept()]
+        if len(missing) > _FEW:
+            _compile_on_two_cores(missing)
     places = {}
     for done, name in enumerate(chosen, start=1):
         places[name] = _ENTRIES[name].load()
@@ -197,28 +216,55 @@ def compile_kernels(
     return places
 
 
+def _compile_on_two_cores(names: list[str]) -> None:
+    """Compile entries from the first one on, while a second process does so from the last one on."""
+    left = deque(names)
+
+    def hand_out() -> None:
+        with second_compiler() as compile_there, contextlib.suppress(IndexError):
+            while compile_there(_ENTRIES[name := left.pop()].py_func.__module__, name):
+                pass
+
+    thread = threading.Thread(target=hand_out, daemon=True)
+    thread.start()
+    with contextlib.suppress(IndexError):
+        while True:
+            _ENTRIES[left.popleft()].load()
+    thread.join()
+
+
+def _find_kept(
+    function: Callable[..., Any], arguments: tuple[KernelType, ...], module: _Module
+) -> tuple[Any, CodePlace, Path | None]:
+    """Return a function whose code is on disk, else None; the folder of its code, and the file where it can be kept."""
+    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-{_digest(module)}.code"
+    place = find_folder(name)
+    if place.folder is None:
+        return None, place, None
+    try:
+        code = MachineCode.read(place.folder / name)
+    except OSError as error:
+        return None, CodePlace(None, f"{place.folder}: {error.strerror}"), None
+    return code and code.link(arguments), place, place.folder / name
+
+
 def _compile(
     function: Callable[..., Any], arguments: tuple[KernelType, ...], module: _Module
 ) -> tuple[Any, CodePlace, bool]:
     """Return a function compiled for these types and no others, where its code is kept, and whether it was already."""
-    name = f"{Path(function.__code__.co_filename).stem}.{function.__qualname__}-{_digest(module)}.code"
-    place, code, trouble = find_folder(name), None, ""
-    try:
-        code = MachineCode.read(place.folder / name) if place.folder else None
-    except OSError as error:
-        trouble = f"{place.folder}: {error.strerror}"
-    if code is not None:
-        return code.link(arguments), place, True
+    kept, place, file = _find_kept(function, arguments, module)
+    if kept is not None:
+        return kept, place, True
     try:
         code = through_numba.compile_alone(function, arguments)
     except through_numba.CannotKeepError as error:
         return through_numba.compile_here(function, arguments), CodePlace(None, str(error)), False
     try:
-        if place.folder and not trouble:
-            code.write(place.folder / name)
+        if file is not None:
+            code.write(file)
     except OSError as error:
-        trouble = f"{place.folder}: {error.strerror}"
-    return code.link(arguments), CodePlace(None, trouble) if trouble else place, False
+        place = CodePlace(None, f"{place.folder}: {error.strerror}")
+    return code.link(arguments), place, False
 
 
 # ---- what code depends on

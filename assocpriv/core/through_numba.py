@@ -69,13 +69,16 @@ def _without_running_it() -> Iterator[None]:
     """Let numba make LLVM's text of what it compiles meanwhile, but no machine code to be called in this process."""
     from numba.core.compiler_lock import global_compiler_lock
     from numba.core.registry import cpu_target
+    from numba.core.runtime import rtsys
 
     context = cpu_target.target_context
+    rtsys.initialize(context)  # which is for the whole process
     codegen = context.codegen()
 
     class Text(codegen._library_class):  # type: ignore[misc, name-defined]
-        def _finalize_specific(self) -> None:
-            """Leave the library's text as it is."""
+        def _finalize_final_module(self) -> None:
+            """Leave the library's text as it is; the process's own code does not wait for it to be translated."""
+            self._finalized = True
 
     with global_compiler_lock:
         codegen._library_class = Text

@@ -44,27 +44,34 @@ def to_numpy(column: Any) -> NDArray[Any]:
     Raises:
         TypeError: it holds anything else, or something is missing that is no float.
     """
-    return np.concatenate([np.empty(0, dtype=_dtype_of(column)), *map(_chunk_to_numpy, column.chunks)])
+    return np.concatenate([np.empty(0, dtype=_dtype_of(column)), *map(array_to_numpy, column.chunks)])
 
 
-def _dtype_of(column: Any) -> Any:
+def _dtype_of(column: Any, may_miss: bool = False) -> Any:
     import pyarrow as pa
 
     kind = column.type
     if not (pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise TypeError(f"a column holds {kind}, not numbers")
-    if column.null_count and not pa.types.is_floating(kind):
+    if column.null_count and not (may_miss or pa.types.is_floating(kind)):
         raise TypeError("a number is missing")
     return kind.to_pandas_dtype()  # numpy's type, in spite of the name
 
 
-def _chunk_to_numpy(chunk: Any) -> NDArray[Any]:
+def array_to_numpy(chunk: Any, missing: int | None = None) -> NDArray[Any]:
+    """Return one of Arrow's arrays as :func:`to_numpy` does a column, without a copy where none is needed.
+
+    Integers may be missing where ``missing`` stands for them.
+    """
+    dtype = np.dtype(_dtype_of(chunk, missing is not None))
     valid, data = chunk.buffers()
-    rows, dtype = slice(chunk.offset, chunk.offset + len(chunk)), np.dtype(_dtype_of(chunk))
+    rows = slice(chunk.offset, chunk.offset + len(chunk))
     if dtype == np.bool_:
         return _bits(data, rows)
     values = np.frombuffer(data, dtype=dtype)[rows] if len(chunk) else np.empty(0, dtype=dtype)
-    return np.where(_bits(valid, rows), values, np.nan).astype(dtype) if chunk.null_count else values
+    if not chunk.null_count:
+        return values
+    return np.where(_bits(valid, rows), values, np.nan if missing is None else missing).astype(dtype)
 
 
 def _bits(data: Any, rows: slice) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ Of files a task opens some row groups itself, by the code that reads them here: 
 file is named. Reports are never collected; what tasks return are counts.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.errors import WireError, counted
+from assocpriv.core.errors import SparkError, WireError, counted
 from assocpriv.core.spark.sums import Counter, Source, add_up, numbered
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.published import PublishedPlan
@@ -127,6 +128,12 @@ def _read_task(plan_text: str, tasks: Sequence[Sequence[_RowGroup]], number: int
     plan = _parsed(plan_text)
     size = _piece_size(plan)
     groups = tasks[number] if tasks else ()
+    for each in groups:
+        if not os.access(each.path, os.R_OK):
+            raise SparkError(
+                f"a task of Spark cannot open {each.path}; tasks must find all files by the paths that they have here, "
+                "as on storage that their machines share"
+            )
     batches = (packed for each in groups for packed in file_batches(each.path, plan, size, group=each.number))
     for packed in filled(batches, size):
         yield Reports(plan, packed)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import RecordError, counted
+from assocpriv.files.arrow_columns import array_to_numpy
 from assocpriv.plans.numeric.columns import MOST_NAME, CategoryColumn, Column, NumericColumn
 from assocpriv.plans.numeric.tree_model import CategoryInput
 from assocpriv.records.csv_rows import EMPTY_NUMBERS
@@ -246,13 +247,13 @@ def _plain_numbers(values: Any, options: CellOptions) -> tuple[NDArray[np.float6
     if is_decimal or kinds.is_integer(values.type) or kinds.is_floating(values.type):
         if is_decimal:  # Arrow's own cast of a decimal often misses the nearest double; that of its digits does not
             values = values.cast(pa.string())
-        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        numbers = array_to_numpy(values.cast(pa.float64(), safe=False))
         return numbers, np.zeros(len(values), dtype=bool)
     if options.written and is_text(values.type):
         read = [_written_number(text, options) for text in values.to_pylist()]
         wrong = np.array([number is None for number in read], dtype=bool)
         return np.array([np.nan if number is None else number for number in read], dtype=np.float64), wrong
-    return np.full(len(values), np.nan), values.is_valid().to_numpy(zero_copy_only=False)
+    return np.full(len(values), np.nan), array_to_numpy(values.is_valid())
 
 
 def _written_number(text: str | None, options: CellOptions) -> float | None:
@@ -278,7 +279,7 @@ def _places(values: Any, column: CategoryColumn, options: CellOptions) -> NDArra
         truths = [bool(value) for value in encoded.dictionary.to_pylist()]
         return _taken([place_of(value, column) for value in truths], column, encoded)
     else:
-        absent = values.is_null().to_numpy(zero_copy_only=False)
+        absent = array_to_numpy(values.is_null())
         return np.where(absent, column.inputs, _UNSEEN).astype(np.int32)
     return _taken([_place(value, column, options) for value in encoded.dictionary.to_pylist()], column, encoded)
 
@@ -304,8 +305,7 @@ def _indices(encoded: Any) -> NDArray[Any]:
     """Return which value of its dictionary each cell holds; the dictionary's length where it holds none."""
     import pyarrow as pa
 
-    indices = encoded.indices.cast(pa.int32())
-    return np.asarray(indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False))
+    return array_to_numpy(encoded.indices.cast(pa.int32()), missing=len(encoded.dictionary))
 
 
 def is_text(kind: Any) -> bool:

@@ -81,7 +81,7 @@ def _write_reports(
         "transaction_size": transaction_size,
         "itemset_size": itemset_size,
         "code": plan.generator.kind,
-        "insert_bits": plan.independent.insert_bits,
+        "insert_bits": getattr(plan.operator, "insert_bits", None),  # a fixed size has none
         "report_bits": plan.report_bits,
         "randomize_and_write_s": perf_counter() - start,
     }

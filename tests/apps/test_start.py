@@ -37,6 +37,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(*PLAN_ARGUMENTS, "-o", place / "plan.json")
     run("randomize", place / "baskets.dat", "--plan", place / "plan.json", "-o", place / "reports.parquet")
     run("mine", place / "reports.parquet", "--min-support", "20%", "-o", place / "itemsets.parquet")
+    run("generate", "agrawal", "--records", "300", "-o", place / "people.csv", "--schema", place / "schema.toml")
+    run("numeric", "plan", place / "schema.toml", "-o", place / "table.json")
+    arguments = place / "people.csv", "--plan", place / "table.json", "-o", place / "released.parquet"
+    run("numeric", "randomize", *arguments)
     run("warm-up")
     return place
 
@@ -56,6 +60,14 @@ COMMANDS = {
     "ask": (["ask", "{}/reports.parquet", "--itemset", "1", "--rule", "2 => 3"], NUMBERS | {"llvmlite"}),
     "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], NUMBERS),
     "inspect": (["inspect", "{}/plan.json"], {"numpy"}),
+    "numeric randomize": (
+        ["numeric", "randomize", "{}/people.csv", "--plan", "{}/table.json", "-o", "{}/released.parquet", "--force"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "inspect a table's reports": (["inspect", "{}/released.parquet"], NUMBERS),
+    "help of the collector": (["serve", "--help"], set()),
+    "help of guidance": (["guide", "--help"], set()),
+    "help of suppression": (["suppress", "--help"], set()),
 }
 
 

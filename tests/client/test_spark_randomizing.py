@@ -15,6 +15,7 @@ import assocpriv as ap
 from assocpriv.client.baskets import on_spark
 from assocpriv.core import machine
 from assocpriv.core.errors import BasketError, FileError, RecordError, SparkError
+from assocpriv.core.spark import sums
 from assocpriv.core.spark.session import quiet_pandas
 from assocpriv.planning.planner import make_plan
 from assocpriv.spark import randomize
@@ -193,6 +194,13 @@ def test_what_spark_says_of_a_row_is_not_told(spark: Any, tmp_path: Path) -> Non
         randomize(frame, NO_PRIVACY, tmp_path / "reports")
     assert not marks_in(str(caught.value))
     assert not list(tmp_path.iterdir())
+
+
+def test_what_tasks_lack_is_told_all_the_same() -> None:
+    """A Python without this package's needs is named as that: there is nothing of a row in it."""
+    for missing in ("assocpriv", "bitarray"):
+        text = f"Traceback …\nModuleNotFoundError: No module named '{missing}'\n"
+        assert "not installed where Spark's tasks run" in sums._why(text, RuntimeError(text), quote=False)
 
 
 def test_choices_are_checked_first(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def test_from_a_page_to_a_collector(forks: Forks, tmp_path: Path) -> None:
 
 
 def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
-    """A shop's page and a till, as the examples write them, each send one report, and the same again."""
+    """A shop's page and a till, as the examples write them, send one report each; what goes wrong is a line."""
     chromium, port = program("chromium", "chromium"), free_port()
     collector = Collector(forks, tmp_path, "--allow-origin", f"http://127.0.0.1:{port}")
     write_plan(PLAN, tmp_path / "plan.json", force=True)
@@ -56,8 +57,22 @@ def test_the_examples_send(forks: Forks, tmp_path: Path) -> None:
         shop = javascript.run(
             javascript.node(), page, str(port), url, PLAN.plan_id, env=os.environ | {"CHROMIUM": chromium}
         )
-        assert shop.stdout.startswith("ok: ")
+        assert [line[:4] for line in shop.stdout.splitlines()] == ["ok: "] * 3, shop.stdout
         command = [javascript.node(), "till.mjs", url, PLAN.plan_id, "4711", "milk", "tea"]
         said = [javascript.run(*command, folder=tmp_path).stdout for _ in range(2)]
         assert said == ["sent\n", "sent before\n"]
+        for arguments, status, line in (
+            ([], 2, "usage: node till.mjs COLLECTOR PLAN-ID CUSTOMER ITEM …\n"),
+            ([url, PLAN.plan_id, "4712", "sold-1-canary"], 1, "an item of the basket is not in the plan's catalogue; "),
+            (
+                [url, PLAN.plan_id, "none/4711", "milk"],
+                1,
+                "cannot open the ledger none/4711.ledger: ENOENT; nothing was ",
+            ),
+        ):
+            command = [javascript.node(), "till.mjs", *arguments]
+            wrong = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+            assert (wrong.returncode, wrong.stdout, wrong.stderr[: len(line)]) == (status, "", line)
+            assert wrong.stderr.count("\n") == 1
+            assert "canary" not in wrong.stderr
         assert collector.reports() == 2

@@ -41,7 +41,8 @@ NOBODY = 65534
 IS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
 CORE = Path(compiling.__file__).parent
 COMPILER = (
-    "code_places.py", "compiling.py", "kernel_types.py", "machine_code.py", "numba_settings.py", "through_numba.py",
+    "code_places.py", "compiling.py", "kernel_types.py", "machine_code.py", "numba_settings.py", "second_compiler.py",
+    "through_numba.py",
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not isinstance(counting.count_pairs, Entry), reason="compilation is switched off")
@@ -469,19 +470,27 @@ def test_code_that_needs_numba_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_other_caches_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Functions of other packages are kept where numba keeps them, before and after ours are loaded."""
+    """Functions of other packages are compiled and kept as numba does it, before and after ours are compiled."""
     from numba.core import caching
 
     before = list(caching.CacheImpl._locator_classes)
-    compile_kernels(["fill_rows"])
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "ours"))
+    declared = (compiling.int64[::1], compiling.int64)
+    Entry(divide, declared, compiling._THIS_MODULE).load()  # with arrays as the other package makes them
     assert list(caching.CacheImpl._locator_classes) == before
-    (tmp_path / "foreign.py").write_text("import numba\n\n@numba.njit(cache=True)\ndef f(n):\n    return n + 1\n")
+    source = (
+        "import numba, numpy\n\n@numba.njit(cache=True)\ndef f(n):\n    return n + 1\n\n"
+        "@numba.njit\ndef g(n):\n    made = numpy.zeros(n, numpy.int64)\n"
+        "    made[n - 1] = max(n, 2) ** 2\n    return made\n"
+    )
+    (tmp_path / "foreign.py").write_text(source, encoding="utf-8")
     monkeypatch.setattr("numba.config.CACHE_DIR", "")
     monkeypatch.syspath_prepend(tmp_path)
     import foreign
 
     assert foreign.f(1) == 2
-    (file,) = (tmp_path / "__pycache__").glob("*.nbi")
+    assert foreign.g(3).tolist() == [0, 0, 9]
+    (file,) = (tmp_path / "__pycache__").glob("*f-3*.nbi")
     assert file.name.startswith("foreign.f-3.py")
 
 
@@ -519,7 +528,7 @@ VICTIMS = {
     "kernels": "import numpy as np\nfrom assocpriv.core.kernels.bitmaps import fill_rows\n"
     "from assocpriv.core.compiling import compile_kernels\nprint(compile_kernels(['fill_rows']))\n"
     "one = np.zeros(1, np.int64)\nfill_rows(one, one, one, np.zeros((1, 1, 1), np.uint64))",
-    "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(5))",
+    "galois": "from assocpriv.plans.baskets.codes import primitive_polynomial\nprint(primitive_polynomial(40))",
 }
 
 
@@ -738,7 +747,10 @@ def test_a_digest_covers_all_that_a_file_imports() -> None:
         return {module.variables["__name__"]}.union(*map(behind, module.imported))
 
     compiler = behind(compiling._THIS_MODULE)
-    assert {f"{name.rpartition('.')[2]}.py" for name in compiler} == set(COMPILER) - {"code_places.py"}
+    assert {f"{name.rpartition('.')[2]}.py" for name in compiler} == set(COMPILER) - {
+        "code_places.py",
+        "second_compiler.py",
+    }
 
     def imported(name: str) -> set[str]:
         nodes = TREES[name].body if name in TREES else []
@@ -767,6 +779,23 @@ def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for thread in threads:
         thread.join()
     assert (len(compiled), sorted(results)) == (1, list(range(1, 9)))
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_two_compile_at_once(helps: bool, tmp_path: Path) -> None:
+    """Kernels that a second process compiled are loaded; where none can be started all are compiled here."""
+    code = (
+        "import sys\nfrom assocpriv.core import compiling\nfrom assocpriv.core.kernels import bitmaps, cells, tables\n"
+        f"if not {helps}: sys.executable = '/nowhere/python'\n"
+        "names = ['fill_rows', 'replace_cells', 'find_cells']\n"
+        "places = compiling.compile_kernels(names, on_two_cores=True)\n"
+        "kept = [compiling._ENTRIES[name].was_kept for name in names]\n"
+        "print(kept[0], kept[2], all(each.folder for each in places.values()))"
+    )
+    (tmp_path / "json.py").write_text("raise SystemExit('a module beside the data was loaded')", encoding="utf-8")
+    said = run_python(code, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "code"))
+    assert said == f"False {helps} True\n"
+    assert len(list((tmp_path / "code").rglob("*.code"))) == 3
 
 
 # ---- warming up

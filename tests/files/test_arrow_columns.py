@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from assocpriv.core.light_frame import as_column
-from assocpriv.files.arrow_columns import to_arrow, to_arrow_table, to_numpy
+from assocpriv.files.arrow_columns import array_to_numpy, to_arrow, to_arrow_table, to_numpy
 
 COLUMNS: dict[str, list[Any]] = {
     "numbers": [1, -2, 1 << 62],
@@ -46,6 +46,9 @@ def test_what_is_missing() -> None:
     found = to_numpy(pa.chunked_array([pa.array([0.5, None, 2.0])[1:]]))
     assert np.isnan(found[0])
     assert found[1] == 2
+    places = pa.array([7, None, 1, None], pa.int32())[1:]
+    assert array_to_numpy(places, missing=9).tolist() == [9, 1, 9]
+    assert array_to_numpy(places, missing=9).dtype == np.int32
     for wrong in ([1, None], [True, None], ["1"]):
         with pytest.raises(TypeError):
             to_numpy(pa.chunked_array([pa.array(wrong)]))

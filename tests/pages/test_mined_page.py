@@ -76,7 +76,7 @@ def test_figures_are_the_tables(hostile: tuple[pd.DataFrame, Any]) -> None:
     frame, _ = hostile
     text = page(frame)
     rows = re.findall(r'<tr><th scope="row">.*?</tr>', text)
-    found = {float(value) for row in rows for value in re.findall(r'data-v="([^"]+)">[\d.-]+%', row)}
+    found = [float(value) for row in rows for value in re.findall(r'data-v="([^"]+)">[\d.-]+%', row)]
     wanted = frame.loc[frame["frequent"], "support"]
     assert len(wanted) == len(found)
     assert sorted(found) == pytest.approx(sorted(wanted), rel=1e-8)

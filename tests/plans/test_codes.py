@@ -30,6 +30,12 @@ def test_field_tables_agree_with_galois(field_bits: int) -> None:
     assert all(field.logs[field.powers[e]] == e for e in range(field.order))
 
 
+def test_polynomials_are_those_of_galois() -> None:
+    """Those of the table, and the first beyond it, are Conway's as galois has them."""
+    for field_bits in range(1, len(codes._CONWAY) + 2):
+        assert primitive_polynomial(field_bits) == int(galois.conway_poly(2, field_bits))
+
+
 def test_larger_fields_close() -> None:
     """In GF(2^17) the table is a permutation of the non-zero elements and closes to 1."""
     field = Field(Generator("bch", 17, primitive_polynomial(17), 1))

@@ -22,6 +22,7 @@ ORDER = [
     "core.kernel_types",
     "core.machine_code",
     "core.through_numba",
+    "core.second_compiler",
     "core.compiling",
     "core.entropy",
     "core.errors",
@@ -46,6 +47,7 @@ ORDER = [
     "core.kernels.randomizing",
     "core.kernels.tables",
     "core.kernels.tallies",
+    "core.spark.java",
     "core.spark.session",
     "core.spark.sums",
     "plans.published",
@@ -329,6 +331,7 @@ ORDER = [
     "mining",
     "spark",
     "showing",
+    "plot",
     "rounds",
     "trials",
     "assurance",
@@ -427,6 +430,7 @@ FLOORS = [
 ]
 DOORS = [
     "showing",
+    "plot",
     "spark",
     "basket_files",
     "baskets",
@@ -474,7 +478,14 @@ ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
-    "pyspark": {"core.spark.session", "core.spark.sums", "files.spark_reports", "client.baskets.on_spark", "spark"},
+    "pyspark": {
+        "core.spark.java",
+        "core.spark.session",
+        "core.spark.sums",
+        "files.spark_reports",
+        "client.baskets.on_spark",
+        "spark",
+    },
 }
 
 

@@ -62,7 +62,7 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     click.echo("\n".join(start_lines(start)), err=wants_json())
-    compile_ahead()
+    compile_ahead("randomizing", "counting", "counting baskets")
     done = start.finish(progress)
     found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
     write_page(

@@ -5,7 +5,16 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, refuse_given, require, say, show_result, wants_json, warn
+from assocpriv.apps.console import (
+    compile_ahead,
+    counting_tasks,
+    refuse_given,
+    require,
+    say,
+    show_result,
+    wants_json,
+    warn,
+)
 from assocpriv.apps.options import (
     LAYOUT,
     LEAST_SUPPORT,
@@ -68,7 +77,7 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     check_max_itemset(plan, options["max_itemset"])
     transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
     say(outcome_lines(outcome, plan))
-    compile_ahead()
+    compile_ahead("randomizing", "counting baskets", *counting_tasks(plan))
     done = simulate_transactions(
         transactions,
         plan,
@@ -86,7 +95,7 @@ def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> Non
 
     promise = require_promise(options)
     raw = read_used_baskets(baskets, **_reading(options))
-    compile_ahead()
+    compile_ahead("randomizing", "counting baskets", "counting", "counting in blocks")
     wanted = WANTED if options["top"] is None else options["top"]
     count = rounds if rounds == "auto" else int(rounds)
     trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())

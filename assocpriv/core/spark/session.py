@@ -7,29 +7,28 @@ classic API is used that Spark Connect lacks: no RDD, no SparkContext.
 import contextlib
 import os
 import re
-import shutil
 import socket
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from assocpriv.core.errors import SparkError
+from assocpriv.core.spark.java import check_java, log_settings, reason_said, said_to_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 _PROBE_SECONDS = 5.0
-_CONNECT, _STANDALONE = "sc://", "spark://"
+_CONNECT = "sc://"
+_PORTS = {_CONNECT: 15002, "spark://": 7077, "k8s://": 443}  # that masters listen at which name none
 _MASTER = re.compile(r"local(\[(\d+|\*)(,\d+)?\])?|yarn|(spark|sc|k8s)://.*")
 _OF_THE_BRIDGE = re.compile(r"An error occurred while calling|at |Traceback|File ")
-_JAVA_OF = {"3": 8, "4": 17}  # the oldest Java that a major version of Spark runs on
 _SETTINGS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",  # a bar for each job, in pipes as well
     "spark.app.name": "assocpriv",
 }
 _LOCAL = {  # nothing outside of this machine takes part
@@ -51,19 +50,22 @@ def start_session(master: str) -> "SparkSession":
     if master.startswith(_CONNECT):
         settings, builder = {}, builder.remote(master)
     else:
-        _check_java()
+        check_java()
         here = master.startswith("local")
-        settings, builder = _SETTINGS | _quiet() | (_LOCAL if here else {}), builder.master(master)
+        settings, builder = _SETTINGS | log_settings() | (_LOCAL if here else {}), builder.master(master)
         if here:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # otherwise whatever python3 is found first
     for name, value in settings.items():
         builder = builder.config(name, value)
-    try:
-        with quiet_pandas():
+    with said_to_file() as said, quiet_pandas():
+        try:
             session: SparkSession = builder.getOrCreate()
             return session
-    except Exception as error:  # noqa: BLE001 - of py4j, of gRPC, of Spark: whatever a start fails with
-        raise SparkError(f"Spark could not be started on {master}: {first_line(error)}") from None
+        except Exception as error:  # noqa: BLE001 - of py4j, of gRPC, of Spark: whatever a start fails with
+            why = first_line(error)
+            if "Java gateway" in why:
+                why = reason_said(said) or why
+            raise SparkError(f"Spark could not be started on {master}: {why}") from None
 
 
 def import_spark() -> Any:
@@ -84,9 +86,10 @@ def import_spark() -> Any:
 
 @contextlib.contextmanager
 def quiet_pandas() -> Iterator[None]:
-    """Keep PySpark from warning of pandas 3: nothing here goes through pandas."""
+    """Keep PySpark from warning of pandas 3, and of itself: nothing here goes through pandas."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*PySpark does not yet fully support pandas", category=FutureWarning)
+        warnings.filterwarnings("ignore", message="distutils Version classes", category=DeprecationWarning)  # by 3.5
         yield
 
 
@@ -106,46 +109,20 @@ def _check_answers(master: str) -> None:
             f"{master!r} is no master; write local[2] (cores of this machine), spark://host:7077, yarn, "
             "k8s://host:port, or sc://host:15002 for a server of Spark Connect"
         )
-    if not master.startswith((_CONNECT, _STANDALONE)):
+    usual = next((port for begin, port in _PORTS.items() if master.startswith(begin)), None)
+    if usual is None:
         return
-    where = urlsplit(master.partition(",")[0])
+    where = urlsplit(re.sub(r"^k8s://(https?://)?", "k8s://", master).partition(",")[0])
     try:
-        host, port = where.hostname, where.port or (15002 if master.startswith(_CONNECT) else 7077)
+        host, port = where.hostname, where.port or usual
     except ValueError:
         host = None
     if not host:
-        raise SparkError(f"{master} names no host; write {_CONNECT}host:15002 or {_STANDALONE}host:7077")
+        begin = master.partition("://")[0]
+        raise SparkError(f"{master} names no host and port; write {begin}://host:{usual}")
     try:
         socket.create_connection((host, port), _PROBE_SECONDS).close()
     except OSError as error:
         raise SparkError(
             f"nothing answers at {host}:{port}, which --master {master} names: {error.strerror or error}"
         ) from None
-
-
-def _check_java() -> None:
-    """Refuse a machine without the Java that this PySpark needs."""
-    import pyspark
-
-    oldest = _JAVA_OF.get(pyspark.__version__.partition(".")[0], 17)
-    home = os.environ.get("JAVA_HOME")
-    program = str(Path(home, "bin", "java")) if home else "java"
-    found = shutil.which(program)
-    if found is None:
-        where = f"JAVA_HOME is {home}, where there is none" if home else "there is none on the PATH"
-        raise SparkError(f"Spark runs on Java {oldest} or later, and {where}; install it, or set JAVA_HOME to one")
-    told = subprocess.run([found, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
-    if version is None or told.returncode:
-        raise SparkError(f"{found} does not say which Java it is; set JAVA_HOME to Java {oldest} or later")
-    if int(version[1]) < oldest:
-        raise SparkError(
-            f"PySpark {pyspark.__version__} runs on Java {oldest} or later, and {found} is Java {version[1]}; "
-            "set JAVA_HOME to a later one"
-        )
-
-
-def _quiet() -> dict[str, str]:
-    """Return the setting that has Spark log errors alone."""
-    log4j = Path(__file__).with_name("log4j2.properties").as_uri()
-    return {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j}"}

@@ -13,6 +13,8 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from queue import Empty, Queue
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -31,6 +33,8 @@ _SCHEMA = "first long, counts binary, trouble string"
 _AT_THE_DRIVER = 64 << 20  # bytes of counts that the driver adds up itself
 _CUT = 1 << 10  # numbers to a row: Spark hands 10,000 rows at once to a task
 _SUMMED_BY_TASK = 1 << 23  # numbers
+_PATIENCE_SECONDS = 1.0
+_MISSING = re.compile("No module named '(assocpriv|bitarray|galois|narwhals|numba|numpy|pandas|psutil|pyarrow|scipy)'")
 
 
 @dataclass(frozen=True)
@@ -86,29 +90,61 @@ def run(rows: "DataFrame", *, quote: bool = True) -> list[Any]:
         SparkError: Spark gave up.
     """
     spark, tag = rows.sparkSession, f"assocpriv-{uuid.uuid4().hex}"
-    tagged = hasattr(spark, "addTag")  # not in classic sessions before 4.0, which cancel their jobs themselves
-    if tagged:
-        spark.addTag(tag)
+    answer: Queue[list[Any] | Exception] = Queue()
+    # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
+    Thread(target=_as_of_this_thread(spark, _collect), args=(rows, tag, answer), daemon=True).start()
     try:
-        with quiet_pandas():
-            return rows.collect()
+        found = _wait(answer)
     except KeyboardInterrupt:
-        if tagged:
-            with contextlib.suppress(Exception):  # who interrupted waits for nothing else
-                spark.interruptTag(tag)
+        with contextlib.suppress(Exception):  # who interrupted waits for nothing else
+            spark.interruptTag(tag)  # classic sessions cancel their jobs themselves, and have no tags before 4.0
         raise
+    if isinstance(found, Exception):
+        raise SparkError(_why(str(found), found, quote)) from None
+    return found
+
+
+def _as_of_this_thread(spark: "SparkSession", job: Callable[..., None]) -> Callable[..., None]:
+    """Return a job that has the scheduler's pool, and what else was set for this thread, in another one."""
+    from pyspark import inheritable_thread_target
+
+    if type(spark).__module__.startswith("pyspark.sql.connect"):  # there is nothing of Java's here
+        return job
+    wanted: Any = inheritable_thread_target
+    in_other: Callable[..., None] = wanted(job) if _before_4() else wanted(spark)(job)
+    return in_other
+
+
+def _before_4() -> bool:
+    """Whether classic sessions have no tags, and threads are not for a session."""
+    import pyspark
+
+    return pyspark.__version__.startswith("3.")
+
+
+def _collect(rows: "DataFrame", tag: str, answer: "Queue[list[Any] | Exception]") -> None:
+    """Put the rows of a job, or what it failed with, into a queue."""
+    try:
+        with contextlib.suppress(Exception):  # classic sessions before 4.0 refuse it
+            rows.sparkSession.addTag(tag)  # of this thread, which ends with the job
+        with quiet_pandas():
+            answer.put(rows.collect())
     except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
-        raise SparkError(_why(str(error), error, quote)) from None
-    finally:
-        if tagged:
-            spark.removeTag(tag)
+        answer.put(error)
+
+
+def _wait(answer: "Queue[list[Any] | Exception]") -> list[Any] | Exception:
+    """Wait for an answer; not at one go, which on some systems nothing interrupts."""
+    while True:
+        with contextlib.suppress(Empty):
+            return answer.get(timeout=_PATIENCE_SECONDS)
 
 
 def _why(text: str, error: Exception, quote: bool) -> str:
     """Say what a failed job failed by."""
-    if "No module named 'assocpriv'" in text or "No module named 'pyarrow'" in text:
+    if _MISSING.search(text):
         install = "install the same version there: pip install 'assocpriv[spark]'"
-        return f"assocpriv is not installed where Spark's tasks run; {install}"
+        return f"assocpriv, or what it needs, is not installed where Spark's tasks run; {install}"
     if "PYTHON_VERSION_MISMATCH" in text:
         return "Spark's tasks run on another Python than this one; set PYSPARK_PYTHON to one of the same version"
     if not quote:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import PlanError
+from assocpriv.core.normal import lower_tails
 from assocpriv.core.numbers import check_whole
 from assocpriv.core.privacy import float_up
 from assocpriv.planning.numeric.planner import AnswerCost, answer_costs
@@ -134,9 +135,7 @@ def gaussian_distance(law: Noise) -> float:
 
 def _common(masses: NDArray[np.float64], starts: NDArray[np.int64], deviation: float) -> float:
     """Return what Gaussian noise has in common with masses spread over cells [start, start + 1] on one side of it."""
-    from scipy.special import ndtr
-
     level = np.minimum(masses * deviation * math.sqrt(2 * math.pi), 1.0)  # over the largest density
     crossing = np.clip(deviation * np.sqrt(-2 * np.log(level)), starts, starts + 1)
-    beyond = ndtr(-crossing / deviation) - ndtr(-(starts + 1) / deviation)
+    beyond = lower_tails(-crossing / deviation) - lower_tails(-(starts + 1) / deviation)
     return float(np.sum(masses * (crossing - starts) + beyond))

@@ -28,8 +28,18 @@ WORD_BITS = 64
 _TABLED_BITS = 16  # tables of so small a field are made in milliseconds
 
 
+# of GF(2), GF(4), …, GF(2^32), as galois has them, which takes seconds to load
+_CONWAY = (
+    0x3, 0x7, 0xB, 0x13, 0x25, 0x5B, 0x83, 0x11D, 0x211, 0x46F, 0x805, 0x10EB, 0x201B, 0x40A9, 0x8035, 0x1002D,
+    0x20009, 0x41403, 0x80027, 0x1006F3, 0x200065, 0x401F61, 0x800021, 0x101E6A9, 0x2000145, 0x40045D3, 0x80016AD,
+    0x100020E5, 0x20000005, 0x400328AF, 0x80000009, 0x100008299,
+)  # fmt: skip
+
+
 def primitive_polynomial(field_bits: int) -> int:
     """Return the Conway polynomial of GF(2^field_bits), bit i the coefficient of x^i."""
+    if 1 <= field_bits <= len(_CONWAY):
+        return _CONWAY[field_bits - 1]
     load_numba()  # before galois does
     import galois
 

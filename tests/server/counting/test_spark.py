@@ -45,12 +45,22 @@ def spark() -> Any:
 
 @pytest.fixture(scope="module", params=PLANS)
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Report files of one plan, of sizes that make several tasks of them."""
-    plan = make_plan(N_ITEMS, 3, PROMISE, itemset_size=3, reports=20_000, **PLANS[request.param])
+    """Report files of a plan of each form."""
+    return written(tmp_path_factory.mktemp("reports"), PLANS[request.param])
+
+
+@pytest.fixture(scope="module")
+def of_operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Report files of a plan of several operators, for what does not depend on the form of its reports."""
+    return written(tmp_path_factory.mktemp("reports"), PLANS["sizes in clear"])
+
+
+def written(path: Path, options: dict[str, Any]) -> Path:
+    """Write report files of one plan, of sizes that make several tasks of them."""
+    plan = make_plan(N_ITEMS, 3, PROMISE, itemset_size=3, reports=20_000, **options)
     rng = np.random.default_rng(7)
     common = np.arange(N_ITEMS) ** 2 // N_ITEMS  # small ids more often
     baskets = [set(map(str, rng.choice(common, size))) for size in rng.integers(1, 4, 3000)]
-    path = tmp_path_factory.mktemp("reports")
     for number, part in enumerate((baskets[:1700], baskets[1700:1701], baskets[1701:])):
         ap.randomize_baskets(part, plan).write(path / f"{number}.parquet")
     return path
@@ -73,74 +83,76 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
     assert one.attrs == other.attrs
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"certain": "95%"}, {"certain": "95%", "certain_by": "all"}, {"consistent": True}]
-)
-def test_mining_is_the_same(spark: Any, folder: Path, options: dict[str, Any]) -> None:
-    """Levels, estimates, tests, and the split into reports that choose and that test."""
-    there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(folder), spark), 0.1, **options)
-    here = ap.mine(folder, 0.1, **options)
+def test_mining_is_the_same(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Levels and estimates, in one job a level: all operators of a plan are counted together.
+
+    Sizes in clear need one more, which counts these.
+    """
+    reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    jobs = []
+    add_up = spark_reports.add_up
+    monkeypatch.setattr(spark_reports, "add_up", lambda *all_: jobs.append(all_) or add_up(*all_))
+    found = ap.mine(reports, 0.1)
+    assert_same(found, ap.mine(folder, 0.1))
+    longest = int(found["length"].max())
+    levels, in_clear = min(longest + 1, 3), reports.plan.in_clear
+    # of blocks also their sizes, the supports of dummies, and the subsets of what was found
+    more = 2 + longest if reports.plan.view.blocks is not None else 0
+    assert len(jobs) <= levels + in_clear + more
+
+
+@pytest.mark.parametrize("options", [{"certain": "95%"}, {"certain": "95%", "certain_by": "all"}, {"consistent": True}])
+def test_what_is_asked_of_mining_is_the_same(spark: Any, of_operators: Path, options: dict[str, Any]) -> None:
+    """Tests, the split into reports that choose and that test, supports that some transactions have."""
+    there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark), 0.1, **options)
+    here = ap.mine(of_operators, 0.1, **options)
     assert_same(there, here)
     assert_same(ap.association_rules(there, 0.2), ap.association_rules(here, 0.2))
 
 
-def test_questions_are_answered_the_same(spark: Any, folder: Path) -> None:
+def test_questions_are_answered_the_same(spark: Any, of_operators: Path) -> None:
     """All subsets of what is asked, for every operator."""
-    there = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    there = spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark)
     asked = [["0"], ["3", "1"], ["0", "1", "2"], ["23", "22"]]
-    assert_same(ap.ask(there, asked), ap.ask(folder, asked))
+    assert_same(ap.ask(there, asked), ap.ask(of_operators, asked))
     rules = [(["0"], ["1"]), (["0", "2"], ["1"])]
-    assert_same(ap.ask_rules(there, rules), ap.ask_rules(folder, rules))
+    assert_same(ap.ask_rules(there, rules), ap.ask_rules(of_operators, rules))
 
 
 @pytest.mark.parametrize("part", Part)
 def test_counts_are_the_same(spark: Any, folder: Path, part: Part) -> None:
-    """The numbers themselves, of one to three items, dummies among them where there are any."""
+    """The numbers themselves, of an item and of three, dummies among them where there are any."""
     reports = ap.read_reports(folder)
     there = SparkBackend(spark_reports.SparkReports.of_files(reports, spark)).open(part)
     here = LocalBackend.of(reports).open(part)
     assert len(there) == len(here)
     for (one, _), (other, _) in zip(there, here, strict=True):
         assert one.n_reports == other.n_reports
-        for size in (1, 2, 3):
+        for size in (1, 3):
             few = itemsets_of(size)[:: size**3]
             for mine, theirs in zip(one.subsets(few, range(4)), other.subsets(few, range(4)), strict=True):
                 assert (mine == theirs).all()
 
 
-def test_a_frame_is_counted_the_same(spark: Any, folder: Path) -> None:
+def test_a_frame_is_counted_the_same(spark: Any, of_operators: Path) -> None:
     """Rows of a DataFrame, however they are partitioned, and a plan given as a file."""
-    plan = ap.read_reports(folder).plan
-    frame = spark.read.parquet(str(folder)).repartition(5)
+    plan = ap.read_reports(of_operators).plan
+    frame = spark.read.parquet(str(of_operators)).repartition(5)
     from assocpriv.spark import mine
 
-    assert_same(mine(frame, plan, min_support=0.1), ap.mine(folder, 0.1))
+    assert_same(mine(frame, plan, min_support=0.1), ap.mine(of_operators, 0.1))
     with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
         mine(frame, plan, min_support=0.1, certain="95%")
 
 
-def test_sums_by_tasks_are_the_same(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_by_tasks_are_the_same(spark: Any, of_operators: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts that are too many for the driver to add up are added up by tasks, a row for each run of them."""
-    reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
+    reports = spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark)
     at_driver = ap.mine(reports, 0.1)
     monkeypatch.setattr(sums, "_AT_THE_DRIVER", 0)
     monkeypatch.setattr(sums, "_SUMMED_BY_TASK", 100)
     monkeypatch.setattr(sums, "_CUT", 16)
     assert_same(ap.mine(reports, 0.1), at_driver)
-
-
-def test_one_pass_over_the_data_a_level(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All operators of a plan are counted in one job; sizes in clear need one more, which counts these."""
-    reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
-    jobs = []
-    add_up = spark_reports.add_up
-    monkeypatch.setattr(spark_reports, "add_up", lambda *all_: jobs.append(all_) or add_up(*all_))
-    found = ap.mine(reports, 0.1)
-    longest = int(found["length"].max())
-    levels, in_clear = min(longest + 1, 3), reports.plan.in_clear
-    # of blocks also their sizes, the supports of dummies, and the subsets of what was found
-    more = 2 + longest if reports.plan.view.blocks is not None else 0
-    assert len(jobs) <= levels + in_clear + more
 
 
 def test_candidates_travel_small() -> None:
@@ -170,11 +182,11 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
 # ---- what is refused
 
 
-def test_other_columns_are_refused(spark: Any, folder: Path) -> None:
+def test_other_columns_are_refused(spark: Any, of_operators: Path) -> None:
     """A column of another type, no such column, missing rows, other lengths, no plan: one clear line each."""
     from assocpriv.spark import mine, reports_of
 
-    plan = ap.read_reports(folder).plan
+    plan = ap.read_reports(of_operators).plan
     with pytest.raises(WireError, match="'report' is of type string; reports are a column of type binary"):
         reports_of(spark.createDataFrame([("x",)], "report string"), plan)
     with pytest.raises(WireError, match="'report' is not among n"):
@@ -186,12 +198,12 @@ def test_other_columns_are_refused(spark: Any, folder: Path) -> None:
     with pytest.raises(PlanError, match="give the plan"):
         mine(spark.createDataFrame([(bytes(9),)], "report binary"), min_support=0.1)
     with pytest.raises(PlanError, match="report files carry their plan"):
-        mine(folder, plan, min_support=0.1)
+        mine(of_operators, plan, min_support=0.1)
 
 
-def test_a_damaged_file_names_itself(spark: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_names_itself(spark: Any, of_operators: Path, tmp_path: Path) -> None:
     """A flipped bit is found by the task that reads it, and told with the name of the file."""
-    for file in folder.glob("*.parquet"):
+    for file in of_operators.glob("*.parquet"):
         content = bytearray(file.read_bytes())
         if file.name == "2.parquet":
             content[60] ^= 1
