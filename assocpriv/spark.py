@@ -144,7 +144,8 @@ def randomize(
         How many reports were written.
 
     Raises:
-        BasketError: no such column, one of another type, or a basket that does not fit the plan; nothing is written.
+        BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
+            written.
         FileError: the folder exists, or cannot be written.
         SparkError: Spark gave up; nothing is written.
 

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from canary import NAME as CANARY
+from canary import marks_in
 from spark_session import local_session
 
 import assocpriv as ap
 from assocpriv.client.baskets import on_spark
-from assocpriv.core.errors import AssocprivError, BasketError, FileError
+from assocpriv.core import machine
+from assocpriv.core.errors import BasketError, FileError, RecordError, SparkError
+from assocpriv.core.spark import sums
 from assocpriv.core.spark.session import quiet_pandas
 from assocpriv.planning.planner import make_plan
 from assocpriv.spark import randomize
@@ -48,8 +51,8 @@ def test_each_basket_is_reported_once(spark: Any, tmp_path: Path) -> None:
     assert len(list((tmp_path / "arrays").iterdir())) == 3
     assert reported(tmp_path / "arrays") == Counter(range(N_ITEMS))
     rows = [(f"person {item}", item) for item in range(N_ITEMS)]
-    frame = spark.createDataFrame(rows, "who string, what int").repartition(3)
-    options = {"item_column": "what", "transaction_column": "who"}
+    frame = spark.createDataFrame(rows, "`a.who` string, `what``s` int").repartition(3)  # names that Spark must quote
+    options = {"item_column": "what`s", "transaction_column": "a.who"}
     assert randomize(frame, NO_PRIVACY, tmp_path / "rows", **options) == N_ITEMS
     assert reported(tmp_path / "rows") == Counter(range(N_ITEMS))
     assert {path.name for path in tmp_path.iterdir()} == {"arrays", "rows"}
@@ -101,26 +104,48 @@ def test_files_of_other_attempts_are_left_out(tmp_path: Path) -> None:
         on_spark._publish(tmp_path, [], tmp_path / "reports")
 
 
-def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two attempts at one task agree in nothing but the number of reports; a seeded source would repeat itself."""
+def test_who_comes_late_finds_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attempt that is still at work when a job has ended writes nothing, even while what is left is removed."""
+    drafts, late = tmp_path / ".reports.0.part", []
+    drafts.mkdir()
+    (drafts / "other.parquet").touch()
+    remove = on_spark.shutil.rmtree
+
+    def remove_late(folder: Path, **options: bool) -> None:
+        late.append(attempt(NO_PRIVACY, drafts)["trouble"])
+        remove(folder, **options)
+
+    monkeypatch.setattr(machine, "_most_cores", None)
+    monkeypatch.setattr(on_spark.shutil, "rmtree", remove_late)
+    on_spark._discard(drafts)
+    assert late
+    assert all("the output's folder is not where" in (trouble or "") for trouble in late)
+    assert not list(tmp_path.iterdir())
+
+
+def attempt(plan: ap.Plan, drafts: Path) -> dict[str, Any]:
+    """What an attempt at a task answers that has 200 baskets."""
     import pyarrow as pa
 
-    plan = make_plan(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
-    baskets = pa.record_batch({"basket": [["1", "2"]] * 200, "named": [True] * 200})
+    baskets = pa.record_batch({"basket": [["1"]] * 200, "named": [True] * 200})
+    args = (plan.canonical_json, on_spark.BasketColumns("items"), str(drafts), on_spark.package_version())
+    (row,) = next(on_spark._randomize_task(*args, iter([baskets]))).to_pylist()
+    return dict(row)
 
-    def attempt() -> bytes:
-        columns = on_spark.BasketColumns("items")
-        args = (plan.canonical_json, columns, str(tmp_path), on_spark.package_version())
-        (row,) = next(on_spark._randomize_task(*args, iter([baskets]))).to_pylist()
+
+def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two attempts at one task agree in nothing but the number of reports; a seeded source would repeat itself."""
+    plan = make_plan(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
+
+    def drawn() -> bytes:
+        row = attempt(plan, tmp_path)
         assert row["trouble"] is None
         return next(ap.read_reports(tmp_path / row["name"]).batches(1000)).tobytes()
 
-    from assocpriv.core import machine
-
     monkeypatch.setattr(machine, "_most_cores", None)
-    assert attempt() != attempt()  # equal with a chance below 2^-1000
+    assert drawn() != drawn()  # equal with a chance below 2^-1000
     monkeypatch.setattr("assocpriv.core.entropy.SystemEntropy", _seeded)
-    assert attempt() == attempt()  # what this test would notice
+    assert drawn() == drawn()  # what this test would notice
 
 
 def _seeded() -> Any:
@@ -135,7 +160,11 @@ BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
     "an unknown name": ("items array<string>", [(["1"],), ([CANARY],)], {}, "not in the catalogue"),
     "a repeated name": ("items array<string>", [(["1", "1"],)], {}, "repeats"),
     "no basket": ("items array<string>", [(None,)], {}, "rows without a basket"),
-    "no item": ("items array<string>", [([None],)], {}, "basket"),
+    "no item": ("items array<string>", [([None],)], {}, "is missing"),
+    "no item in a row": ("who int, items int", [(1, None), (1, 2)], {"transaction_column": "who"}, "is missing"),
+    "no baskets": ("items array<string>", [], {}, "holds no baskets"),
+    "a column twice": ("items array<string>, items array<string>", [(["1"], ["2"])], {}, "ambiguous"),
+    "one column for both": ("items string", [("1",)], {"transaction_column": "items"}, "two different columns"),
     "no transaction": (
         "who string, items string", [(None, CANARY)], {"transaction_column": "who"}, "without a transaction",
     ),
@@ -148,13 +177,41 @@ def test_bad_baskets_are_refused(spark: Any, tmp_path: Path, case: str) -> None:
     schema, rows, options, said = BAD[case]
     with pytest.raises(BasketError, match=said) as caught:
         randomize(spark.createDataFrame(rows, schema), NO_PRIVACY, tmp_path / "reports", **options)
-    assert CANARY not in str(caught.value)
+    assert not marks_in(str(caught.value))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_was_not_expected_is_told_by_its_class(tmp_path: Path) -> None:
+def test_what_spark_says_of_a_row_is_not_told(spark: Any, tmp_path: Path) -> None:
+    """A DataFrame whose own computation fails: Spark quotes the value that it failed at."""
+    from pyspark.sql import functions as sql
+
+    frame = spark.createDataFrame([(CANARY,)], "items string").select(
+        sql.array(sql.raise_error("items")).alias("items")
+    )
+    frame = frame.select(frame["items"].cast("array<string>").alias("items"))
+    with pytest.raises(SparkError, match="Spark gave up with") as caught:
+        randomize(frame, NO_PRIVACY, tmp_path / "reports")
+    assert not marks_in(str(caught.value))
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_tasks_lack_is_told_all_the_same() -> None:
+    """A Python without this package's needs is named as that: there is nothing of a row in it."""
+    for missing in ("assocpriv", "bitarray"):
+        text = f"Traceback …\nModuleNotFoundError: No module named '{missing}'\n"
+        assert "not installed where Spark's tasks run" in sums._why(text, RuntimeError(text), quote=False)
+
+
+def test_choices_are_checked_first(tmp_path: Path) -> None:
+    """No task begins for a choice that there is none of."""
+    with pytest.raises(RecordError, match="unknown"):
+        randomize(None, NO_PRIVACY, tmp_path / "reports", unknown="ignore")  # type: ignore[arg-type]
+
+
+def test_what_was_not_expected_is_told_by_its_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error whose text quotes a basket does not leave the task."""
+    monkeypatch.setattr(machine, "_most_cores", None)
 
     class Batch:
         num_rows = 1
@@ -171,7 +228,7 @@ def test_a_folder_that_is_there_is_left_alone(spark: Any, tmp_path: Path) -> Non
     """It is refused before any task begins; so is a place that cannot be written."""
     (tmp_path / "reports").mkdir()
     frame = spark.createDataFrame(SINGLES, "items array<string>")
-    with pytest.raises(AssocprivError, match="reports"):
+    with pytest.raises(FileError, match="exists already; name a new folder"):
         randomize(frame, NO_PRIVACY, tmp_path / "reports")
     with pytest.raises(FileError, match="does not exist"):
         randomize(frame, NO_PRIVACY, tmp_path / "nowhere" / "reports")

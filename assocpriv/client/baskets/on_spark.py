@@ -7,9 +7,10 @@ then their folder gets its name, at once; all else is removed. Who is interrupte
 DataFrame of reports is never handed out, as each action on it would draw anew.
 
 Raw baskets are seen in tasks alone. What is refused there comes back as text that names no item; of errors that this
-package did not expect only the class is told.
+package did not expect, and of what Spark says when it computes the baskets, only the kind is told.
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -21,16 +22,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError
-from assocpriv.core.spark.session import quiet_pandas
+from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError, counted
+from assocpriv.core.spark.session import first_line, import_spark, quiet_pandas
 from assocpriv.core.spark.sums import begin_task, package_version, refused, run
-from assocpriv.files.atomic import check_writable, sync_folder
+from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.registry import parse_plan
+from assocpriv.records.cells import check_choices
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _SCHEMA = "name string, sizes string, trouble string"
 _BASKET = "basket"
@@ -53,33 +55,62 @@ def randomize_frame(frame: "DataFrame", plan: Plan, output: Path, columns: Baske
     """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
 
     Raises:
-        BasketError: no such column, one of another type, or a basket that does not fit the plan; nothing is written.
+        BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
+            written.
         FileError: the folder exists, or cannot be written.
         SparkError: Spark gave up; nothing is written.
     """
+    check_choices(unknown=columns.unknown, repeats=columns.repeats)
+    _check_new(output)
     baskets = _baskets_of(frame, columns)
-    check_writable(output, force=False)
     drafts = output.with_name(f".{output.name}.{secrets.token_hex(8)}.part")
     try:
         drafts.mkdir()
         task = partial(_randomize_task, plan.canonical_json, columns, str(drafts.resolve()), package_version())
         with quiet_pandas():
             rows = baskets.mapInArrow(task, _SCHEMA)
-        answers = run(rows)
+        answers = run(rows, quote=False)
         for _, _, trouble in answers:
             if trouble is not None:
                 raise refused(trouble)
         sizes = [(name, Counter({int(size): n for size, n in json.loads(text).items()})) for name, text, _ in answers]
-        _publish(drafts, [name for name, counts in sizes if counts], output)
+        written = [name for name, counts in sizes if counts]
+        if not written:
+            raise BasketError("the DataFrame holds no baskets; check that it is the right one")
+        _publish(drafts, written, output)
     except OSError as error:
         raise FileError(f"cannot write {output}: {error.strerror or error}; nothing was left there") from None
     finally:
-        shutil.rmtree(drafts, ignore_errors=True)
+        _discard(drafts)
     return sum((counts for _, counts in sizes), Counter())
+
+
+def _check_new(output: Path) -> None:
+    """Refuse a folder that cannot be made, before any work is done for it."""
+    if os.path.lexists(output):
+        raise FileError(f"{output} exists already; name a new folder")
+    if not output.parent.is_dir():
+        raise FileError(
+            f"the folder {output.parent} does not exist; make it first (a path, as tasks see it, and no URL)"
+        )
 
 
 def _baskets_of(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
     """Return a DataFrame of a basket a row, with whether its transaction has a name."""
+    if columns.item == columns.transaction:
+        raise BasketError("transaction and item must be two different columns")
+    import_spark()
+    from pyspark.errors import PySparkException
+
+    try:
+        baskets = _chosen(frame, columns)
+        _ = baskets.schema  # Spark Connect would look at its columns later
+    except PySparkException as error:  # of columns and types; no row has been read yet
+        raise BasketError(f"the DataFrame cannot be taken as baskets: {first_line(error)}") from None
+    return baskets
+
+
+def _chosen(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
     from pyspark.sql import functions as sql
 
     kinds = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
@@ -87,15 +118,22 @@ def _baskets_of(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
         if name not in kinds:
             raise BasketError(f"the DataFrame has no column {name!r}; it has {', '.join(kinds) or 'none'}")
     kind = kinds[columns.item]
+    item = _column(frame, columns.item)
     if columns.transaction is None:
         if kind not in {f"array<{each}>" for each in _ITEM_KINDS}:
             raise BasketError(f"column {columns.item!r} is {kind}; baskets are arrays of strings or of whole numbers")
-        return frame.select(frame[columns.item].alias(_BASKET), sql.lit(True).alias("named"))
+        return frame.select(item.alias(_BASKET), sql.lit(True).alias("named"))
     if kind not in _ITEM_KINDS:
         raise BasketError(f"column {columns.item!r} is {kind}; items are strings or whole numbers")
-    transaction = frame[columns.transaction]
-    items = sql.collect_list(sql.coalesce(frame[columns.item].cast("string"), sql.lit("")))  # it would leave out nulls
-    return frame.groupBy(transaction).agg(items.alias(_BASKET)).select(_BASKET, transaction.isNotNull().alias("named"))
+    rows = frame.select(_column(frame, columns.transaction).alias("transaction"), item.alias("item"))
+    items = sql.collect_list(sql.struct("item"))["item"]  # nulls as well, which it would leave out of plain values
+    baskets = rows.groupBy("transaction").agg(items.alias(_BASKET))
+    return baskets.select(_BASKET, sql.isnotnull("transaction").alias("named"))
+
+
+def _column(frame: "DataFrame", name: str) -> "Column":
+    """Return a column by its whole name, in which Spark would otherwise take a dot for one within another."""
+    return frame["`" + name.replace("`", "``") + "`"]
 
 
 _ITEM_KINDS = ("string", "tinyint", "smallint", "int", "bigint")
@@ -111,7 +149,17 @@ def _publish(drafts: Path, names: list[str], output: Path) -> None:
     if output.exists():
         raise FileError(f"{output} appeared while reports were made; nothing was replaced")
     os.rename(chosen, output)
-    sync_folder(output.parent)
+    with contextlib.suppress(OSError):  # the folder is there: nobody may be told that it is not
+        sync_folder(output.parent)
+
+
+def _discard(drafts: Path) -> None:
+    """Remove what was not kept. An attempt that is still at work finds no folder of its name to write into."""
+    removed = drafts.with_suffix(".removed")
+    with contextlib.suppress(OSError):
+        os.rename(drafts, removed)
+    for folder in (removed, removed, drafts):  # twice: a file may have been made while the folder got its new name
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 # ---- in tasks
@@ -128,6 +176,8 @@ def _randomize_task(
     trouble = None
     try:
         begin_task(version)
+        if not Path(drafts).is_dir():
+            raise FileError("the output's folder is not where Spark's tasks run; name one that they and this share")
         plan = parse_plan(plan_text).as_a(Plan)
         packed = _randomized(plan, columns, batches, sizes)
         first = next(packed, None)
@@ -149,9 +199,11 @@ def _randomized(plan: Plan, columns: BasketColumns, batches: Iterator[Any], size
     import pyarrow as pa
 
     from assocpriv.client.baskets.bulk import randomize_chunks
-    from assocpriv.client.baskets.transactions import view_baskets
+    from assocpriv.client.baskets.transactions import Viewer
     from assocpriv.core.entropy import SystemEntropy
-    from assocpriv.records.baskets import Baskets, count_sizes
+    from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
+
+    viewer, said = Viewer(plan, unknown=columns.unknown), {"format": "list", "item_column": _BASKET}
 
     def transactions() -> Iterator[Baskets]:
         for batch in batches:
@@ -160,8 +212,13 @@ def _randomized(plan: Plan, columns: BasketColumns, batches: Iterator[Any], size
             if batch.column(0).null_count or not all(batch.column(1).to_pylist()):
                 raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
             table = pa.table({_BASKET: batch.column(0)})
-            said = {"format": "list", "item_column": _BASKET}
-            found, _ = view_baskets(table, plan, unknown=columns.unknown, repeats=columns.repeats, table=said)
+            try:
+                named = named_baskets(table, viewer.names, unknown=viewer.unknown, repeats=columns.repeats, table=said)
+                found, _ = viewer.view(named)
+            except BasketError as error:
+                raise BasketError(
+                    f"among {counted(batch.num_rows, 'basket')} that a task got at once: {error}"
+                ) from None
             sizes.update(count_sizes(found))
             yield found
 

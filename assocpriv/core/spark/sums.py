@@ -8,6 +8,7 @@ What this package refuses in a task comes back as text, beside the counts: it wo
 """
 
 import contextlib
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ _AT_THE_DRIVER = 64 << 20  # bytes of counts that the driver adds up itself
 _CUT = 1 << 10  # numbers to a row: Spark hands 10,000 rows at once to a task
 _SUMMED_BY_TASK = 1 << 23  # numbers
 _PATIENCE_SECONDS = 1.0
+_MISSING = re.compile("No module named '(assocpriv|bitarray|galois|narwhals|numba|numpy|pandas|psutil|pyarrow|scipy)'")
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,10 @@ def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Int
     return total
 
 
-def run(rows: "DataFrame") -> list[Any]:
+def run(rows: "DataFrame", *, quote: bool = True) -> list[Any]:
     """Return the rows of a job, which is stopped at the server, too, when this is interrupted.
+
+    Without ``quote`` an error says of which kind Spark's is, and not what that says, which may be a value of a row.
 
     Raises:
         SparkError: Spark gave up.
@@ -93,12 +97,10 @@ def run(rows: "DataFrame") -> list[Any]:
         found = _wait(answer)
     except KeyboardInterrupt:
         with contextlib.suppress(Exception):  # who interrupted waits for nothing else
-            spark.interruptTag(
-                tag
-            )  # classic sessions cancel their jobs at Ctrl-C themselves, and before 4.0 have no tags
+            spark.interruptTag(tag)  # classic sessions cancel their jobs themselves, and have no tags before 4.0
         raise
     if isinstance(found, Exception):
-        raise SparkError(_why(str(found), found)) from None
+        raise SparkError(_why(str(found), found, quote)) from None
     return found
 
 
@@ -138,15 +140,24 @@ def _wait(answer: "Queue[list[Any] | Exception]") -> list[Any] | Exception:
             return answer.get(timeout=_PATIENCE_SECONDS)
 
 
-def _why(text: str, error: Exception) -> str:
+def _why(text: str, error: Exception, quote: bool) -> str:
     """Say what a failed job failed by."""
-    if "No module named 'assocpriv'" in text or "No module named 'pyarrow'" in text:
+    if _MISSING.search(text):
         install = "install the same version there: pip install 'assocpriv[spark]'"
-        return f"assocpriv is not installed where Spark's tasks run; {install}"
+        return f"assocpriv, or what it needs, is not installed where Spark's tasks run; {install}"
     if "PYTHON_VERSION_MISMATCH" in text:
         return "Spark's tasks run on another Python than this one; set PYSPARK_PYTHON to one of the same version"
+    if not quote:
+        return f"Spark gave up with {_kind(error)}; what it says of that may quote data: see its own log"
     last = [line for line in text.splitlines() if " Error: " in line or line.partition(":")[0].endswith("Error")]
     return f"Spark gave up: {last[-1].strip()[:300] if last else first_line(error)}"
+
+
+def _kind(error: Exception) -> str:
+    """Return the name that Spark gives to a condition, or the error's class."""
+    ask = getattr(error, "getCondition", getattr(error, "getErrorClass", None))  # the latter before 4.0
+    name = ask() if ask is not None else None
+    return name if name and re.fullmatch(r"[A-Z0-9_.]+", name) else type(error).__name__
 
 
 # ---- in tasks
