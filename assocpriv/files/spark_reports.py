@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import SparkError, WireError, counted
+from assocpriv.core.spark.session import column_of
 from assocpriv.core.spark.sums import Counter, Source, add_up, numbered
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.published import PublishedPlan
@@ -82,7 +83,7 @@ class SparkReports:
         if kinds.get(column) != "binary":
             found = f"is of type {kinds[column]}" if column in kinds else f"is not among {', '.join(kinds) or 'none'}"
             raise WireError(f"the DataFrame's column {column!r} {found}; reports are a column of type binary")
-        chosen = frame.select(frame[column])
+        chosen = frame.select(column_of(frame, column))
         nothing = Reports(plan, np.empty((0, plan.report_bytes), np.uint8))
         source = Source(chosen, 1, partial(_read_column, plan.canonical_json))
         n_reports, n_tasks = add_up(source, _count_reports, 2).tolist()

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError, counted
-from assocpriv.core.spark.session import first_line, import_spark, quiet_pandas
+from assocpriv.core.spark.session import column_of, first_line, import_spark, quiet_pandas
 from assocpriv.core.spark.sums import begin_task, package_version, refused, run
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
@@ -32,7 +32,7 @@ from assocpriv.plans.registry import parse_plan
 from assocpriv.records.cells import check_choices
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _SCHEMA = "name string, sizes string, trouble string"
 _BASKET = "basket"
@@ -118,22 +118,17 @@ def _chosen(frame: "DataFrame", columns: BasketColumns) -> "DataFrame":
         if name not in kinds:
             raise BasketError(f"the DataFrame has no column {name!r}; it has {', '.join(kinds) or 'none'}")
     kind = kinds[columns.item]
-    item = _column(frame, columns.item)
+    item = column_of(frame, columns.item)
     if columns.transaction is None:
         if kind not in {f"array<{each}>" for each in _ITEM_KINDS}:
             raise BasketError(f"column {columns.item!r} is {kind}; baskets are arrays of strings or of whole numbers")
         return frame.select(item.alias(_BASKET), sql.lit(True).alias("named"))
     if kind not in _ITEM_KINDS:
         raise BasketError(f"column {columns.item!r} is {kind}; items are strings or whole numbers")
-    rows = frame.select(_column(frame, columns.transaction).alias("transaction"), item.alias("item"))
+    rows = frame.select(column_of(frame, columns.transaction).alias("transaction"), item.alias("item"))
     items = sql.collect_list(sql.struct("item"))["item"]  # nulls as well, which it would leave out of plain values
     baskets = rows.groupBy("transaction").agg(items.alias(_BASKET))
     return baskets.select(_BASKET, sql.isnotnull("transaction").alias("named"))
-
-
-def _column(frame: "DataFrame", name: str) -> "Column":
-    """Return a column by its whole name, in which Spark would otherwise take a dot for one within another."""
-    return frame["`" + name.replace("`", "``") + "`"]
 
 
 _ITEM_KINDS = ("string", "tinyint", "smallint", "int", "bigint")

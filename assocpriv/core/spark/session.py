@@ -18,7 +18,7 @@ from assocpriv.core.errors import SparkError
 from assocpriv.core.spark.java import check_java, log_settings, reason_said, said_to_file
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 
 _PROBE_SECONDS = 5.0
@@ -82,6 +82,11 @@ def import_spark() -> Any:
             "Spark is used through PySpark, which is not installed: pip install 'assocpriv[spark]'"
         ) from None
     return sql
+
+
+def column_of(frame: "DataFrame", name: str) -> "Column":
+    """Return a column by its whole name, in which Spark would otherwise take a dot for one within another."""
+    return frame["`" + name.replace("`", "``") + "`"]
 
 
 @contextlib.contextmanager

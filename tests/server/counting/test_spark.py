@@ -141,6 +141,8 @@ def test_a_frame_is_counted_the_same(spark: Any, of_operators: Path) -> None:
     from assocpriv.spark import mine
 
     assert_same(mine(frame, plan, min_support=0.1), ap.mine(of_operators, 0.1))
+    named = frame.toDF("till.report")
+    assert len(mine(named, plan, min_support=0.1, column="till.report"))
     with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
         mine(frame, plan, min_support=0.1, certain="95%")
 
