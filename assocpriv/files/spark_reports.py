@@ -83,7 +83,7 @@ class SparkReports:
         if kinds.get(column) != "binary":
             found = f"is of type {kinds[column]}" if column in kinds else f"is not among {', '.join(kinds) or 'none'}"
             raise WireError(f"the DataFrame's column {column!r} {found}; reports are a column of type binary")
-        chosen = frame.select(column_of(frame, column))
+        chosen = frame.select(column_of(frame, column).alias(COLUMN))
         nothing = Reports(plan, np.empty((0, plan.report_bytes), np.uint8))
         source = Source(chosen, 1, partial(_read_column, plan.canonical_json))
         n_reports, n_tasks = add_up(source, _count_reports, 2).tolist()
