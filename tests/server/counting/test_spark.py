@@ -8,12 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from guided_tables import random_people, small_plan
 from spark_session import local_session
 
 import assocpriv as ap
+from assocpriv.client.guided.bulk import randomize_tuples
 from assocpriv.core.errors import EstimateError, PlanError, WireError
 from assocpriv.core.spark import sums
 from assocpriv.files import spark_reports
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
@@ -22,6 +26,7 @@ from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.parts import Part
 from assocpriv.server.counting.spark_backend import SparkBackend, pack_itemsets, unpack_itemsets
+from assocpriv.server.guided.state import collect, publish, random_start
 
 pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
 
@@ -179,6 +184,32 @@ def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
     there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
     for options in ({}, {"by": "class"}):
         assert_same(numeric.reconstruct(there, **options).frame(), numeric.reconstruct(here, **options).frame())
+
+
+def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
+    """The miner's sums of guided tuples, of two guidances: the same state, whoever read the files."""
+    plan = small_plan(batch=50)
+    rng, state = np.random.default_rng(3), publish(random_start(plan, 1))
+    for number in range(2):
+        positions, classes = random_people(plan, 80, rng)
+        packed = randomize_tuples(positions, classes, plan, state.guidance, entropy=SeededEntropy(number))
+        Reports(plan, packed).write(tmp_path / f"{number}.parquet")
+        before, state = state, publish(collect(state, Reports(plan, packed)))
+    reports = ap.read_reports(tmp_path)
+    there, here = collect(before, spark_reports.SparkReports.of_files(reports, spark)), collect(before, reports)
+    assert (there.received == here.received).all()
+    assert (there.sums == here.sums).all()
+    assert there.collected == here.collected
+
+
+def test_what_is_not_sealed_is_counted_here(spark: Any, of_operators: Path) -> None:
+    """Reports in memory beside those in files, as a collector's folder has them: first in order, also for tests."""
+    files = ap.read_reports(of_operators)
+    both = Reports(files.plan, next(files.batches(700)), files.paths, len(files))
+    there = spark_reports.SparkReports.of_files(both, spark)
+    assert len(there) == len(both) == 3700
+    assert_same(ap.mine(there, 0.1), ap.mine(both, 0.1))
+    assert_same(ap.mine(there, 0.1, certain="95%"), ap.mine(both, 0.1, certain="95%"))
 
 
 # ---- what is refused
