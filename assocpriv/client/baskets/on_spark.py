@@ -19,12 +19,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError, counted
 from assocpriv.core.spark.session import column_of, first_line, import_spark, quiet_pandas
-from assocpriv.core.spark.sums import begin_task, package_version, refused, run
+from assocpriv.core.spark.sums import begin_task, package_version, refused, run, trouble_of
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.plans.baskets.plan import Plan
@@ -177,13 +178,13 @@ def _randomize_task(
         packed = _randomized(plan, columns, batches, sizes)
         first = next(packed, None)
         if first is not None:
-            write_reports(_chained(first, packed), plan, Path(drafts, name))
+            write_reports(chain((first,), packed), plan, Path(drafts, name))
     except AssocprivError as error:
-        trouble = f"{type(error).__name__} {error}"
+        trouble = trouble_of(error)
     except (OSError, MemoryError):
         raise  # Spark tries again, perhaps elsewhere
     except Exception as error:  # noqa: BLE001 - its text may quote a basket
-        trouble = f"{SparkError.__name__} a task failed with {type(error).__name__}; nothing was written"
+        trouble = trouble_of(SparkError(f"a task failed with {type(error).__name__}; nothing was written"))
     row = {"name": name, "sizes": json.dumps(sizes), "trouble": trouble}
     kinds = pa.schema([(each, pa.string()) for each in row])
     yield pa.RecordBatch.from_pylist([row], schema=kinds)
@@ -218,8 +219,3 @@ def _randomized(plan: Plan, columns: BasketColumns, batches: Iterator[Any], size
             yield found
 
     return (chunk.packed for chunk in randomize_chunks(transactions(), plan, entropy=SystemEntropy()))
-
-
-def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
-    yield first
-    yield from rest

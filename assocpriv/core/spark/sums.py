@@ -178,7 +178,7 @@ def _count_task(
         for number, pieces in read(batches):
             total += count(number, pieces)
     except AssocprivError as error:
-        yield _rows([(0, b"", f"{type(error).__name__} {error}")])
+        yield _rows([(0, b"", trouble_of(error))])
         return
     for first in range(0, n_counts, _CUT * cut):
         yield _rows(
@@ -237,8 +237,13 @@ def _rows(rows: Iterable[tuple[int, bytes, str | None]]) -> Any:
     return pa.record_batch([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names)
 
 
+def trouble_of(error: AssocprivError) -> str:
+    """Write what a task refuses as text, which comes back in its rows."""
+    return f"{type(error).__name__} {error}"
+
+
 def refused(trouble: str) -> AssocprivError:
-    """Return the error that a task refused with."""
+    """Return the error that a task refused with, of its text by :func:`trouble_of`."""
     from assocpriv.core import errors
 
     name, _, text = trouble.partition(" ")
