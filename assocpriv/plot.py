@@ -39,21 +39,20 @@ def supports(itemsets: "pd.DataFrame", ax: Any = None, *, top: int = 30) -> Any:
 
     from assocpriv.core.light_frame import LightFrame
     from assocpriv.server.itemsets.frames import mining_facts
-    from assocpriv.server.itemsets.selection import EVERYTHING, rows_to_show, shown_rows
+    from assocpriv.server.itemsets.selection import Surest
 
     ax = _axes(ax)
     facts, frame = mining_facts(itemsets), LightFrame.of(itemsets)
-    finds, sure = shown_rows(frame)
-    shown, sure = frame.take(finds), sure[finds]
-    rows = rows_to_show(shown, EVERYTHING, sure, top)[::-1]
-    support = shown["support"][rows]
-    places = np.arange(len(rows))
-    ends = np.stack([support - shown["ci_low"][rows], shown["ci_high"][rows] - support])
-    for mask, colour, label in ((sure[rows], _SURE, "sure"), (~sure[rows], _DOUBT, "may be chance")):
+    surest = Surest.of(frame, top)
+    shown, sure = surest.rows.take(np.arange(len(surest.rows))[::-1]), surest.sure[::-1]
+    support = shown["support"]
+    places = np.arange(len(support))
+    ends = np.stack([support - shown["ci_low"], shown["ci_high"] - support])
+    for mask, colour, label in ((sure, _SURE, "sure"), (~sure, _DOUBT, "may be chance")):
         if mask.any():
             ax.errorbar(support[mask], places[mask], xerr=ends[:, mask], fmt="o", color=colour, label=label, capsize=2)
     ax.axvline(facts.min_support, color=_DOUBT, linestyle=":", label="minimum support")
-    ax.set_yticks(places, [_text(", ".join(sorted(each))) for each in shown["itemsets"][rows]])
+    ax.set_yticks(places, [_text(", ".join(sorted(each))) for each in shown["itemsets"]])
     ax.set_xlabel(f"support, with intervals of {100 * facts.errors.confidence_level:g}%")
     ax.xaxis.set_major_formatter(_percent())
     ax.legend(frameon=False)

@@ -40,33 +40,33 @@ def page(
         EstimateError: a table that was not mined here.
         PlanError: another plan than the table's.
     """
+    import numpy as np
+
     from assocpriv.core.errors import PlanError
     from assocpriv.core.light_frame import LightFrame
     from assocpriv.core.privacy import parse_share
     from assocpriv.files.plans import read_plan
     from assocpriv.files.tables import itemset_records
     from assocpriv.mining import rules_of_table
-    from assocpriv.pages.mined import Found, mined_page
+    from assocpriv.pages.mined import MOST_ITEMSETS, MOST_RULES, Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.server.estimates.limits import level_discoverable_support
     from assocpriv.server.itemsets.frames import mining_facts, read_table
     from assocpriv.server.itemsets.rules import rule_records
-    from assocpriv.server.itemsets.selection import EVERYTHING, RuleFilter, rows_to_show, shown_rows
+    from assocpriv.server.itemsets.selection import RuleFilter, Surest
 
     given = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
     facts, frame = mining_facts(given), LightFrame.of(given)
     known = read_plan(plan, Plan) if isinstance(plan, str | Path) else plan
     if known is not None and known.plan_id != facts.plan_id:
         raise PlanError(f"the table was mined with plan {facts.plan_id[:12]}, and this is {known.plan_id[:12]}")
-    finds, sure = shown_rows(frame)
-    shown, sure = frame.take(finds), sure[finds]
-    rows = rows_to_show(shown, EVERYTHING, sure, len(shown))
+    surest = Surest.of(frame, MOST_ITEMSETS)
     records = [
-        record | {"sure": bool(each)}
-        for record, each in zip(itemset_records(shown.take(rows)), sure[rows].tolist(), strict=True)
+        record | {"sure": each} for record, each in zip(itemset_records(surest.rows), surest.sure.tolist(), strict=True)
     ]
     has_rules = len(frame) and not facts.are_entries
-    rules = rule_records(rules_of_table(frame, min_confidence, None, RuleFilter())) if has_rules else []
+    rules = rules_of_table(frame, min_confidence, None, RuleFilter()) if has_rules else LightFrame({})
+    first = rule_records(rules.take(np.arange(min(len(rules), MOST_RULES)))) if has_rules else []
     more = {
         level.size: [
             level_discoverable_support(
@@ -80,7 +80,8 @@ def page(
     }
     stronger = [] if known is None else _other_promises(known, facts.reports)
     least = f"{100 * float(parse_share(min_confidence, 'min_confidence')):g}%"
-    return mined_page(Found(title, facts.to_json(), records, rules, least, known, _TIMES, more, stronger))
+    counts = surest.finds, surest.sure_finds, len(rules)
+    return mined_page(Found(title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger))
 
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:

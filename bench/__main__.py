@@ -27,6 +27,7 @@ from bench.speed import (
     growth,
     javascript,
     mining,
+    pages,
     reconstruction,
     spark,
     startup,
@@ -54,6 +55,7 @@ TITLES = {
     "collector": "The collector under load",
     "device": "What a device's time tells",
     "js": "The client in JavaScript",
+    "pages": "Pages of large tables",
     "liars": "Crafted reports",
     "planted": "Planted faults",
 }
@@ -153,6 +155,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "collector": lambda options: collector.run(quick=options.quick, reports=options.reports or 10_000_000),
     "device": lambda options: device_timing.run(quick=options.quick),
     "js": lambda options: javascript.run(quick=options.quick),
+    "pages": lambda options: pages.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
     "planted": lambda options: planted.run(options.cases),
 }
@@ -161,7 +164,7 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
     sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
-    sets |= {"spark": spark}
+    sets |= {"spark": spark, "pages": pages}
     sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures
     return tables.heading(result, TITLES[name]) + write(result)
@@ -267,7 +270,7 @@ def main() -> None:
         subjects = {"baskets": compare, "ablation": compare_parts, "blocks": compare_blocks, "numeric": compare_numbers}
         subjects[options.subject](options)
         return
-    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js")]
+    quick_enough = [name for name in TITLES if name not in ("planted", "suppression-speed", "js", "pages")]
     for name in quick_enough if options.set == "all" else [options.set]:
         about = {"set": name, "machine": machine(), "versions": versions()}
         result = about | RUNS[name](options)

@@ -20,7 +20,7 @@ from assocpriv.pages.facts import promise_sentences
 from assocpriv.pages.wording import NORMAL, names, share, size_name
 from assocpriv.plans.published import PublishedPlan
 
-MOST_ITEMSETS, MOST_RULES = 1000, 300  # shown, the surest of them
+MOST_ITEMSETS, MOST_RULES = 1000, 300  # to show, the surest of them
 _EDGES, _NODES = 40, 24  # of the graph
 _TEMPLATES = Environment(
     loader=PackageLoader("assocpriv.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -32,15 +32,19 @@ _TEMPLATES = Environment(
 class Found:
     """What a page is made of.
 
-    ``facts`` are those that a mined table carries; ``itemsets`` and ``rules`` are rows as plain objects, surest first,
-    each itemset with ``sure``. ``more`` is from which support on a size could be told by so many times as many people,
-    by size a list like ``times``; ``stronger`` are other promises, and from which support on each tells single items.
+    ``facts`` are those that a mined table carries; ``itemsets`` and ``rules`` are the rows shown as plain objects,
+    surest first, each itemset with ``sure``; ``finds``, ``sure`` and ``all_rules`` how many there are in all. ``more``
+    is from which support on a size could be told by so many times as many people, by size a list like ``times``;
+    ``stronger`` are other promises, and from which support on each tells single items.
     """
 
     title: str
     facts: Mapping[str, Any]
     itemsets: Sequence[Mapping[str, Any]]
     rules: Sequence[Mapping[str, Any]]
+    finds: int
+    sure: int
+    all_rules: int
     min_confidence: str
     plan: PublishedPlan | None = None
     times: Sequence[int] = ()
@@ -52,41 +56,40 @@ def mined_page(found: Found) -> str:
     """Return the page, HTML."""
     script = _TEMPLATES.get_template("mined.js").render()
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    sure = sum(bool(row["sure"]) for row in found.itemsets)
     view = {
         "title": found.title,
         "script": Markup(script),
         "script_hash": digest,
-        "answer": _answer(found, sure),
+        "answer": _answer(found),
         "promise": [] if found.plan is None else promise_sentences(found.plan),
         "facts": found.facts,
         "meaning": str(found.facts["meaning"]),
         "level": f"{100 * found.facts['confidence_level']:g}%",
-        "itemsets": _itemset_rows(found.itemsets[:MOST_ITEMSETS]),
-        "more_itemsets": max(len(found.itemsets) - MOST_ITEMSETS, 0),
+        "itemsets": _itemset_rows(found.itemsets),
+        "more_itemsets": found.finds - len(found.itemsets),
         "has_truth": any("true_support" in row for row in found.itemsets[:1]),
-        "rules": [_rule_row(row) for row in found.rules[:MOST_RULES]],
-        "more_rules": max(len(found.rules) - MOST_RULES, 0),
+        "rules": [_rule_row(row) for row in found.rules],
+        "more_rules": found.all_rules - len(found.rules),
         "min_confidence": found.min_confidence,
         "sizes": _size_rows(found),
         "times": found.times,
         "stronger": [(name, share(least)) for name, least in found.stronger],
-        "doubtful": len(found.itemsets) - sure,
+        "doubtful": found.finds - found.sure,
         "strips": Markup(charts.strips(_strips(found))),
-        "scatter": Markup(charts.scatter(_points(found.rules[:MOST_RULES]))),
+        "scatter": Markup(charts.scatter(_points(found.rules))),
         "graph": Markup(_graph(found.rules)),
         "legend": list(zip(charts.LEGEND, ("below", "even", "some", "more", "most"), strict=True)),
     }
     return _TEMPLATES.get_template("mined.html").render(view)
 
 
-def _answer(found: Found, sure: int) -> str:
+def _answer(found: Found) -> str:
     reports = counted(found.facts["reports"], "report")
-    if not found.itemsets:
+    if not found.finds:
         return f"From {reports} nothing was found that can be told from chance."
-    doubtful = len(found.itemsets) - sure
+    doubtful = found.finds - found.sure
     rest = f"; {counted(doubtful, 'more')} may be chance".replace("mores", "more") if doubtful else ""
-    return f"{reports} show {counted(sure, 'itemset')} for sure{rest}."
+    return f"{reports} show {counted(found.sure, 'itemset')} for sure{rest}."
 
 
 def _itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -96,7 +99,6 @@ def _itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "names": names(row["itemset"]),
             "size": len(row["itemset"]),
             "support": share(row["support"]),
-            "value": f"{row['support']:.9g}",
             "low": share(max(row["ci_low"], 0.0)),
             "high": share(min(row["ci_high"], 1.0)),
             "bar": tuple(_percent(part / scale) for part in (row["ci_low"], row["ci_high"], row["support"])),
@@ -108,7 +110,7 @@ def _itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * min(max(part, 0.0), 1.0):.1f}"
+    return f"{round(100 * min(max(part, 0.0), 1.0), 1):g}"
 
 
 def _rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,14 +120,11 @@ def _rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
         "antecedent": names(row["antecedents"]),
         "consequent": names(row["consequents"]),
         "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}" if known else "not known",
-        "value": f"{row['confidence']:.9g}" if known else "-1",
         "low": f"{low:.1%}",
         "high": f"{high:.1%}",
         "bar": tuple(_percent(part) for part in (low, high, row["confidence"] if known else 0.0)),
         "support": share(row["support"]),
-        "support_value": f"{row['support']:.9g}",
         "lift": f"{row['lift']:.2f}" if known else "—",
-        "lift_value": f"{row['lift']:.9g}" if known else "-1",
         "shade": charts.shade(row["lift"] if known else math.nan),
     }
 
@@ -164,10 +163,9 @@ _STATUS = {
 
 
 def _strips(found: Found) -> list[charts.Strip]:
-    shown = found.itemsets[:MOST_ITEMSETS]
     rows = []
     for level in found.facts["levels"]:
-        mine = [row for row in shown if len(row["itemset"]) == level["size"]]
+        mine = [row for row in found.itemsets if len(row["itemset"]) == level["size"]]
         least = level["level_discoverable_support"]
         least = None if least is None or least >= 1 else least
         rows.append(charts.Strip(size_name(level["size"]).removeprefix("single "), [row["support"] for row in mine],

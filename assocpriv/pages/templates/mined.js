@@ -5,9 +5,12 @@ for (const table of document.querySelectorAll("table[data-sortable]")) {
   const rows = [...body.rows];
   const told = document.getElementById(`${table.id}-told`);
   const box = document.getElementById(`${table.id}-filter`);
+  const numbers = [...table.tHead.rows[0].cells].map((head) => head.className === "number");
   const valueOf = (row, place) => {
-    const cell = row.cells[place];
-    return "v" in cell.dataset ? Number(cell.dataset.v) : cell.textContent;
+    const text = row.cells[place].textContent;
+    if (!numbers[place]) return text;
+    const value = parseFloat(text);
+    return Number.isNaN(value) ? -1 : value; // what is not known comes last
   };
   const sort = (head, place) => {
     const down = head.getAttribute("aria-sort") !== "descending";

@@ -183,6 +183,27 @@ def shown_rows(frame: LightFrame) -> tuple[Mask, Mask]:
     return frequent, sure_rows(frame)
 
 
+@dataclass(frozen=True, slots=True)
+class Surest:
+    """The surest finds of a table, of every size its share: ``rows`` of it, and whether each is sure, bool (rows,).
+
+    ``finds`` and ``sure_finds`` are how many the whole table has.
+    """
+
+    rows: LightFrame
+    sure: Mask
+    finds: int
+    sure_finds: int
+
+    @classmethod
+    def of(cls, frame: LightFrame, most: int) -> "Surest":
+        """Return at most so many."""
+        finds, sure = shown_rows(frame)
+        shown, sure = frame.take(np.flatnonzero(finds)), sure[finds]
+        rows = rows_to_show(shown, EVERYTHING, sure, most)
+        return cls(shown.take(rows), sure[rows], len(shown), int(sure.sum()))
+
+
 def read_sizes(given: "int | str | None", what: str) -> tuple[int, float]:
     """Read the least and the greatest number of items, as 2, 2..3, 2.. or ..3.
 
