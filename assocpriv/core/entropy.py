@@ -15,7 +15,7 @@ bulk path reads the same words in the same order and must give the same reports.
 import secrets
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,9 +39,13 @@ class Entropy(Protocol):
 
 
 class WordEntropy:
-    """All draws, built on :meth:`words`; a subclass says where the words come from."""
+    """All draws, built on :meth:`words`; a subclass says where the words come from.
+
+    ``is_shared`` tells that threads may draw at the same time: nobody could repeat the order of the draws anyway.
+    """
 
     __slots__ = ()
+    is_shared: ClassVar[bool] = False
 
     def words(self, count: int) -> "NDArray[np.uint64]":
         """Return ``count`` uniform 64-bit words, uint64 of shape (count,)."""
@@ -93,6 +97,7 @@ class SystemEntropy(WordEntropy):
     """The operating system's entropy, unbuffered: a forked process cannot repeat another's draws."""
 
     __slots__ = ()
+    is_shared = True
 
     def words(self, count: int) -> "NDArray[np.uint64]":
         """Return ``count`` words from the operating system, uint64 of shape (count,)."""

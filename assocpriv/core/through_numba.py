@@ -2,6 +2,7 @@
 
 The code must stand alone, as it is linked later into processes without numba. What numba's arrays want of numba's
 own library while a kernel runs, to take memory and to give it back, is therefore written into each kernel's code.
+References to arrays are counted there without locks: no other thread sees a kernel's own arrays.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ from assocpriv.core.numba_settings import load_numba
 
 LOADED = sys._getframe().f_code  # for the digest of compiled code
 _HEAD_BYTES = 64  # in front of an array's memory: references, destructor and what this takes, address, size, allocator
+_REFERENCES = {"NRT_incref", "NRT_decref"}
 _C_LIBRARY = {"malloc", "free", "memcpy", "memmove", "memset"}
 
 
@@ -109,9 +111,10 @@ def _stand_alone(library: Any) -> bytes:
     from numba.core.registry import cpu_target
 
     module = binding.parse_bitcode(library._final_module.as_bitcode())
-    missing = _missing(module)
-    if missing:
-        module.link_in(binding.parse_assembly(_memory_functions()))
+    for each in module.functions:
+        if each.name in _REFERENCES:
+            each.linkage = "weak_any"  # ours take their place
+    module.link_in(binding.parse_assembly(_memory_functions()))
     if _missing(module):
         raise CannotKeepError(f"a kernel needs {min(_missing(module))} of numba's library")
     content: bytes = cpu_target.target_context.codegen()._tm.emit_object(module)
@@ -127,7 +130,11 @@ def _missing(module: Any) -> set[str]:
 
 
 def _memory_functions() -> str:
-    """Return LLVM's text of the two functions that numba's arrays want: memory, aligned, and its end."""
+    """Return LLVM's text of what numba's arrays want: memory, aligned, its end, and a count of who uses it.
+
+    Numba's own count is atomic, as its arrays may be handed from thread to thread. A kernel's are its own: it returns
+    integers alone, and arrays handed to it are not counted.
+    """
     from llvmlite import ir
 
     word, place = ir.IntType(64), ir.IntType(8).as_pointer()
@@ -148,8 +155,21 @@ def _memory_functions() -> str:
         builder.store(value, builder.gep(head, [word(field)]))
     builder.ret(taken)
 
-    end = ir.Function(module, ir.FunctionType(ir.VoidType(), [place]), "NRT_MemInfo_call_dtor")
+    end, add, drop = (
+        ir.Function(module, ir.FunctionType(ir.VoidType(), [place]), name)
+        for name in ("NRT_MemInfo_call_dtor", "NRT_incref", "NRT_decref")
+    )
     builder = ir.IRBuilder(end.append_basic_block())
     builder.call(free, [end.args[0]])
     builder.ret_void()
+    for function, change in ((add, 1), (drop, -1)):
+        builder = ir.IRBuilder(function.append_basic_block())
+        with builder.if_then(builder.icmp_unsigned("!=", function.args[0], place(None))):
+            head = builder.bitcast(function.args[0], word.as_pointer())
+            users = builder.add(builder.load(head), word(change))
+            builder.store(users, head)
+            if function is drop:
+                with builder.if_then(builder.icmp_unsigned("==", users, word(0))):
+                    builder.call(free, [function.args[0]])
+        builder.ret_void()
     return str(module)

@@ -146,9 +146,9 @@ FAULTS = (
     ),), has_blocks=True),
     Fault("items 777 and 778 swapped in blocks, bulk client", ((
         _BULK,
-        "        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)\n        partitions, pieces = np.divmod(drawn, self._blocks.pieces)\n",
+        "        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]\n",
         "        items = np.where(items == 777, 778, np.where(items == 778, 777, items))\n"
-        "        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)\n        partitions, pieces = np.divmod(drawn, self._blocks.pieces)\n",
+        "        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]\n",
     ),), has_blocks=True),
 )  # fmt: skip
 

@@ -2,19 +2,24 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
+from assocpriv.client.baskets.bulk import randomize_chunks, randomizer_of
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.planning.designs import WorstSupport, choose_generator, search_designs
+from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.view import View
+from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.bitmaps import count_row_supersets, empty_rows, report_rows
 from bench.speed.datasets import flat_rows
 from bench.speed.timing import ROUNDS, medians
@@ -27,6 +32,7 @@ FIRST_ROWS = 16  # rows that numpy and bitarray pair with all others
 TRIPLE_ROWS = 96
 EXPAND_ITEMS = 1_000
 COPY_BYTES = 1 << 28
+REPEATED = 64  # baskets, where most transactions repeat
 
 Words = NDArray[np.uint64]
 Itemsets = NDArray[np.int64]
@@ -153,20 +159,42 @@ def plan_with(catalogue: Catalogue, insert_bits: int, code: str = "bch") -> Plan
     return Plan(catalogue, 5, 3, (operator,), generator, promise)
 
 
+def repeated(baskets: Baskets) -> Baskets:
+    """Return as many baskets, of which most occur many times: a few of them again and again."""
+    few = baskets[:REPEATED]
+    held, turns = few.items[few.offsets[0] : few.offsets[-1]], len(baskets) // REPEATED
+    return Baskets(baskets.catalogue, np.append(0, np.cumsum(np.tile(few.sizes, turns))), np.tile(held, turns))
+
+
 def randomize_rates(n_reports: int) -> dict[str, dict[str, float]]:
     """Randomize on all cores, beside drawing the words that it consumes."""
     rates, ratios = {}, {}
     entropy = SystemEntropy()
     baskets = generate_quest(QuestSettings(n_baskets=n_reports, n_items=1_000))
-    for insert_bits, sample in ((1, baskets), (4, baskets[: n_reports // 2])):  # the longer seeds take longer
-        plan = plan_with(baskets.catalogue, insert_bits)
-        words = BulkRandomizer(plan).words_needed(sample)
+    half = baskets[: n_reports // 2]  # longer seeds take longer
+    short, long = plan_with(baskets.catalogue, 1), plan_with(baskets.catalogue, 4)
+    inside = make_plan(100, 5, Breach("5%", "50%"), itemset_size=3, kind="fixed-size")
+    blocks = replace(inside, catalogue=baskets.catalogue, view=View(blocks=Blocks(100, 10)))
+    small = generate_quest(QuestSettings(n_baskets=n_reports, n_items=64))
+    cases = {
+        "40-bit seeds": (short, baskets),
+        "192-bit seeds": (long, half),
+        "40-bit seeds, repeated": (short, repeated(baskets)),
+        "192-bit seeds, repeated": (long, repeated(half)),
+        "fixed size, 64 items": (
+            make_plan(small.catalogue, 5, Breach("5%", "50%"), itemset_size=3, kind="fixed-size"),
+            small,
+        ),
+        "fixed size, blocks of 100": (blocks, half),
+    }
+    for name, (plan, sample) in cases.items():
+        words = randomizer_of(plan).words_needed(sample)
         ours, drawing = medians(
             lambda b=sample, p=plan: sum(len(c.packed) for c in randomize_chunks(b, p, entropy=entropy)),
             lambda w=words: entropy.words(w),
             rounds=3,
         )
-        rates[str(plan.report_bits)], ratios[str(plan.report_bits)] = len(sample) / ours, ours / drawing
+        rates[name], ratios[name] = len(sample) / ours, ours / drawing
     return {"randomize_reports_per_s": rates, "randomize_times_the_entropy": ratios}
 
 

@@ -35,11 +35,17 @@ SOLVED_WORDS = 1 << 15  # of their equations: 256 KiB, to stay in a second cache
 class RandomizedChunk:
     """Reports of consecutive transactions, uint8 (n, report_bytes), and what only the device may know of them.
 
-    ``raw_fitted`` are the M items (dummies included) that each transaction was cut or padded to, int64 (n, M).
+    ``raw_fitted`` are the M items (dummies included) that each transaction was cut or padded to, int64 (n, M); they
+    are worked out when asked for, as only simulations ask.
     """
 
     packed: NDArray[np.uint8]
-    raw_fitted: NDArray[np.int64] = field(repr=False)
+    _fitted: Callable[[], NDArray[np.int64]] = field(repr=False)
+
+    @property
+    def raw_fitted(self) -> NDArray[np.int64]:
+        """Return the items that each transaction was cut or padded to."""
+        return self._fitted()
 
 
 class SetTables:
@@ -171,7 +177,7 @@ class BulkRandomizer:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
-        return RandomizedChunk(np.ascontiguousarray(packed), fitted), words[used:]
+        return RandomizedChunk(np.ascontiguousarray(packed), lambda: fitted), words[used:]
 
 
 def _columns_of(plan: Plan, insert_bits: int) -> NDArray[np.uint64]:
@@ -211,7 +217,7 @@ class GroupedRandomizer:
             packed[rows, 0] = m
             packed[rows, 1 : 1 + length] = chunk.packed
             fitted[rows, :m] = chunk.raw_fitted
-        return RandomizedChunk(packed, fitted)
+        return RandomizedChunk(packed, lambda: fitted)
 
     def _split(self, baskets: Baskets) -> Iterator[tuple[BulkRandomizer, NDArray[np.int64], Baskets]]:
         """Yield each group that occurs, the places of its transactions, and these."""
@@ -248,18 +254,18 @@ class BlockRandomizer:
         drawn, words = numbers_below(self._blocks.count, len(baskets), words, entropy)
         chunk = self._inside.randomize(self._in_blocks(baskets, drawn), words, entropy)
         numbers = drawn.astype("<u2").view(np.uint8).reshape(-1, NUMBER_BYTES)
-        return RandomizedChunk(np.hstack([numbers, chunk.packed]), self._entries(chunk.raw_fitted, drawn))
+        return RandomizedChunk(np.hstack([numbers, chunk.packed]), lambda: self._entries(chunk.raw_fitted, drawn))
 
     def _in_blocks(self, baskets: Baskets, drawn: NDArray[np.int64]) -> Baskets:
         """Return the places in their blocks of what transactions hold of these."""
         items = baskets.items[baskets.offsets[0] : baskets.offsets[-1]]
-        rows = np.repeat(np.arange(len(baskets)), baskets.sizes)
-        partitions, pieces = np.divmod(drawn, self._blocks.pieces)
-        partition = partitions[rows]
-        inside = self._table.pieces[partition, items] == pieces[rows]
-        places = self._table.places[partition[inside], items[inside]].astype(np.int64)
-        ends = np.append(0, np.cumsum(np.bincount(rows[inside], minlength=len(baskets))))
-        return Baskets(self._inside.plan.catalogue, ends.astype(np.int64), places)
+        partitions, pieces = np.divmod(drawn.astype(np.uint32), np.uint32(self._blocks.pieces))
+        sizes, n_items = baskets.sizes, self._table.pieces.shape[1]
+        cells = np.repeat(partitions.astype(np.int64) * n_items, sizes) + items  # of the table, seen as flat
+        inside = self._table.pieces.reshape(-1).take(cells) == np.repeat(pieces.astype(np.uint16), sizes)
+        places = self._table.places.reshape(-1).take(cells[inside]).astype(np.int64)
+        ends = np.append(0, np.cumsum(inside))[baskets.offsets - baskets.offsets[0]]
+        return Baskets(self._inside.plan.catalogue, ends, places)
 
     def _entries(self, places: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the entries of the catalogue that stand at places in blocks, of dummies the numbers after these."""
@@ -335,9 +341,9 @@ def randomize_chunks(
 ) -> Iterator[RandomizedChunk]:
     """Randomize all transactions, at hand or batch by batch, in order, on all cores (or ``workers`` threads).
 
-    Words are drawn here, chunk by chunk, so that a seeded source gives the same reports on any number of cores (for
-    one chunk size; only if more draws were rejected than the spare words serve, which has a chance below 2^-1000,
-    would threads draw for themselves).
+    The system's entropy is drawn on all cores. Words of a seeded source are drawn here, chunk by chunk, so that it
+    gives the same reports on any number of cores (for one chunk size; only if more draws were rejected than the spare
+    words serve, which has a chance below 2^-1000, would threads draw for themselves).
 
     ``progress`` is called with (baskets done, baskets so far) when the next chunk is asked for.
 
@@ -349,16 +355,23 @@ def randomize_chunks(
 
     done = total = 0
 
-    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64]]]:
+    def draw(part: Baskets) -> NDArray[np.uint64]:
+        return entropy.words(randomizer.words_needed(part) + randomizer.spare_words(part))
+
+    def parts() -> Iterator[tuple[Baskets, NDArray[np.uint64] | None]]:
         nonlocal total
         for batch in [baskets] if isinstance(baskets, Baskets) else baskets:
             _check_batch(batch, plan)
             total += len(batch)
             for start in range(0, len(batch), chunk):
                 part = batch[start : start + chunk]
-                yield part, entropy.words(randomizer.words_needed(part) + randomizer.spare_words(part))
+                yield part, None if entropy.is_shared else draw(part)
 
-    for randomized in map_ahead(lambda given: randomizer.randomize(*given, entropy), parts(), workers):
+    def work(given: tuple[Baskets, NDArray[np.uint64] | None]) -> RandomizedChunk:
+        part, words = given
+        return randomizer.randomize(part, draw(part) if words is None else words, entropy)
+
+    for randomized in map_ahead(work, parts(), workers):
         yield randomized
         done += len(randomized.packed)
         if progress:

@@ -13,11 +13,12 @@ import numpy as np
 
 from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, tuple_of, uint64
 from assocpriv.core.kernels.draws import draw_below, high_word, next_word
-from assocpriv.core.kernels.ranks import find_widths, rank_merged, take_item
+from assocpriv.core.kernels.ranks import find_widths, rank_shown, show_merged, take_item
 from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
 from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
 
 DEPENDENT_COLUMNS = 2
+_FEW_SUBSETS = 64  # which are compared with a draw all at once sooner than by bisection
 
 
 # ---- draws
@@ -170,10 +171,15 @@ def randomize_transactions(
 
 
 @kernel
-def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) -> int:
+def _pick(cumulative: Words, words: Words, state: Ints, bits: int, draw: Words) -> Any:
     """Return the first subset whose cumulative weight exceeds a draw of ``bits`` bits; ``draw`` is scratch."""
     _draw_words(words, state, bits, draw)
     first, step = 0, cumulative.shape[0] // 2  # a power of two; the last total, beyond all draws, is not looked at
+    if cumulative.shape[1] == 1 and cumulative.shape[0] <= _FEW_SUBSETS:  # as lanes of vectors
+        reached: Any = 0
+        for row in range(cumulative.shape[0] - 1):
+            reached += np.int64(cumulative[row, 0] <= draw[0])
+        return reached
     while step:
         first += step * _is_reached(cumulative, first + step - 1, draw)
         step //= 2
@@ -186,7 +192,9 @@ def _draw_values(mask: int, words: Words, state: Ints, shape: Ints, values: Ints
     num, rest = shape[2], (1 << shape[3]) - shape[2]
     for place in range(values.shape[0]):
         drawn = draw_below(num * rest, words, state)
-        values[place] = drawn % num if mask >> place & 1 else num + drawn % rest
+        dropped = ~mask >> place & 1  # no branch on it, which would be guessed wrong half of the time
+        bound = np.uint64(num + dropped * (rest - num))
+        values[place] = dropped * num + np.int64(np.uint64(drawn) % bound)
 
 
 @kernel
@@ -244,15 +252,15 @@ def randomize_sets(
     # 64 transactions at a time: bit i of a word is the i-th of them
     inside, kept = np.empty(n_items, dtype=np.uint64), np.empty(n_items, dtype=np.uint64)
     others, widths = np.empty(n_items - m, dtype=np.uint64), np.empty(n_items, dtype=np.int64)
-    missing, places = np.empty(64, dtype=np.int64), np.empty((3, 64), dtype=np.int64)
-    ranks, scratch = np.empty((n_words, 64), dtype=np.uint64), np.empty((n_words + 1, 64), dtype=np.uint64)
+    missing, behind = np.empty(64, dtype=np.uint64), np.empty(m + 1, dtype=np.uint64)
+    ranks, scratch = np.empty((n_words, 64), dtype=np.uint64), np.empty((n_words + 2, 64), dtype=np.uint64)
     find_widths(binomials, widths)
     used = 0
     for start in range(0, n_done, 64):
         for item in range(n_items):
             inside[item] = kept[item] = U0
         for i in range(64):
-            missing[i] = 0
+            missing[i] = U0
         stop = start
         while stop < min(start + 64, n_done):
             _fit_items(items, offsets[stop], offsets[stop + 1], words, state, shape, fit)
@@ -264,7 +272,7 @@ def randomize_sets(
             if state[1]:
                 break
             i = stop - start
-            missing[i] = size - j
+            missing[i] = np.uint64(size - j)
             for place in range(m):
                 inside[fit[place]] |= U1 << np.uint64(i)
                 kept[fit[place]] |= np.uint64(mask >> place & 1) << np.uint64(i)
@@ -274,7 +282,8 @@ def randomize_sets(
             stop, used = stop + 1, state[0]
         for place in range(n_items - m - 1, -1, -1):
             others[place] = take_item(binomials, place, widths[place], missing, ranks, scratch)
-        rank_merged(inside, kept, others, binomials, widths, places, ranks, scratch)
+        show_merged(inside, kept, others, behind)
+        rank_shown(kept, binomials, widths, missing, ranks, scratch)
         for t in range(start, stop):
             for word in range(n_words):
                 reports[t, word] = ranks[word, t - start]

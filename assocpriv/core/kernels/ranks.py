@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from assocpriv.core.compiling import Ints, Words, const, entry, kernel, uint64
-from assocpriv.core.kernels.vector import U0, U1
+from assocpriv.core.kernels.vector import ONES, U0, U1
 
 
 @entry(const(uint64[:, ::1]), const(uint64[:, :, ::1]), uint64[:, :, ::1])
@@ -17,15 +17,15 @@ def unrank_reports(ranks: Words, binomials: Words, planes: Words) -> None:
     """
     n_blocks, n_items, n_words = planes.shape
     n_ranks, size = ranks.shape[0], binomials.shape[1] - 1
-    rest, missing = np.empty((ranks.shape[1], 64), dtype=np.uint64), np.empty(64, dtype=np.int64)
-    scratch = np.empty((ranks.shape[1] + 1, 64), dtype=np.uint64)
+    rest, missing = np.empty((ranks.shape[1], 64), dtype=np.uint64), np.empty(64, dtype=np.uint64)
+    scratch = np.empty((ranks.shape[1] + 2, 64), dtype=np.uint64)
     widths = np.empty(n_items, dtype=np.int64)
     find_widths(binomials, widths)
     for block in range(n_blocks):
         for word in range(n_words):
             first = (block * n_words + word) * 64
             for i in range(64):
-                missing[i] = size if first + i < n_ranks else 0
+                missing[i] = np.uint64(size if first + i < n_ranks else 0)
                 for part in range(ranks.shape[1]):
                     rest[part, i] = ranks[first + i, part] if first + i < n_ranks else U0
             for item in range(n_items - 1, -1, -1):
@@ -45,33 +45,27 @@ def find_widths(binomials: Words, widths: Ints) -> None:
 
 
 @kernel
-def take_item(binomials: Words, item: int, width: int, missing: Ints, rest: Words, scratch: Words) -> Any:
+def take_item(binomials: Words, item: int, width: int, missing: Words, rest: Words, scratch: Words) -> Any:
     """Return which of 64 sets have an item as the largest member, and take it out of them.
 
     missing (64,) and rest (w, 64) are the number of members that a set has left, and the rank of these; scratch is
-    (w + 1, 64). Ranks take ``width`` words here.
+    (w + 2, 64). Ranks take ``width`` words here.
     """
-    shown, borrow = U0, rest.shape[0]  # the row of scratch for what is borrowed
-    if width == 1:
-        for i in range(64):
-            value = binomials[item, missing[i], 0]
-            taken = np.int64(rest[0, i] >= value) & np.int64(missing[i] > 0)
-            rest[0, i] -= value & (U0 - np.uint64(taken))
-            missing[i] -= taken
-            shown |= np.uint64(taken) << np.uint64(i)
-        return shown
+    borrow, value = rest.shape[0], rest.shape[0] + 1  # rows of scratch
     for i in range(64):
         scratch[borrow, i] = U0
     for part in range(width):
+        look_up(binomials, item, part, missing, scratch, value)
         for i in range(64):
-            value, left = binomials[item, missing[i], part], rest[part, i]
-            scratch[part, i] = left - value - scratch[borrow, i]
-            scratch[borrow, i] = np.uint64(left < value) | np.uint64(left == value) & scratch[borrow, i]
+            left, less = rest[part, i], scratch[value, i]
+            scratch[part, i] = left - less - scratch[borrow, i]
+            scratch[borrow, i] = np.uint64(left < less) | np.uint64(left == less) & scratch[borrow, i]
+    shown = U0
     for i in range(64):
-        taken = np.int64(scratch[borrow, i] == U0) & np.int64(missing[i] > 0)
+        taken = np.uint64(scratch[borrow, i] == U0) & np.uint64(missing[i] != U0)
         missing[i] -= taken
-        shown |= np.uint64(taken) << np.uint64(i)
-        scratch[borrow, i] = U0 - np.uint64(taken)
+        shown |= taken << np.uint64(i)
+        scratch[borrow, i] = U0 - taken
     for part in range(width):
         for i in range(64):
             rest[part, i] ^= (rest[part, i] ^ scratch[part, i]) & scratch[borrow, i]
@@ -79,40 +73,59 @@ def take_item(binomials: Words, item: int, width: int, missing: Ints, rest: Word
 
 
 @kernel
-def rank_merged(
-    inside: Words,
-    kept: Words,
-    others: Words,
-    binomials: Words,
-    widths: Ints,
-    places: Ints,
-    ranks: Words,
-    scratch: Words,
-) -> None:
-    """Write the ranks, (w, 64), of 64 sets of items: those kept, and the others among those that are not inside.
+def look_up(binomials: Words, item: int, part: int, numbers: Words, values: Words, row: int) -> None:
+    """Write to a row of values what the table has of an item and each of 64 numbers.
+
+    This stands in a loop of its own, as only the other ones become instructions on vectors.
+    """
+    for i in range(64):
+        values[row, i] = binomials[item, numbers[i], part]
+
+
+@kernel
+def show_merged(inside: Words, kept: Words, others: Words, behind: Words) -> None:
+    """Add to 64 sets of items, those kept, the others among the items that are not inside.
 
     Bit i of inside[c] and kept[c] tells of item c and set i; bit i of others[q] of the q-th item that is not inside.
-    places (3, 64) and scratch (w + 1, 64) are scratch.
+    behind (m + 1,) is scratch: behind[d] has the sets with d items inside below the item looked at, all m at most.
     """
-    size, n_words = binomials.shape[1] - 1, ranks.shape[0]
+    behind[0] = ONES
+    for d in range(1, behind.shape[0]):
+        behind[d] = U0
+    for item in range(inside.shape[0]):
+        shown = U0
+        for d in range(max(0, item + 1 - others.shape[0]), min(behind.shape[0], item + 1)):
+            shown |= others[item - d] & behind[d]
+        kept[item] |= shown & ~inside[item]
+        for d in range(behind.shape[0] - 1, 0, -1):
+            behind[d] ^= (behind[d] ^ behind[d - 1]) & inside[item]
+        behind[0] &= ~inside[item]
+
+
+@kernel
+def rank_shown(shown: Words, binomials: Words, widths: Ints, numbers: Words, ranks: Words, scratch: Words) -> None:
+    """Write the ranks, (w, 64), of 64 sets of at most ℓ items; bit i of shown[c] tells of item c and set i.
+
+    numbers (64,) and scratch (w + 2, 64) are scratch.
+    """
+    size, n_words = np.uint64(binomials.shape[1] - 1), ranks.shape[0]
+    carry, value = n_words, n_words + 1  # rows of scratch
     for i in range(64):
-        places[0, i] = places[1, i] = 0  # members, and items inside, below the item looked at
+        numbers[i] = U0  # members below the item looked at
         for part in range(n_words):
             ranks[part, i] = U0
-    for item in range(inside.shape[0]):
+    for item in range(shown.shape[0]):
+        plane = shown[item]
         for i in range(64):
-            bit = np.uint64(i)
-            within = inside[item] >> bit & U1
-            other = others[min(item - places[1, i], others.shape[0] - 1)] >> bit & (within ^ U1)
-            shown = kept[item] >> bit & U1 | other
-            places[2, i] = min(places[0, i] + 1, size)
-            places[0, i] += np.int64(shown)
-            places[1, i] += np.int64(within)
-            scratch[0, i] = U0 - shown
-            scratch[n_words, i] = U0  # what is carried
+            numbers[i] = min(numbers[i] + U1, size)
+            scratch[0, i] = U0 - (plane >> np.uint64(i) & U1)
+            scratch[carry, i] = U0
         for part in range(widths[item]):
+            look_up(binomials, item, part, numbers, scratch, value)
             for i in range(64):
-                value = binomials[item, places[2, i], part] & scratch[0, i]
-                total = ranks[part, i] + value
-                ranks[part, i] = total + scratch[n_words, i]
-                scratch[n_words, i] = np.uint64(total < value) | np.uint64(ranks[part, i] < total)
+                added = scratch[value, i] & scratch[0, i]
+                total = ranks[part, i] + added
+                ranks[part, i] = total + scratch[carry, i]
+                scratch[carry, i] = np.uint64(total < added) | np.uint64(ranks[part, i] < total)
+        for i in range(64):
+            numbers[i] -= U1 + scratch[0, i]  # one less where the item is no member

@@ -7,6 +7,7 @@ import numpy as np
 from assocpriv.core.compiling import Ints, Words, kernel
 from assocpriv.core.kernels.vector import U0, U1, popcount
 
+_WORD_BITS = np.uint64(64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads keys over slots
 
 
@@ -72,13 +73,16 @@ def eliminate(
 @kernel
 def add_digits(values: Ints, bits: int, n_words: int, vector: Words) -> None:
     """Write the r bits of each value, most significant first, one after the other, behind the words of a seed."""
-    for word in range(n_words, n_words + (values.shape[0] * bits + 63) // 64):
-        vector[word] = U0
-    row = 0
+    word, row, digits = n_words, U0, U0
     for place in range(values.shape[0]):
         for bit in range(bits - 1, -1, -1):
-            vector[n_words + (row >> 6)] |= np.uint64(values[place] >> bit & 1) << np.uint64(row & 63)
-            row += 1
+            digits |= np.uint64(values[place] >> bit & 1) << row
+            row += U1
+            if row == _WORD_BITS:
+                vector[word] = digits
+                word, row, digits = word + 1, U0, U0
+    if row != U0:
+        vector[word] = digits
 
 
 @kernel
@@ -94,5 +98,10 @@ def mend_seed(equations: Words, pivots: Ints, slot: int, sums: Words, vector: Wo
         for row in range(sums.shape[0]):
             sums[row] ^= equations[slot, word, row] & factor
     for row in range(sums.shape[0]):
-        if popcount(sums[row]) & 1:
-            vector[pivots[slot, row] >> 6] ^= U1 << np.uint64(pivots[slot, row] & 63)
+        sums[row] = np.uint64(popcount(sums[row])) & U1
+    # no branch on a bit to guess wrong: half of the guesses would be
+    for word in range(equations.shape[1] - (sums.shape[0] + 63) // 64):
+        flips = U0
+        for row in range(sums.shape[0]):
+            flips ^= (sums[row] << np.uint64(pivots[slot, row] & 63)) * np.uint64(pivots[slot, row] >> 6 == word)
+        vector[word] ^= flips
