@@ -253,7 +253,7 @@ def main() -> None:
     if options.set == "trees":
         forest = {"forest_python": options.forest_python}
         found = tree_plots.compute(
-            RESULTS / "figures", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
+            RESULTS / "trees", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
         )
         print(json.dumps(found) if options.json else tree_plots.markdown(found))
         return
