@@ -247,6 +247,7 @@ def main() -> None:
     """Run sets of measurements and print or save them."""
     options = arguments()
     if options.set == "figures":
+        figures.draw_demo(RESULTS / "demo")
         found = figures.run(RESULTS / "figures")
         print(json.dumps(found) if options.json else figures.markdown(found))
         return
