@@ -22,7 +22,8 @@ def rows() -> list[dict[str, Any]]:
     shown = Surest.of(names, SHOWN).rows
     columns = ("support", "ci_low", "ci_high", "true_support")
     kept = [
-        {"itemset": ", ".join(sorted(items)), "size": len(items)} | dict(zip(columns, values, strict=True))
+        {"itemset": ", ".join(sorted(items)), "size": len(items)}
+        | {name: float(f"{value:.4g}") for name, value in zip(columns, values, strict=True)}  # as it is kept
         for items, *values in zip(shown["itemsets"], *(shown[name].tolist() for name in columns), strict=True)
     ]
     return sorted(kept, key=lambda row: (row["size"], -row["support"]))
