@@ -39,6 +39,16 @@ class Interval(NamedTuple):
     truth: float | None = None
 
 
+class Curves(NamedTuple):
+    """Shares below each edge of a column's intervals: named lines, the first within a band ``low`` to ``high``."""
+
+    name: str
+    edges: Sequence[float]
+    lines: Sequence[tuple[str, Sequence[float]]]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
 class Point(NamedTuple):
     """A rule: its support, confidence and lift, and what it is called."""
 
@@ -136,6 +146,34 @@ def intervals(rows: Sequence[Interval], title: str) -> str:
         if row.truth is not None:
             parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
     return _svg(height, title, parts)
+
+
+def curves(drawing: Curves) -> str:
+    """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
+    first, last = drawing.edges[0], drawing.edges[-1]
+    height = 300.0
+
+    def points(values: Sequence[float]) -> list[str]:
+        return [
+            f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
+            f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
+            for edge, value in zip(drawing.edges, values, strict=True)
+        ]
+
+    parts = []
+    for quarters in range(5):
+        y, x = _up(quarters / 4, height), _LEFT + quarters / 4 * (_WIDTH - _LEFT - _RIGHT)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{25 * quarters}%</text>')
+        value = first + quarters / 4 * (last - first)
+        anchor = ("start", "middle", "middle", "middle", "end")[quarters]
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="{anchor}">{value:,.6g}</text>')
+    if len(drawing.low):
+        around = [*points(drawing.low), *reversed(points(drawing.high))]
+        parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
+    for place, (_, values) in enumerate(drawing.lines):
+        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(values))}"/>')
+    return _svg(height, f"Shares of people below each value of {drawing.name}", parts)
 
 
 def standing_alone(drawn: str, *, dark: bool) -> str:

@@ -1,31 +1,22 @@
 """A page of a mined table, whole in one file: what was found and how sure it is, the promise, what could not be seen.
 
-It is made of plain figures, and holds no report and no basket. Nothing is loaded from elsewhere; the page forbids
-itself to (content-security-policy), and its one script, which sorts and filters, is allowed by its hash.
+It is made of plain figures, and holds no report and no basket.
 """
 
-import base64
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from assocpriv.core.errors import counted
 from assocpriv.pages import charts
 from assocpriv.pages.facts import promise_sentences
+from assocpriv.pages.sheet import drawn, sheet
 from assocpriv.pages.wording import NORMAL, names, share, size_name
 from assocpriv.plans.published import PublishedPlan
 
 MOST_ITEMSETS, MOST_RULES = 1000, 300  # to show, the surest of them
 _EDGES, _NODES = 40, 24  # of the graph
-_TEMPLATES = Environment(
-    loader=PackageLoader("assocpriv.pages"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,15 +45,10 @@ class Found:
 
 def mined_page(found: Found) -> str:
     """Return the page, HTML."""
-    script = _TEMPLATES.get_template("mined.js").render()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     view = {
-        "title": found.title,
-        "script": Markup(script),
-        "script_hash": digest,
-        "answer": _answer(found),
         "promise": [] if found.plan is None else promise_sentences(found.plan),
         "facts": found.facts,
+        "plan_id": found.facts["plan_id"],
         "meaning": str(found.facts["meaning"]),
         "level": f"{100 * found.facts['confidence_level']:g}%",
         "itemsets": _itemset_rows(found.itemsets),
@@ -75,12 +61,12 @@ def mined_page(found: Found) -> str:
         "times": found.times,
         "stronger": [(name, share(least)) for name, least in found.stronger],
         "doubtful": found.finds - found.sure,
-        "strips": Markup(charts.strips(_strips(found))),
-        "scatter": Markup(charts.scatter(_points(found.rules))),
-        "graph": Markup(_graph(found.rules)),
+        "strips": drawn(charts.strips, _strips(found)),
+        "scatter": drawn(charts.scatter, _points(found.rules)),
+        "graph": drawn(_graph, found.rules),
         "legend": list(zip(charts.LEGEND, ("below", "even", "some", "more", "most"), strict=True)),
     }
-    return _TEMPLATES.get_template("mined.html").render(view)
+    return sheet("mined.html", found.title, _answer(found), view)
 
 
 def _answer(found: Found) -> str:
