@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
-_SHADES = ("below", "even", "some", "more", "most")
+SHADES = ("below", "even", "some", "more", "most")
 LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
 _LABEL = 18  # letters of a name in a graph
 _NAMES, _LINE, _LETTERS = 330.0, 24.0, 44  # of a list of intervals: room for names, the height of a line
@@ -74,7 +74,7 @@ def shade(lift: float) -> str:
     >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
     ['below', 'even', 'some', 'more', 'most', 'even']
     """
-    return "even" if math.isnan(lift) else _SHADES[sum(lift >= bound for bound in _LIFTS)]
+    return "even" if math.isnan(lift) else SHADES[sum(lift >= bound for bound in _LIFTS)]
 
 
 def strips(rows: Sequence[Strip]) -> str:

@@ -98,4 +98,4 @@ def _kept(record: Record) -> Iterator[dict[str, str]]:
 def _part(name: str, before: float, after: float) -> dict[str, str]:
     left = after / before if before > 0 else 1.0
     return {"name": name, "before": f"{before:.4g}", "after": f"{after:.4g}", "left": f"{left:.0%}",
-            "bar": f"{100 * min(max(left, 0.0), 1.0):.1f}"}  # fmt: skip
+            "bar": f"{160 * min(max(left, 0.0), 1.0):.0f}"}  # fmt: skip
