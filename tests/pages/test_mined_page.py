@@ -78,7 +78,7 @@ def test_figures_are_the_tables(hostile: tuple[pd.DataFrame, Any]) -> None:
     """Every frequent itemset is a row with its estimate and interval, the surest first."""
     frame, _ = hostile
     text = page(frame)
-    rows = re.findall(r"<tr><th scope="row">.*?<td>(\d+)<td>([\d.]+)%<td>([\d.]+)%<td>([\d.]+)%", text)
+    rows = re.findall(r'<tr><th scope="row">.*?<td>(\d+)<td>([\d.]+)%<td>([\d.]+)%<td>([\d.]+)%', text)
     wanted = frame.loc[frame["frequent"], ["length", "support", "ci_low", "ci_high"]] * [1, 100, 100, 100]
     assert len(wanted) == len(rows)
     found = np.array(rows, dtype=float)
