@@ -1,4 +1,4 @@
-"""The door of pages that people look at: what mined tables say, as one file of HTML for a browser."""
+"""The door of pages that people look at: what was found, or withheld, as one file of HTML for a browser."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from assocpriv.core.light_frame import AnyFrame
     from assocpriv.plans.baskets.plan import Plan
+    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.numeric.distributions import Distributions
+
+    Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
 __all__ = ["check_page", "page", "write_page"]
 _HOMES: dict[str, tuple[str, ...]] = {}
@@ -19,45 +26,125 @@ __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
 def page(
-    itemsets: "AnyFrame | str | Path",
-    plan: "Plan | str | Path | None" = None,
+    found: "Shown",
+    plan: "PublishedPlan | str | Path | None" = None,
     *,
     min_confidence: float | str = "50%",
-    title: str = "What baskets have in common",
+    title: str | None = None,
 ) -> str:
-    """Return a page of a mined table, HTML in one piece that loads nothing from elsewhere.
+    """Return a page of what was found, HTML in one piece that loads nothing from elsewhere.
 
-    It leads with what was found and how sure that is; then what could not be seen, rules, the promise, what more people
-    would show, and whether all this may be published. It holds no report and no basket.
+    It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
+    may be published. It holds no report, no basket and no record. Of a mined table it also shows rules and what more
+    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of a
+    suppression what was withheld (that page stays with the owner).
 
     Args:
-        itemsets: a table as :func:`assocpriv.mine` returned it, or a file of it.
-        plan: the plan it was mined with, or a file of it, for its promise to be said.
+        found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.numeric.reconstruct` or
+            :func:`assocpriv.numeric.grow_tree` returned, or a file of one of them, or of a suppression's report (JSON).
+        plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
         title: the page's heading.
 
     Raises:
-        EstimateError: a table that was not mined here.
-        PlanError: another plan than the table's.
+        EstimateError: what was not found here, or two columns together.
+        PlanError: another plan than that it was found with.
     """
+    from assocpriv.files.plans import read_plan
+    from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.server.numeric.distributions import Distributions
+
+    known = read_plan(plan) if isinstance(plan, str | Path) else plan
+    thing = _read(Path(found)) if isinstance(found, str | Path) else found
+    if isinstance(thing, Distributions):
+        thing = thing.record()
+    if isinstance(thing, dict):
+        return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
+    if isinstance(thing, TreeModel):
+        return _tree_page(thing, known, title)
+    return _mined_page(thing, known, min_confidence, title or "What baskets have in common")
+
+
+def _read(path: Path) -> Any:
+    """Return a tree, a record of distributions or of a suppression, or else a mined table."""
+    import json
+
+    from assocpriv.files.tree_models import read_tree
+    from assocpriv.server.itemsets.frames import read_table
+
+    if path.suffix.lower() == ".json":
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return read_table(path)  # which says what is wrong
+        if isinstance(content, dict) and content.get("format") == "assocpriv-tree":
+            return read_tree(path)
+        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}
+        if isinstance(content, dict) and any(names <= content.keys() for names in known):
+            return content
+    return read_table(path)
+
+
+def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: str | None, name: str) -> str:
+    from assocpriv.core.errors import EstimateError, PlanError
+    from assocpriv.pages.spread import spread_page
+    from assocpriv.pages.withheld import withheld_page
+
+    if "joint" in record:
+        raise EstimateError(
+            f"{name} says how two columns are spread together; a page shows each by itself: leave --joint"
+        )
+    missing = [] if plan is None else [each for each in record.get("columns", ()) if each not in _columns(plan)]
+    if missing:
+        raise PlanError(f"the plan has no column {missing[0]!r}; it must be that of the reports")
+    try:
+        if "bounds" in record:
+            return withheld_page(record, title or "What is withheld")
+        return spread_page(record, title or "How the values are spread", plan)
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct or suppress wrote") from None
+
+
+def _columns(plan: "PublishedPlan") -> "Collection[str]":
+    return [each.name for each in getattr(plan, "columns", ())]
+
+
+def _tree_page(model: "TreeModel", plan: "PublishedPlan | None", title: str | None) -> str:
+    from assocpriv.core.errors import PlanError
+    from assocpriv.pages.tree import Line, tree_page
+    from assocpriv.server.numeric.trees.export import tree_sides
+
+    if plan is not None and model.plan_id and plan.plan_id != model.plan_id:
+        raise PlanError(f"the tree was grown with plan {model.plan_id[:12]}, and this is {plan.plan_id[:12]}")
+    nodes = model.nodes
+    lines = [
+        Line(depth, test, nodes[place].records, nodes[place].shares, nodes[place].split is None)
+        for depth, test, place in tree_sides(model)
+    ]
+    facts = {
+        "class": model.class_name, "classes": model.classes, "records": nodes[0].records, "shares": nodes[0].shares,
+        "undecidable": model.undecidable, "method": model.method, "plan_id": model.plan_id,
+    }  # fmt: skip
+    return tree_page(facts, lines, title or f"What tells {model.class_name}", plan)
+
+
+def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence: float | str, title: str) -> str:
     import numpy as np
 
     from assocpriv.core.errors import PlanError
     from assocpriv.core.light_frame import LightFrame
     from assocpriv.core.privacy import parse_share
-    from assocpriv.files.plans import read_plan
     from assocpriv.files.tables import itemset_records
     from assocpriv.mining import rules_of_table
     from assocpriv.pages.mined import MOST_ITEMSETS, MOST_RULES, Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.server.estimates.limits import level_discoverable_support
-    from assocpriv.server.itemsets.frames import mining_facts, read_table
+    from assocpriv.server.itemsets.frames import mining_facts
     from assocpriv.server.itemsets.rules import rule_records
     from assocpriv.server.itemsets.selection import RuleFilter, Surest
 
-    given = read_table(itemsets) if isinstance(itemsets, str | Path) else itemsets
-    facts, frame = mining_facts(given), LightFrame.of(given)
-    known = read_plan(plan, Plan) if isinstance(plan, str | Path) else plan
+    facts, frame = mining_facts(table), LightFrame.of(table)
+    known = None if plan is None else plan.as_a(Plan)
     if known is not None and known.plan_id != facts.plan_id:
         raise PlanError(f"the table was mined with plan {facts.plan_id[:12]}, and this is {known.plan_id[:12]}")
     surest = Surest.of(frame, MOST_ITEMSETS)
@@ -112,9 +199,9 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
 
 
 def write_page(
-    itemsets: "AnyFrame | str | Path",
+    found: "Shown",
     output: str | Path,
-    plan: "Plan | str | Path | None" = None,
+    plan: "PublishedPlan | str | Path | None" = None,
     *,
     force: bool = False,
     **options: Any,
@@ -128,7 +215,7 @@ def write_page(
     from assocpriv.files.atomic import atomic_output
 
     check_page(output, force=force)
-    text = page(itemsets, plan, **options)
+    text = page(found, plan, **options)
     with atomic_output(output, force=force) as stream:
         stream.write(text.encode("utf-8"))
 

@@ -247,13 +247,14 @@ def main() -> None:
     """Run sets of measurements and print or save them."""
     options = arguments()
     if options.set == "figures":
+        figures.draw_demo(RESULTS / "demo")
         found = figures.run(RESULTS / "figures")
         print(json.dumps(found) if options.json else figures.markdown(found))
         return
     if options.set == "trees":
         forest = {"forest_python": options.forest_python}
         found = tree_plots.compute(
-            RESULTS / "figures", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
+            RESULTS / "trees", datasets.SHARED, seeds=options.seeds, quick=options.quick, **forest
         )
         print(json.dumps(found) if options.json else tree_plots.markdown(found))
         return

@@ -90,8 +90,13 @@ class Commands:
             "errors": 4.0,
         }
         rows = [] if self.status == "undecidable" else rows
-        said = {"meaning": "supports are those of whole baskets", "min_support": 0.02, "levels": [level]}
-        return said | {"itemsets": rows, "itemsets_count": len(rows)}
+        said = {
+            "meaning": "supports are those of whole baskets",
+            "min_support": 0.02,
+            "confidence_level": 0.95,
+            "levels": [level],
+        }
+        return said | {"levels": [level], "itemsets": rows, "itemsets_count": len(rows)}
 
     def rules(self, arguments: list[str]) -> dict[str, Any]:
         """Derive what was said beforehand."""

@@ -151,7 +151,7 @@ class AdminPage:
     # ---- what is seen
 
     async def _style(self, _: Request) -> Response:
-        return Response(_TEMPLATES.get_template("style.css").render(), media_type="text/css")
+        return Response(_TEMPLATES.get_template("admin.css").render(), media_type="text/css")
 
     async def _show(self, request: Request) -> Response:
         if not self._may(request):

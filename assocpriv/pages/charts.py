@@ -4,15 +4,19 @@ A chart is a picture of what a table beside it says in figures; its title says w
 """
 
 import math
+import re
 from collections.abc import Sequence
 from html import escape
+from importlib.resources import files
 from typing import NamedTuple
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
-_SHADES = ("below", "even", "some", "more", "most")
+SHADES = ("below", "even", "some", "more", "most")
 LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
 _LABEL = 18  # letters of a name in a graph
+_NAMES, _LINE, _LETTERS = 330.0, 24.0, 44  # of a list of intervals: room for names, the height of a line
+_LIGHT, _DARK = r"^:root\{([^}]*)\}", r"dark\)\{:root\{([^}]*)\}"
 
 
 class Strip(NamedTuple):
@@ -22,6 +26,27 @@ class Strip(NamedTuple):
     supports: Sequence[float]
     sure: Sequence[bool]
     least: float | None
+
+
+class Interval(NamedTuple):
+    """An itemset's support with its interval; ``truth`` where somebody knows it."""
+
+    name: str
+    support: float
+    low: float
+    high: float
+    sure: bool = True
+    truth: float | None = None
+
+
+class Curves(NamedTuple):
+    """Shares below each edge of a column's intervals: named lines, the first within a band ``low`` to ``high``."""
+
+    name: str
+    edges: Sequence[float]
+    lines: Sequence[tuple[str, Sequence[float]]]
+    low: Sequence[float]
+    high: Sequence[float]
 
 
 class Point(NamedTuple):
@@ -49,7 +74,7 @@ def shade(lift: float) -> str:
     >>> [shade(lift) for lift in (0.5, 1, 1.5, 3, 50, math.nan)]
     ['below', 'even', 'some', 'more', 'most', 'even']
     """
-    return "even" if math.isnan(lift) else _SHADES[sum(lift >= bound for bound in _LIFTS)]
+    return "even" if math.isnan(lift) else SHADES[sum(lift >= bound for bound in _LIFTS)]
 
 
 def strips(rows: Sequence[Strip]) -> str:
@@ -91,6 +116,79 @@ def _axis(low: float, high: float, height: float) -> str:
         parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
         value *= 10
     return "".join(parts)
+
+
+def intervals(rows: Sequence[Interval], title: str) -> str:
+    """Draw supports with their intervals, a line each, on one axis from 0; circles are the truth."""
+    if not rows:
+        return ""
+    most = max(max(row.high, row.truth or 0.0) for row in rows)
+    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 8 * c * 10.0**e)
+    left, height = _NAMES, _LINE * len(rows) + 62
+    scale = (_WIDTH - left - _RIGHT) / most
+    parts = [f'<text class="title" x="{_RIGHT:g}" y="18">{escape(title)}</text>']
+    for tick in range(int(most / step * 1.0001) + 1):
+        x = left + tick * step * scale
+        parts.append(f'<path class="grid" d="M{x:.1f} 30V{height - 24:g}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * tick * step:.6g}%</text>')
+    for place, row in enumerate(rows):
+        y = 42 + _LINE * place
+        low, high, middle = (left + max(value, 0.0) * scale for value in (row.low, row.high, row.support))
+        parts.append(
+            f'<text x="{left - 10:g}" y="{y + 4:g}" text-anchor="end">{escape(_cut(row.name, _LETTERS))}</text>'
+        )
+        doubt = "" if row.sure else " doubt"
+        wide = max(high - low, 1.0)
+        parts.append(
+            f'<rect class="span{doubt}" x="{low:.1f}" y="{y - 2:g}" width="{wide:.1f}" height="4" rx="2"/>'
+            f'<path class="tick{doubt}" d="M{middle:.1f} {y - 7:g}v14"/>'
+        )
+        if row.truth is not None:
+            parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
+    return _svg(height, title, parts)
+
+
+def curves(drawing: Curves) -> str:
+    """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
+    first, last = drawing.edges[0], drawing.edges[-1]
+    height = 300.0
+
+    def points(values: Sequence[float]) -> list[str]:
+        return [
+            f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
+            f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
+            for edge, value in zip(drawing.edges, values, strict=True)
+        ]
+
+    parts = []
+    for quarters in range(5):
+        y, x = _up(quarters / 4, height), _LEFT + quarters / 4 * (_WIDTH - _LEFT - _RIGHT)
+        parts.append(f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{_WIDTH - _RIGHT:g}"/>')
+        parts.append(f'<text x="{_LEFT - 8:g}" y="{y + 4:.1f}" text-anchor="end">{25 * quarters}%</text>')
+        value = first + quarters / 4 * (last - first)
+        anchor = ("start", "middle", "middle", "middle", "end")[quarters]
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="{anchor}">{value:,.6g}</text>')
+    if len(drawing.low):
+        around = [*points(drawing.low), *reversed(points(drawing.high))]
+        parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
+    for place, (_, values) in enumerate(drawing.lines):
+        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(values))}"/>')
+    return _svg(height, f"Shares of people below each value of {drawing.name}", parts)
+
+
+def standing_alone(drawn: str, *, dark: bool) -> str:
+    """Return a chart as a file of its own, in light or dark colours; the background is that of what it stands on."""
+    folder = files("assocpriv.pages") / "templates"
+    style, chart = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "charts.css"))
+    colours = [re.search(_DARK if dark else _LIGHT, text) for text in (style, chart)]
+    rules = "\n".join(line for line in chart.splitlines() if not line.startswith((":root", "@media")))
+    said = "".join(found.group(1) for found in colours if found)
+    head = f"<style>:root{{{said}}}\n{rules}\n.title{{font-weight:600}}</style>"
+    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(">", f">{head}", 1) + "\n"
+
+
+def _cut(name: str, most: int) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def scatter(points: Sequence[Point]) -> str:
@@ -140,12 +238,11 @@ def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
     for name, turn, (x, y) in zip(items, turns, spots, strict=True):
         side = math.cos(turn)
         anchor = "middle" if abs(side) < 0.3 else "start" if side > 0 else "end"
-        shown = name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
         lift = 16 if math.sin(turn) > 0.7 else -8 if math.sin(turn) < -0.7 else 4
         parts.append(f'<circle class="node" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
         parts.append(
             f'<text x="{x + 9 * side:.1f}" y="{y + lift:.1f}" text-anchor="{anchor}" unicode-bidi="isolate">'
-            f"{escape(shown)}</text>"
+            f"{escape(_cut(name, _LABEL))}</text>"
         )
     return _svg(height, "Rules as arrows from what somebody has to what is also had", parts)
 

@@ -5,11 +5,14 @@ Of a kind without a line the page shows what it does of all: how many reports, t
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from assocpriv.pages.analysis import Answer, Question
-from assocpriv.pages.wording import NORMAL, names, number, share, size_name, span
+from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, supports_chart
+from assocpriv.pages.wording import names, number, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 
 AUTO = "auto"
@@ -78,12 +81,10 @@ def _is_hidden(plan: PublishedPlan) -> bool:
 def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
     mined = answer.records.get("mined", {})
     levels = mined.get("levels", [])
-    frequent = [row for row in mined.get("itemsets", []) if row["frequent"]]
-    found = [
-        _itemset(row, level)
-        for level in levels
-        for row in [each for each in frequent if each["length"] == level["size"]][:_ROWS_EACH]
-    ]
+    frequent = [row | {"sure": _is_sure(row, level)} for level in levels for row in mined["itemsets"]
+                if row["frequent"] and row["length"] == level["size"]]  # fmt: skip
+    first = [row for _, rows in groupby(frequent, itemgetter("length")) for row in list(rows)[:_ROWS_EACH]]
+    rules = answer.records.get("rules", {}).get("rules", [])[:_ROWS]
     return {
         "reports": mined.get("reports", answer.reports),
         "sharp": _sharpness(answer, per_second),
@@ -91,10 +92,16 @@ def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
         "decided": any(level["status"] != "undecidable" for level in levels),
         "largest_estimate": share(mined.get("largest_estimate")) if "largest_estimate" in mined else "",
         "least": share(mined.get("min_support")),
-        "itemsets": found,
-        "more_itemsets": sum(level["frequent"] for level in levels) - len(found),
-        "rules": [_rule(row) for row in answer.records.get("rules", {}).get("rules", [])[:_ROWS]],
+        "level": f"{100 * mined['confidence_level']:g}%" if mined else "",
+        "itemsets": itemset_rows(first),
+        "more_itemsets": sum(level["frequent"] for level in levels) - len(first),
+        "strips": supports_chart(levels, frequent),
+        "doubtful": not all(row["sure"] for row in frequent),
+        "rules": [rule_row(row) for row in rules],
         "more_rules": max(answer.records.get("rules", {}).get("rules_count", 0) - _ROWS, 0),
+        "scatter": rules_chart(rules),
+        "graph": rules_graph(rules),
+        "legend": LEGEND,
         "crafted": answer.records.get("crafted", {}).get("crafted"),
         "crafted_error": answer.errors.get("crafted", ""),
         "meaning": mined.get("meaning", ""),
@@ -132,29 +139,10 @@ def _when(needed: int | None, reports: int, per_second: float | None) -> str:
     return f"in {span((needed - reports) / per_second)}"
 
 
-def _itemset(row: Mapping[str, Any], level: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an itemset, and whether it is sure (docs/cli/server.md, mine)."""
+def _is_sure(row: Mapping[str, Any], level: Mapping[str, Any]) -> bool:
+    """Whether an itemset is sure (docs/cli/server.md, mine)."""
     least = level["level_discoverable_support"]
-    is_sure = least is not None and row["support"] >= max(least, level["errors"] * row["std_error"])
-    return {
-        "names": names(row["itemset"]),
-        "support": share(row["support"]),
-        "interval": f"{share(max(row['ci_low'], 0.0))} to {share(min(row['ci_high'], 1.0))}",
-        "sure": "yes" if is_sure else "may be chance",
-    }
-
-
-def _rule(row: Mapping[str, Any]) -> dict[str, Any]:
-    reach = NORMAL * row["confidence_std_error"]
-    low, high = (min(max(row["confidence"] + side * reach, 0.0), 1.0) for side in (-1, 1))
-    return {
-        "antecedent": names(row["antecedents"]),
-        "consequent": names(row["consequents"]),
-        "support": share(row["support"]),
-        "confidence": f"{min(max(row['confidence'], 0.0), 1.0):.1%}",
-        "interval": f"{low:.1%} to {high:.1%}",
-        "lift": f"{row['lift']:.2f}",
-    }
+    return least is not None and row["support"] >= max(least, level["errors"] * row["std_error"])
 
 
 # ---- tables of numbers and categories

@@ -4,8 +4,10 @@ From what is known of baskets' sizes before any report: by a sample, or by the m
 choice has the least expected squared error V_k (blocks.py) of typical frequent itemsets, of support s_k, as the mean of
 V_k / (V_k + s_k²) over the sizes that matter: all count alike, and of a size that reports cannot tell anyway more noise
 is no worse. The plan's design has the least error by the same measure, not the least LDS, which looks at rare itemsets.
-Nothing undoes here what sampling loses, so what is lost is bias, and counts BIAS = 4 times: an interval of 95% is one
-of 94% with a bias of a quarter of a standard error, of 83% with a whole one.
+Nothing undoes here what sampling loses, so what is lost is bias, and counts BIAS = 6 times: an interval of 95% is one
+of 94% with a bias of a quarter of a standard error, of 83% with a whole one. A million reports about 13 sets (the four
+of ``bench accuracy blocks`` and nine of its tuning half) leave biases of 0.21 standard errors and less on average with
+it, coverage .940 and more; 4 left up to .53 and .884, for errors that were 1.0 to 2.0 times as small.
 """
 
 import math
@@ -40,7 +42,7 @@ from assocpriv.server.rounds.sampling_model import SizeShares
 from assocpriv.server.rounds.shrinking import LIFT
 
 AUTO = "auto"
-BIAS = 4.0
+BIAS = 6.0
 _LEAST_SLOPE = 0.05
 _TOP = 20  # itemsets of each size that are typical frequent ones
 _MOST_SUPPORT, _LEAST_SUPPORT = 0.9, 1e-4

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.figures import curves, reconstruction, seeds, svg
+from bench.figures import curves, picture, reconstruction, seeds, svg
 from bench.tables import table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -43,6 +43,15 @@ def run(folder: Path) -> dict[str, Any]:
     _write(folder / "seed-bits.csv", as_csv(found["seed-bits"]))
     _write(folder / "seed-bits.md", table(SEED_COLUMNS, found["seed-bits"]))
     return found
+
+
+def draw_demo(folder: Path) -> None:
+    """Simulate the demo once more, and write what it found and the README's pictures of it to a folder."""
+    found = picture.rows()
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "demo.csv", as_csv(found))
+    for name in ("light", "dark"):
+        _write(folder / f"demo-{name}.svg", picture.as_svg(found, dark=name == "dark"))
 
 
 def _write(path: Path, text: str) -> None:

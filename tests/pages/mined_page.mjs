@@ -21,27 +21,41 @@ const asked = [];
 const context = await browser.newContext({ bypassCSP: true });
 const strict = await browser.newContext();
 
-async function opened(within, options = {}) {
+async function opened(within, options = {}, shown = file) {
   const page = await within.newPage();
   page.on("console", (message) => said.push(message.text()));
   page.on("pageerror", (error) => said.push(error.message));
   page.on("request", (request) => asked.push(request.url()));
   await page.emulateMedia(options);
-  await page.goto(pathToFileURL(file).href);
+  await page.goto(pathToFileURL(shown).href);
   return page;
+}
+
+const tooWide = (page) => page.evaluate(() => [...document.querySelectorAll("body *")]
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".wide, figure")).map((each) => each.outerHTML.slice(0, 99)));
+
+async function violations(page) {
+  await page.addScriptTag({ path: axe });
+  return page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))");
 }
 
 for (const [width, colorScheme, media] of [[320, "light", "screen"], [768, "dark", "screen"], [1280, "light", "print"], [320, "dark", "screen"], [1280, "dark", "screen"]]) {
   const page = await opened(context, { colorScheme, media });
   await page.setViewportSize({ width, height: 800 });
-  const wide = await page.evaluate(() => [...document.querySelectorAll("body *")]
-    .filter((each) => each.getBoundingClientRect().right > innerWidth + 1 && !each.closest(".wide, figure")).map((each) => each.outerHTML.slice(0, 99)));
-  assert.deepEqual(wide, [], `too wide at ${width} ${media}`);
+  assert.deepEqual(await tooWide(page), [], `too wide at ${width} ${media}`);
   if (pictures) await page.screenshot({ path: `${pictures}/mined-${width}-${colorScheme}-${media}.png`, fullPage: true });
-  await page.addScriptTag({ path: axe });
-  const found = await page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`))");
-  assert.deepEqual(found, [], `${width} ${colorScheme} ${media}`);
+  assert.deepEqual(await violations(page), [], `${width} ${colorScheme} ${media}`);
   await page.close();
+}
+for (const other of JSON.parse(process.env.ALSO ?? "[]")) {
+  for (const [width, colorScheme, media] of [[320, "light", "screen"], [1280, "dark", "screen"], [768, "light", "print"]]) {
+    const page = await opened(context, { colorScheme, media }, other);
+    await page.setViewportSize({ width, height: 800 });
+    assert.deepEqual(await tooWide(page), [], `${other} too wide at ${width}`);
+    if (pictures) await page.screenshot({ path: `${pictures}/${other.split("/").at(-1)}-${width}-${colorScheme}-${media}.png`, fullPage: true });
+    assert.deepEqual(await violations(page), [], `${other} ${width} ${colorScheme} ${media}`);
+    await page.close();
+  }
 }
 console.log("ok: nothing that axe finds, on phones and screens, light, dark and on paper");
 

@@ -131,10 +131,14 @@ def test_the_page_leads_with_the_answer(collection: Collection, commands: Comman
         assert text.index("5,000 reports") < text.index("Can be told now: single items from 1.00%") < text.index("<h2")
         assert "5% likely" in text
         assert "ε at most 2.945" in text
-        assert re.search("<bdi>milk</bdi>.*<td>yes</td>", text)
-        assert re.search("<bdi>bread</bdi>.*<td>may be chance</td>", text)
-        assert "0.000% to 27.00%" in text
-        assert "40.8% to 100.0%" in text
+        assert re.search("<bdi>milk</bdi>.*<td>yes\n", text)
+        assert re.search("<bdi>bread</bdi>.*<td>may be chance\n", text)
+        assert "<td>0.000%<td>27.00%<td" in text
+        assert "<td>40.8%<td>100.0%<td" in text
+        for drawn in ("Supports by itemset size", "Rules by support", "Rules as arrows"):
+            assert f'aria-label="{drawn}' in text
+        assert '<path d="M0 8h160M148 3v10"/>' in text  # from below 0 to .27, the estimate .25
+        assert "style=" not in text  # the page's policy would forbid it
         assert "Nothing speaks against these reports" in text
         wanted = visitor.get_computed("/admin?support=1%25&confidence=60%25").text
         assert "pairs 9,000 reports, triples more reports than anybody has. When: never under this plan." in wanted

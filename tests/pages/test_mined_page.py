@@ -1,5 +1,6 @@
 """Pages of mined tables: what they say, that no name breaks them, how large they are, and Chromium's own look."""
 
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -8,6 +9,7 @@ from typing import Any
 
 import javascript
 import numpy as np
+import other_pages
 import pandas as pd
 import pytest
 from command_line import refused, run
@@ -148,9 +150,14 @@ def test_chromium_shows_the_page(hostile: tuple[pd.DataFrame, Any], tmp_path: Pa
     """axe finds nothing at any width, in any colours, on paper; sorting and filtering; nothing runs or is asked for."""
     frame, plan = hostile
     write_page(frame, tmp_path / "page.html", plan, min_confidence="10%", title="Finds <b>")
+    others = []
+    for name, path in other_pages.made(tmp_path).items():
+        if name != "plan":
+            others.append(str(tmp_path / f"{name}.html"))
+            write_page(path, others[-1])
     script = Path(__file__).with_name("mined_page.mjs")
+    told = {"CHROMIUM": program("chromium", "chromium"), "TITLE": "Finds <b>", "ALSO": json.dumps(others)}
     done = javascript.run(
-        javascript.node(), script, str(javascript.tools()), str(tmp_path / "page.html"),
-        env=os.environ | {"CHROMIUM": program("chromium", "chromium"), "TITLE": "Finds <b>"},
-    )  # fmt: skip
+        javascript.node(), script, str(javascript.tools()), str(tmp_path / "page.html"), env=os.environ | told
+    )
     assert done.stdout.count("ok: ") == 3, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 "use strict";
 // Sorts and filters the tables of this page; without it they are as they were written.
-for (const table of document.querySelectorAll("table[data-sortable]")) {
+for (const table of document.querySelectorAll("table.found")) {
   const body = table.tBodies[0];
   const rows = [...body.rows];
   const told = document.getElementById(`${table.id}-told`);

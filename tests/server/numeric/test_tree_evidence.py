@@ -56,7 +56,7 @@ def test_what_is_borne_out_is_a_test_of_homogeneity(rng: np.random.Generator, di
 
 
 def test_classes_that_do_not_differ_get_the_same_shares(rng: np.random.Generator) -> None:
-    """By chance one column in a hundred seems to differ: of 400 at most 15, which 400 draws of 1% exceed in 1e-5.
+    """By chance one column in ten seems to differ: of 400 at most 70, which 400 draws of 10% exceed in 2e-6.
 
     Shares of each class alone would differ in every one of them.
     """
@@ -68,7 +68,7 @@ def test_classes_that_do_not_differ_get_the_same_shares(rng: np.random.Generator
         different += not np.array_equal(first, second)
         apart = [reconstruct(np.bincount(codes[labels == k], minlength=len(channel.matrix)), channel) for k in (0, 1)]
         alone += not np.allclose(*apart, atol=0.05)
-    assert different <= 15
+    assert different <= 70
     assert alone == 400
 
 
@@ -91,11 +91,11 @@ def test_a_tree_that_tells_nothing_is_a_leaf(rng: np.random.Generator, method: s
         assert set(predict(records(rng, 200, tells=False), model)) == {"no"}
 
 
-@pytest.mark.parametrize(("gain", "leaf"), [(0.02, True), (0.03, False)])
+@pytest.mark.parametrize(("gain", "leaf"), [(0.01, True), (0.015, False)])
 def test_a_tree_in_doubt_stands_by_what_it_gains(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, gain: float, leaf: bool
 ) -> None:
-    """Of a quarter of errors a gain of a tenth is wanted, 0.025; less makes a leaf, where pruning may take it back."""
+    """Of a quarter of errors a gain of a twentieth is wanted, 0.0125; less makes a leaf, if pruning may."""
     reports = released(records(rng, 20_000, tells=True), many_columns(60), 0)
     monkeypatch.setattr(building, "in_doubt", lambda *_: True)
     monkeypatch.setattr(building, "held_out_gain", lambda *_: gain)

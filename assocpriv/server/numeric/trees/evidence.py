@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from assocpriv.server.numeric.trees.channels import Channel
 from assocpriv.server.numeric.trees.correction import Codes, as_released, correct, reconstruct
 
-LEVEL = 0.99  # of the χ² test; one column in a hundred that tells nothing passes
-MOST_BINS = 32  # of codes; neighbours in a row are joined, where noise is wide against a bin in any case
+LEVEL = 0.9  # of the χ² test; one column in ten that tells nothing passes, most of those moved half the way
+MOST_BINS = 8  # of codes; neighbours in a row are joined, for noise is wide and few records bear out few bins
 
 
 def class_shares(codes: Codes, labels: NDArray[np.int64], channel: Channel) -> dict[int, NDArray[np.float64]]:

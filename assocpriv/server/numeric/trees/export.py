@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from assocpriv.core.numbers import rounded
 from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, CategoryInput, Split, TreeModel
@@ -9,21 +10,35 @@ from assocpriv.plans.numeric.tree_model import EVERY_NUMBER, CategoryInput, Spli
 _MOST_VALUES = 4  # of a category that a line names
 
 
-def tree_lines(model: TreeModel) -> Iterator[str]:
-    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share."""
+class Side(NamedTuple):
+    """A side of a split, as it is read: how deep, what it asks, the node that it leads to."""
+
+    depth: int
+    test: str
+    place: int
+
+
+def tree_sides(model: TreeModel) -> Iterator[Side]:
+    """Yield the sides of all splits, each split's after the side that leads to it; none of a tree that is one leaf."""
     if model.nodes[0].split is None:
-        yield _answer(model, 0)
         return
     waiting = [(model.nodes[0].split.right, 0, True), (1, 0, False)]
     while waiting:
         place, parent, is_right = waiting.pop()
         split = model.nodes[parent].split
         assert split is not None
-        test = f"{'  ' * model.depths[parent]}{_test(model, split, is_right)}"
-        below = model.nodes[place].split
-        yield test if below else f"{test}: {_answer(model, place)}"
-        if below:
+        yield Side(model.depths[parent], _test(model, split, is_right), place)
+        if below := model.nodes[place].split:
             waiting += [(below.right, place, True), (place + 1, place, False)]
+
+
+def tree_lines(model: TreeModel) -> Iterator[str]:
+    """Yield a line for each side of each split, two blanks deeper than the split's; a leaf's class with its share."""
+    if model.nodes[0].split is None:
+        yield _answer(model, 0)
+    for depth, test, place in tree_sides(model):
+        line = f"{'  ' * depth}{test}"
+        yield line if model.nodes[place].split else f"{line}: {_answer(model, place)}"
 
 
 def _answer(model: TreeModel, place: int) -> str:

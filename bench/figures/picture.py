@@ -1,0 +1,40 @@
+"""The README's picture: what the demo's reports tell of some itemsets, beside the truth; drawn as pages are."""
+
+from typing import Any
+
+from assocpriv.core.light_frame import LightFrame
+from assocpriv.core.privacy import Breach
+from assocpriv.lab.simulate import simulate
+from assocpriv.lab.synthetic import QuestSettings, generate_quest
+from assocpriv.pages import charts
+from assocpriv.planning.planner import make_plan
+from assocpriv.server.itemsets.selection import Surest
+
+BASKETS, ITEMS, SHOWN, SEED = 1_000_000, 1_000, 14, 1
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return the largest of the surest finds of a demo, with their intervals and truths."""
+    baskets = generate_quest(QuestSettings(n_baskets=BASKETS, n_items=ITEMS, seed=SEED))
+    plan = make_plan(baskets.catalogue, 5, Breach("5%", "50%"), reports=BASKETS)
+    found = simulate(baskets, plan, 0.02, seed=SEED).itemsets
+    names = LightFrame.of(found)
+    shown = Surest.of(names, SHOWN).rows
+    columns = ("support", "ci_low", "ci_high", "true_support")
+    kept = [
+        {"itemset": ", ".join(sorted(items)), "size": len(items)}
+        | {name: float(f"{value:.4g}") for name, value in zip(columns, values, strict=True)}  # as it is kept
+        for items, *values in zip(shown["itemsets"], *(shown[name].tolist() for name in columns), strict=True)
+    ]
+    return sorted(kept, key=lambda row: (row["size"], -row["support"]))
+
+
+def as_svg(kept: list[dict[str, Any]], *, dark: bool) -> str:
+    """Draw rows."""
+    drawn = [
+        charts.Interval(row["itemset"], *(float(row[name]) for name in ("support", "ci_low", "ci_high")), True,
+                        float(row["true_support"]))
+        for row in kept
+    ]  # fmt: skip
+    title = f"What {BASKETS:,} randomized baskets tell: supports, their 95% intervals, and (circles) the truth"
+    return charts.standing_alone(charts.intervals(drawn, title), dark=dark)

@@ -1,0 +1,63 @@
+"""Files of what other systems found, whose names are markup, scripts and endless: of each a page is made."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from command_line import run
+from operator_page import HOSTILE
+
+import assocpriv as ap
+from assocpriv import numeric
+from assocpriv.files.plans import write_plan
+from assocpriv.files.tree_models import write_tree
+
+CLASSES = ("<b>yes</b>", "no & more")
+
+
+def made(folder: Path) -> dict[str, Path]:
+    """Write distributions, by class too, a tree and three reports of suppressions; return the files by name."""
+    rng = np.random.default_rng(3)
+    n = 4_000
+    age, shop = rng.uniform(0, 100, n).round(1), rng.choice(HOSTILE[:3], n)
+    label = np.where(rng.random(n) < np.where(age > 50, 0.9, 0.1), *CLASSES)
+    table = pd.DataFrame({HOSTILE[0]: age, "shop": shop, "class": label})
+    columns = {
+        HOSTILE[0]: {"kind": "number", "low": 0, "high": 100, "intervals": 20, "release": "square-wave"},
+        "shop": {"kind": "category", "values": list(HOSTILE[:3]), "release": "response"},
+        "class": {"kind": "label", "values": list(CLASSES), "release": "as-is"},
+    }
+    plan = numeric.plan({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
+    reports = numeric.randomize_table(table, plan)
+    files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items", "lines")}
+    write_plan(plan, files["plan"])
+    numeric.reconstruct(reports).write(files["spread"])
+    numeric.reconstruct(reports, by="class").write(files["classes"])
+    write_tree(numeric.grow_tree(reports, "class"), files["tree"])
+    _suppressed(folder, files, table)
+    return files
+
+
+def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:
+    """Write the reports of a table, of baskets and of a list of rules."""
+    table.assign(old=np.where(table[HOSTILE[0]] > 50, "old", "young")).to_csv(folder / "table.csv", index=False)
+    (folder / "cells.toml").write_text(
+        f'[[template]]\nchannel = ["shop", "old"]\nsensitive = {{ class = ["{CLASSES[0]}"] }}\nconfidence = "60%"\n'
+    )
+    (folder / "items.toml").write_text(
+        '[[template]]\nchannel = ["tea", "<i>"]\nsensitive = ["milk"]\nconfidence = "60%"\n'
+    )
+    baskets = ["tea,<i>,milk", "tea,<i>,milk", "tea,milk", "tea", "<i>", "bread", "bread", "bread,milk"] * 5
+    (folder / "baskets.csv").write_text("\n".join(baskets) + "\n")
+    pd.DataFrame(
+        {"itemsets": ["tea", "<i>", "milk", "tea,<i>", "tea,<i>,milk"], "support": [0.5, 0.4, 0.5, 0.25, 0.24]}
+    ).to_csv(folder / "list.csv", index=False)
+    for name, source, templates, options in (
+        ("cells", "table.csv", "cells.toml", ()),
+        ("items", "baskets.csv", "items.toml", ("--format", "basket")),
+        ("lines", "list.csv", "items.toml", ()),
+    ):
+        out = folder / f"{name}-released.csv"
+        run(
+            "suppress", folder / source, "--templates", folder / templates, "-o", out, "--report", files[name], *options
+        )
