@@ -14,7 +14,7 @@ _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
 SHADES = ("below", "even", "some", "more", "most")
 LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
-_LABEL = 18  # letters of a name in a graph
+_LABEL = 24  # letters of a name in a graph
 _NAMES, _LINE, _LETTERS = 330.0, 24.0, 44  # of a list of intervals: room for names, the height of a line
 _LIGHT, _DARK = r"^:root\{([^}]*)\}", r"dark\)\{:root\{([^}]*)\}"
 
@@ -82,7 +82,7 @@ def strips(rows: Sequence[Strip]) -> str:
     some = [value for row in rows for value in (*row.supports, row.least or 0.0) if value > 0]
     if not some:
         return ""
-    low, high = _decades(min(some), max(some))
+    low, high = _ends(min(some), max(some))
     height = 40.0 * len(rows) + 34
     parts = [_axis(low, high, height)]
     for place, row in enumerate(rows):
@@ -99,8 +99,12 @@ def strips(rows: Sequence[Strip]) -> str:
     return _svg(height, "Supports by itemset size; grey: too small to be told from nothing", parts)
 
 
-def _decades(least: float, most: float) -> tuple[float, float]:
-    return 10.0 ** math.floor(math.log10(max(least, 1e-6))), 10.0 ** math.ceil(math.log10(min(most, 1.0)) + 1e-9)
+def _ends(least: float, most: float) -> tuple[float, float]:
+    """Return round ends of a logarithmic axis, 1, 2 or 5 of some power of ten, that hold all."""
+    marks = [start * 10.0**power for power in range(-6, 0) for start in (1, 2, 5)] + [1.0]
+    low = max((mark for mark in marks if mark <= least * 1.000001), default=marks[0])
+    high = min((mark for mark in marks if mark >= most * 0.999999 and mark > low), default=1.0)
+    return min(low, 0.5), high
 
 
 def _at(value: float, low: float, high: float) -> float:
@@ -109,12 +113,14 @@ def _at(value: float, low: float, high: float) -> float:
 
 
 def _axis(low: float, high: float, height: float) -> str:
-    parts, value = [], low
-    while value <= high * 1.001:
-        x = _at(value, low, high)
-        parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
-        value *= 10
+    starts = (1, 2, 5) if high <= 100 * low else (1,)
+    parts = []
+    for value in (start * 10.0**power for power in range(-6, 1) for start in starts):
+        if low * 0.999999 <= value <= high * 1.000001:
+            x = _at(value, low, high)
+            parts.append(f'<path class="grid" d="M{x:.1f} 6V{height - 24:g}"/>')
+            middle = min(x, _WIDTH - 20)  # of the last one, which would reach beyond the edge
+            parts.append(f'<text x="{middle:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * value:g}%</text>')
     return "".join(parts)
 
 
@@ -197,7 +203,7 @@ def scatter(points: Sequence[Point]) -> str:
     if not drawn:
         return ""
     height = 360.0
-    low, high = _decades(min(point.support for point in drawn), max(point.support for point in drawn))
+    low, high = _ends(min(point.support for point in drawn), max(point.support for point in drawn))
     parts = [_axis(low, high, height)]
     for tenths in range(0, 11, 2):
         y = _up(tenths / 10, height)

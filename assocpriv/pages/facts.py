@@ -110,8 +110,9 @@ def _reports(needed: int | None) -> str:
 
 def _pace_line(per_second: float, seconds: float) -> str:
     measured = span(seconds).removeprefix("about ") if seconds >= _LEAST_SPAN else f"{seconds:.0f} seconds"
-    came = f"Reports come at {pace(per_second)}" if per_second > 0 else "No reports came"
-    return f"{came}, in the last {measured}."
+    if per_second <= 0:
+        return f"No reports came in the last {measured}."
+    return f"Reports come at {pace(per_second)}, over the last {measured}."
 
 
 def _bytes(size: int) -> str:

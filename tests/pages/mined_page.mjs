@@ -72,7 +72,16 @@ await page.locator("#itemsets-filter").fill(before[0].slice(0, 6));
 const left = await column(0);
 assert.ok(left.length >= 1 && left.length < before.length && left.every((each) => each.toLowerCase().includes(before[0].slice(0, 6).toLowerCase())));
 assert.match(await page.locator("#itemsets-told").textContent(), /^\d+ of \d+ rows shown$/);
-console.log("ok: sorted and filtered by keyboard");
+const rules = (place) => page.$$eval("#rules-table tbody tr:not([hidden])", (rows, at) => rows.map((row) => row.cells[at].textContent), place);
+const lifts = (await rules(7)).map(parseFloat);
+const middle = [...lifts].sort((one, other) => one - other)[lifts.length >> 1];
+await page.locator("#rules-table-filter").fill(`lift>${middle}`);
+assert.deepEqual((await rules(7)).map(parseFloat), lifts.filter((lift) => lift > middle));
+await page.locator("svg [unicode-bidi]").first().click();
+const item = (await page.locator("svg [unicode-bidi]").first().textContent()).replace("…", "");
+const chosen = await page.locator("#rules-table tbody tr:not([hidden])").allTextContents();
+assert.ok(chosen.length >= 1 && chosen.length < lifts.length && chosen.every((row) => row.includes(item)), item);
+console.log("ok: sorted and filtered by keyboard, by bounds and by the graph");
 
 assert.equal(await page.title(), process.env.TITLE);
 assert.deepEqual(asked.filter((url) => !url.startsWith("file:") && !url.startsWith("data:")), []);

@@ -6,6 +6,7 @@ for (const table of document.querySelectorAll("table.found")) {
   const told = document.getElementById(`${table.id}-told`);
   const box = document.getElementById(`${table.id}-filter`);
   const numbers = [...table.tHead.rows[0].cells].map((head) => head.className === "number");
+  const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent.toLowerCase());
   const valueOf = (row, place) => {
     const text = row.cells[place].textContent;
     if (!numbers[place]) return text;
@@ -28,16 +29,33 @@ for (const table of document.querySelectorAll("table.found")) {
     button.addEventListener("click", () => sort(head, place));
     head.append(button);
   });
+  // a word that a row holds, or a bound on a column of numbers: lift>2
+  const matches = (row, text, word) => {
+    const [, name, sign, bound] = /^(\p{L}+)([<>])([\d.]+)$/u.exec(word) ?? [];
+    const place = heads.indexOf(name);
+    if (!numbers[place]) return text.includes(word);
+    const value = parseFloat(row.cells[place].textContent);
+    return sign === ">" ? value > bound : value < bound;
+  };
   const filter = () => {
     const words = box.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
       const text = row.textContent.toLocaleLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
+      row.hidden = !words.every((word) => matches(row, text, word));
       shown += row.hidden ? 0 : 1;
     }
     told.textContent = words.length ? `${shown} of ${rows.length} rows shown` : "";
   };
   box.addEventListener("input", filter);
   box.parentElement.hidden = false;
+}
+// An item of the graph, chosen, leaves the rules it is in.
+for (const name of document.querySelectorAll("svg [unicode-bidi]")) {
+  name.addEventListener("click", () => {
+    const box = document.getElementById("rules-table-filter");
+    box.value = name.textContent.replace("…", "");
+    box.dispatchEvent(new Event("input"));
+    box.scrollIntoView({ block: "center" });
+  });
 }
