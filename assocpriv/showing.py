@@ -36,12 +36,14 @@ def page(
 
     It leads with what was found and how sure that is; then what could not be seen, the promise, and whether all this
     may be published. It holds no report, no basket and no record. Of a mined table it also shows rules and what more
-    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of a
-    suppression what was withheld (that page stays with the owner).
+    people would show; of a reconstruction how the values of each column are spread; of a tree what it asks; of
+    rounds what each says beside what all say together; of a suppression what was withheld (that page stays with the
+    owner).
 
     Args:
-        found: a table as :func:`assocpriv.mine` returned it, what :func:`assocpriv.numeric.reconstruct` or
-            :func:`assocpriv.numeric.grow_tree` returned, or a file of one of them, or of a suppression's report (JSON).
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.combine` returned it, what
+            :func:`assocpriv.numeric.reconstruct` or :func:`assocpriv.numeric.grow_tree` returned, or a file of one of
+            them (combined tables: JSON), or of a suppression's report (JSON).
         plan: the plan that it was found with, or a file of it, for its promise to be said.
         min_confidence: of the rules shown.
         title: the page's heading.
@@ -51,13 +53,19 @@ def page(
         PlanError: another plan than that it was found with.
     """
     from assocpriv.files.plans import read_plan
+    from assocpriv.files.tables import COMBINED
     from assocpriv.plans.numeric.tree_model import TreeModel
+    from assocpriv.server.itemsets.frames import ATTRIBUTE
     from assocpriv.server.numeric.distributions import Distributions
 
     known = read_plan(plan) if isinstance(plan, str | Path) else plan
-    thing = _read(Path(found)) if isinstance(found, str | Path) else found
+    thing: Any = _read(Path(found)) if isinstance(found, str | Path) else found
     if isinstance(thing, Distributions):
         thing = thing.record()
+    elif getattr(thing, "attrs", {}).get(ATTRIBUTE, {}).get("format") == COMBINED:
+        from assocpriv.server.rounds.combine import combined_records
+
+        thing = combined_records(thing)
     if isinstance(thing, dict):
         return _record_page(thing, known, title, str(found) if isinstance(found, str | Path) else "it")
     if isinstance(thing, TreeModel):
@@ -79,7 +87,7 @@ def _read(path: Path) -> Any:
             return read_table(path)  # which says what is wrong
         if isinstance(content, dict) and content.get("format") == "assocpriv-tree":
             return read_tree(path)
-        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}
+        known = {"bounds"}, {"confidence_level", "columns"}, {"confidence_level", "joint"}, {"corrected", "tables"}
         if isinstance(content, dict) and any(names <= content.keys() for names in known):
             return content
     return read_table(path)
@@ -87,6 +95,7 @@ def _read(path: Path) -> Any:
 
 def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: str | None, name: str) -> str:
     from assocpriv.core.errors import EstimateError, PlanError
+    from assocpriv.pages.combined import combined_page
     from assocpriv.pages.spread import spread_page
     from assocpriv.pages.withheld import withheld_page
 
@@ -100,9 +109,11 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
     try:
         if "bounds" in record:
             return withheld_page(record, title or "What is withheld")
+        if "tables" in record:
+            return combined_page(record, title or "What the rounds say")
         return spread_page(record, title or "How the values are spread", plan)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
-        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct or suppress wrote") from None
+        raise EstimateError(f"{name} is damaged, or not what numeric reconstruct, suppress or combine wrote") from None
 
 
 def _columns(plan: "PublishedPlan") -> "Collection[str]":

@@ -11,6 +11,7 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
+from assocpriv.rounds import combine, write_combined
 
 CLASSES = ("<b>yes</b>", "no & more")
 
@@ -29,13 +30,28 @@ def made(folder: Path) -> dict[str, Path]:
     }
     plan = numeric.plan({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
     reports = numeric.randomize_table(table, plan)
-    files = {name: folder / f"{name}.json" for name in ("plan", "spread", "classes", "tree", "cells", "items", "lines")}
+    files = {
+        name: folder / f"{name}.json"
+        for name in ("plan", "rounds", "spread", "classes", "tree", "cells", "items", "lines")
+    }
     write_plan(plan, files["plan"])
     numeric.reconstruct(reports).write(files["spread"])
     numeric.reconstruct(reports, by="class").write(files["classes"])
     write_tree(numeric.grow_tree(reports, "class"), files["tree"])
     _suppressed(folder, files, table)
+    _rounds(files["rounds"])
     return files
+
+
+def _rounds(path: Path) -> None:
+    """Write what two tables of one plan and one of another say, where one item became rare."""
+    tables = []
+    for number, most in enumerate((2, 2, 3)):
+        plan = ap.plan(HOSTILE[:4], most, ap.Breach("5%", "95%"))
+        baskets = [[HOSTILE[0], HOSTILE[1]], [HOSTILE[2]] if number else [HOSTILE[2], HOSTILE[1]], [HOSTILE[0]]] * 2000
+        tables.append(ap.mine(ap.randomize_baskets(baskets, plan), "10%"))
+    for each in (path, path.with_suffix(".csv")):
+        write_combined(combine(tables), each)
 
 
 def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:

@@ -195,7 +195,7 @@ def _refuse_combined(combined: bool) -> None:
     if combined:
         raise EstimateError(
             "it is a combined table of several rounds; rules need the counts of one collection, so take the table of "
-            "one round"
+            "one round (a page is made of a combined table in JSON)"
         )
 
 

@@ -39,6 +39,13 @@ class Interval(NamedTuple):
     truth: float | None = None
 
 
+class Rounds(NamedTuple):
+    """An itemset, and what each round says of it: low end, support, high end; None of a round that says nothing."""
+
+    name: str
+    lines: Sequence[tuple[float, float, float] | None]
+
+
 class Curves(NamedTuple):
     """Shares below each edge of a column's intervals: named lines, the first within a band ``low`` to ``high``."""
 
@@ -129,20 +136,12 @@ def intervals(rows: Sequence[Interval], title: str) -> str:
     if not rows:
         return ""
     most = max(max(row.high, row.truth or 0.0) for row in rows)
-    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 8 * c * 10.0**e)
     left, height = _NAMES, _LINE * len(rows) + 62
-    scale = (_WIDTH - left - _RIGHT) / most
-    parts = [f'<text class="title" x="{_RIGHT:g}" y="18">{escape(title)}</text>']
-    for tick in range(int(most / step * 1.0001) + 1):
-        x = left + tick * step * scale
-        parts.append(f'<path class="grid" d="M{x:.1f} 30V{height - 24:g}"/>')
-        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * tick * step:.6g}%</text>')
+    scale, parts = _from_zero(most, height, title)
     for place, row in enumerate(rows):
         y = 42 + _LINE * place
         low, high, middle = (left + max(value, 0.0) * scale for value in (row.low, row.high, row.support))
-        parts.append(
-            f'<text x="{left - 10:g}" y="{y + 4:g}" text-anchor="end">{escape(_cut(row.name, _LETTERS))}</text>'
-        )
+        parts.append(_named(row.name, y))
         doubt = "" if row.sure else " doubt"
         wide = max(high - low, 1.0)
         parts.append(
@@ -152,6 +151,44 @@ def intervals(rows: Sequence[Interval], title: str) -> str:
         if row.truth is not None:
             parts.append(f'<circle class="truth" cx="{left + row.truth * scale:.1f}" cy="{y:g}" r="4"/>')
     return _svg(height, title, parts)
+
+
+def rounds(rows: Sequence[Rounds], title: str) -> str:
+    """Draw what each round says of itemsets, lines under one another on one axis from 0."""
+    highest = [line[2] for row in rows for line in row.lines if line is not None]
+    if not highest or max(highest) <= 0:
+        return ""
+    tall = _LINE + 9.0 * max(len(row.lines) - 1 for row in rows)
+    height = tall * len(rows) + 62
+    scale, parts = _from_zero(max(highest), height, title)
+    for place, row in enumerate(rows):
+        top = 42 + tall * place
+        parts.append(_named(row.name, top + (tall - _LINE) / 2))
+        for number, line in enumerate(row.lines):
+            if line is None:
+                continue
+            y, colour = top + 9 * number, f"line{number % 5 + 1}"
+            low, middle, high = (_NAMES + max(value, 0.0) * scale for value in line)
+            parts.append(
+                f'<path class="curve {colour}" d="M{low:.1f} {y:g}H{max(high, low + 1):.1f}M{middle:.1f} {y - 4:g}v8"/>'
+            )
+    return _svg(height, title, parts)
+
+
+def _from_zero(most: float, height: float, title: str) -> tuple[float, list[str]]:
+    """Return the pixels of a support of 1, and the title and axis of a list of itemsets."""
+    step = next(c * 10.0**e for e in range(-6, 1) for c in (1, 2, 5) if most <= 8 * c * 10.0**e)
+    scale = (_WIDTH - _NAMES - _RIGHT) / most
+    parts = [f'<text class="title" x="{_RIGHT:g}" y="18">{escape(title)}</text>']
+    for tick in range(int(most / step * 1.0001) + 1):
+        x = _NAMES + tick * step * scale
+        parts.append(f'<path class="grid" d="M{x:.1f} 30V{height - 24:g}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="middle">{100 * tick * step:.6g}%</text>')
+    return scale, parts
+
+
+def _named(name: str, y: float) -> str:
+    return f'<text x="{_NAMES - 10:g}" y="{y + 4:g}" text-anchor="end">{escape(_cut(name, _LETTERS))}</text>'
 
 
 def curves(drawing: Curves) -> str:

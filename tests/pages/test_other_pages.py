@@ -1,9 +1,12 @@
 """Pages of distributions, trees and suppressions: their figures are those of the files, and no name breaks them."""
 
 import json
+import math
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import other_pages
 import pytest
 from command_line import refused
@@ -13,8 +16,9 @@ import assocpriv as ap
 from assocpriv import numeric
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.files.tree_models import read_tree
+from assocpriv.pages.combined import apart
 from assocpriv.pages.tree import Line, tree_page
-from assocpriv.pages.wording import number
+from assocpriv.pages.wording import number, share
 from assocpriv.server.numeric.trees.export import tree_lines
 from assocpriv.showing import page
 
@@ -58,7 +62,7 @@ class Balanced(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize("name", ["spread", "classes", "tree", "cells", "items", "lines"])
+@pytest.mark.parametrize("name", ["rounds", "spread", "classes", "tree", "cells", "items", "lines"])
 def test_no_name_breaks_a_page(files: dict[str, Path], name: str) -> None:
     """Tags close in order, names are text; one script, nothing from elsewhere, nothing that runs."""
     text = page(files[name])
@@ -116,6 +120,48 @@ def test_what_is_withheld_is_named_to_the_owner(files: dict[str, Path]) -> None:
             if each.get("inference"):
                 assert f"{each['inference']['confidence']:.1%} of {each['inference']['support']:,}" in text
         assert "It stays with the owner" in text
+
+
+def test_rounds_stand_side_by_side(files: dict[str, Path]) -> None:
+    """Each table's figures and those of all; tables of one plan that differ are named, and of others not averaged."""
+    record = json.loads(files["rounds"].read_text())
+    text = Balanced(page(files["rounds"])).text
+    for row in record["itemsets"]:
+        for table in (1, 2, 3):
+            support, error = row[f"support_{table}"], row[f"std_error_{table}"]
+            if support is not None:
+                assert f"{share(support)} ± {share(1.96 * error)}" in text
+    assert {name for name in HOSTILE[:4] if combined_apart(record)[name]} == {HOSTILE[1]}
+    assert "1 differ between tables by more than chance" in text
+    assert "are not averaged" in text
+    assert "combined table in JSON" in refused("page", files["rounds"].with_suffix(".csv"), "-o", "x.html")
+
+
+def combined_apart(record: dict[str, Any]) -> dict[str, bool]:
+    """Return by name which single items the page calls different."""
+    told = apart(record["itemsets"], record["tables"])
+    rows = zip(record["itemsets"], told, strict=True)
+    return dict.fromkeys(HOSTILE, False) | {row["itemset"][0]: each for row, each in rows if len(row["itemset"]) == 1}
+
+
+def test_chance_is_rarely_called_a_difference() -> None:
+    """Tables that differ by their errors alone are called different in at most 5% of pages; a shift of 6 errors is.
+
+    400 pages of 100 itemsets; 5% within 4 standard errors of that many pages (false alarm below 1e-4), and a rule that
+    judged each difference by itself would name some in nearly every page.
+    """
+    rng = np.random.default_rng(7)
+    tables = [{"plan_id": "p", "population": True, "reports": 1000}] * 2
+    named = 0
+    for _ in range(400):
+        said = 0.2 + 0.01 * rng.standard_normal((100, 2))
+        rows = [{"support_1": a, "support_2": b, "std_error_1": 0.01, "std_error_2": 0.01} for a, b in said.tolist()]
+        named += any(apart(rows, tables))
+    assert 2 <= named <= 400 * 0.05 + 4 * math.sqrt(400 * 0.05 * 0.95)
+    shifted = [{"support_1": 0.2, "support_2": 0.29, "std_error_1": 0.01, "std_error_2": 0.01}]
+    assert apart(shifted, tables) == [True]
+    assert apart(shifted, [tables[0], tables[1] | {"plan_id": "other"}]) == [False]
+    assert apart(shifted, [each | {"population": False, "reports": 100} for each in tables]) == [False]
 
 
 def test_bad_input(files: dict[str, Path], tmp_path: Path) -> None:

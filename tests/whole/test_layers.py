@@ -326,6 +326,7 @@ ORDER = [
     "pages.facts",
     "pages.sheet",
     "pages.mined",
+    "pages.combined",
     "pages.spread",
     "pages.tree",
     "pages.withheld",

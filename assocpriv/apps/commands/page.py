@@ -18,9 +18,9 @@ from assocpriv.apps.options import OUTPUT, PATH, check_page_output, force_option
 def page(found: Path, output: Path, plan: Path | None, min_confidence: str, title: str | None, force: bool) -> None:
     """Make a page of what was FOUND: how sure it is, the promise, what could not be seen, whether it may be published.
 
-    FOUND is a file of itemsets (mine -o), of distributions (numeric reconstruct -o found.json), of a tree (numeric tree
-    -o), or the report of a suppression (suppress --report). The page is one file, loads nothing from elsewhere, and
-    holds no report, no basket and no record.
+    FOUND is a file of itemsets (mine -o), of rounds side by side (combine -o combined.json), of distributions (numeric
+    reconstruct -o found.json), of a tree (numeric tree -o), or the report of a suppression (suppress --report). The
+    page is one file, loads nothing from elsewhere, and holds no report, no basket and no record.
 
     \b
     Example:
