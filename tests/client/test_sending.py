@@ -322,7 +322,9 @@ def test_a_slow_collector_is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch
         listening(
             lambda connection: [connection.sendall(b"H") or threading.Event().wait(0.05) for _ in range(99)]
         ) as url,
-        pytest.raises(CollectorError, match=r"in 1 attempt: (the connection broke off|no answer|Connection reset by peer)"),
+        pytest.raises(
+            CollectorError, match=r"in 1 attempt: (the connection broke off|no answer|Connection reset by peer)"
+        ),
     ):
         send_report(BASKET, Waited().collector(url, patience_seconds=0.0), ledger=path, occasion="w1")
 
