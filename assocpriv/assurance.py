@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from assocpriv.client.kinds import parse_record, takes_names
     from assocpriv.client.ledger import Ledger
     from assocpriv.core.entropy import SystemEntropy
+    from assocpriv.core.light_frame import LightFrame
     from assocpriv.core.privacy import Breach
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.plan_facts import DEFAULT_DELTA, Answers, Budget, Privacy, describe_budget, describe_privacy
@@ -180,8 +181,9 @@ def audit(
 class FileContent:
     """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
 
-    Of reports their plan, their number, with sizes in clear that of each size, their files, how many a collector has
-    not sealed, and what the tests for crafted reports say, where they were asked for.
+    Of itemsets their ``table`` as a file holds it, and ``itemsets``, the same as a data frame; of reports their plan,
+    their number, with sizes in clear that of each size, their files, how many a collector has not sealed, and what the
+    tests for crafted reports say, where they were asked for.
     """
 
     kind: str
@@ -189,10 +191,15 @@ class FileContent:
     reports: int = 0
     group_reports: tuple[int, ...] | None = None
     files: int = 0
-    itemsets: "pd.DataFrame | None" = None
+    table: "LightFrame | None" = None
     model: "TreeModel | None" = None
     crafted: "CraftedCheck | None" = None
     unsealed: int = 0
+
+    @property
+    def itemsets(self) -> "pd.DataFrame | None":
+        """The mined itemsets, as a data frame."""
+        return None if self.table is None else self.table.to_pandas()
 
     @property
     def said(self) -> str:
@@ -261,9 +268,9 @@ def _reports(path: Path) -> FileContent:
 
 
 def _table(path: Path) -> FileContent:
-    from assocpriv.server.itemsets.frames import read_itemsets
+    from assocpriv.server.itemsets.frames import read_table
 
-    return FileContent(ITEMSETS, itemsets=read_itemsets(path))
+    return FileContent(ITEMSETS, table=read_table(path))
 
 
 def _model(path: Path) -> FileContent:

@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run("numeric", "plan", place / "schema.toml", "-o", place / "table.json")
     arguments = place / "people.csv", "--plan", place / "table.json", "-o", place / "released.parquet"
     run("numeric", "randomize", *arguments)
+    run("numeric", "tree", place / "released.parquet", "--class", "class", "-o", place / "model.json")
     run("warm-up")
     return place
 
@@ -59,10 +60,20 @@ COMMANDS = {
     ),
     "ask": (["ask", "{}/reports.parquet", "--itemset", "1", "--rule", "2 => 3"], NUMBERS | {"llvmlite"}),
     "rules": (["rules", "{}/itemsets.parquet", "--min-confidence", "10%", "-o", "{}/r.parquet", "--force"], NUMBERS),
+    "page": (["page", "{}/itemsets.parquet", "-o", "{}/page.html", "--force"], NUMBERS),
     "inspect": (["inspect", "{}/plan.json"], {"numpy"}),
     "numeric randomize": (
         ["numeric", "randomize", "{}/people.csv", "--plan", "{}/table.json", "-o", "{}/released.parquet", "--force"],
         NUMBERS | {"llvmlite"},
+    ),
+    "inspect itemsets": (["inspect", "{}/itemsets.parquet"], NUMBERS),
+    "numeric reconstruct": (
+        ["numeric", "reconstruct", "{}/released.parquet", "-o", "{}/d.csv", "--force"],
+        NUMBERS | {"llvmlite", "scipy"},
+    ),
+    "numeric predict": (
+        ["numeric", "predict", "{}/model.json", "{}/people.csv", "-o", "{}/p.csv", "--force"],
+        NUMBERS,
     ),
     "inspect a table's reports": (["inspect", "{}/released.parquet"], NUMBERS),
     "help of the collector": (["serve", "--help"], set()),

@@ -50,7 +50,7 @@ def _reports(content: FileContent, _reports_planned: int) -> Description:
 
 
 def _itemsets(content: FileContent, _reports_planned: int) -> Description:
-    frame = content.itemsets
+    frame = content.table
     assert frame is not None
     facts = mining_facts(frame)
     title = f"{len(frame):,} itemsets mined with plan {facts.plan_id[:16]}…, minimum support {facts.min_support:.4g}"

@@ -227,6 +227,7 @@ def _predicted(
     """Yield the batches of a file with the column of classes."""
     import pyarrow as pa
 
+    from assocpriv.files.arrow_columns import to_arrow
     from assocpriv.records.source_files import named_after
 
     def step(action: Callable[[], Any]) -> Any:
@@ -241,7 +242,7 @@ def _predicted(
                     "column= (--column)"
                 )
             classes = step(partial(_predict, batch, model, cells, counts))
-            yield batch.append_column(column, pa.array(classes, pa.string()))
+            yield batch.append_column(column, to_arrow(classes).cast(pa.string()))
     if not counts.records:
         raise RecordError(f"{table.name}: the table has no records; check that it is the right one")
 

@@ -175,7 +175,8 @@ class _Law:
     def span(self) -> Floats:
         """Return the step that T moves in as far as smaller steps do not blur it (see the module's text)."""
         pairs = [np.abs(q - q.T).ravel() for _, q, _, _ in self.columns()]
-        steps = np.unique(np.concatenate(pairs))
+        steps = np.sort(np.concatenate(pairs))
+        steps = steps[np.append(True, np.diff(steps) > 0)]  # np.unique would load numpy.ma first
         widest = np.zeros(self.shares[0].shape[1])
         for step in steps[steps > 1e-9 * steps[-1]]:
             size = np.zeros_like(widest)

@@ -164,7 +164,7 @@ def rows_to_show(frame: LightFrame, wanted: ItemsetFilter, sure: Mask, most: int
         rows = rows[np.lexsort((by_rank[rows], ~sure[rows]))]
         # by turns: the n-th row of each size stands before the (n + 1)-th of any
         turns = np.zeros(len(rows), dtype=np.int64)
-        for size in np.unique(sizes[rows]).tolist():
+        for size in np.flatnonzero(np.bincount(sizes[rows])).tolist():
             own = sizes[rows] == size
             turns[own] = np.arange(own.sum())
         return rows[np.sort(np.argsort(turns, kind="stable")[:most])]

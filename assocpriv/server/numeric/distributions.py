@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.core.light_frame import LightFrame, as_column, put_together
 from assocpriv.core.numbers import rounded
 from assocpriv.files.tables import write_plain
 
@@ -89,10 +90,8 @@ class Distribution:
         rest = {"method": self.method, "reports": self.reports, "missing": _fields(self.missing)}
         return where | shares | rest | ({} if self.numbers is None else self.numbers.record())
 
-    def frame(self) -> "pd.DataFrame":
+    def table(self) -> LightFrame:
         """Return a row for each interval or value; ``cdf_low`` and ``cdf_high`` hold at its upper edge."""
-        import pandas as pd
-
         n, numbers = len(self.share), self.numbers
         none = np.full(n, np.nan)
         places: dict[str, Any] = {"value": list(self.values) or [None] * n, "low": none, "high": none}
@@ -100,7 +99,12 @@ class Distribution:
         if numbers is not None:
             places |= {"low": numbers.edges[:-1], "high": numbers.edges[1:]}
             bands = {"cdf_low": numbers.cdf_low[1:], "cdf_high": numbers.cdf_high[1:]}
-        return pd.DataFrame({"column": self.name} | places | {"share": self.share, "std_error": self.std_error} | bands)
+        shares = {"share": self.share, "std_error": self.std_error}
+        return LightFrame.made({"column": [self.name] * n} | places | shares | bands)
+
+    def frame(self) -> "pd.DataFrame":
+        """Return :meth:`table` as a data frame."""
+        return _frame(self.table())
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +131,20 @@ class JointDistribution:
         shares = {"share": self.share.tolist(), "std_error": self.std_error.tolist()}
         return sides | shares | {"method": self.method, "reports": self.reports}
 
-    def frame(self) -> "pd.DataFrame":
+    def table(self) -> LightFrame:
         """Return a row for each pair of intervals or values, named ``first`` and ``second``."""
-        import pandas as pd
-
         first, second = (_labels(at) for at in self.places)
         pairs = [(one, other) for one in first for other in second]
         table: dict[str, Any] = {
-            "column": " × ".join(self.names), "first": [one for one, _ in pairs], "second": [two for _, two in pairs],
-        }  # fmt: skip
-        return pd.DataFrame(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
+            "column": [" × ".join(self.names)] * len(pairs),
+            "first": [one for one, _ in pairs],
+            "second": [two for _, two in pairs],
+        }
+        return LightFrame.made(table | {"share": self.share.ravel(), "std_error": self.std_error.ravel()})
+
+    def frame(self) -> "pd.DataFrame":
+        """Return :meth:`table` as a data frame."""
+        return _frame(self.table())
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,17 +177,17 @@ class Distributions:
 
     def frame(self) -> "pd.DataFrame":
         """Return a row for each interval or value, with by also for each class; of two columns for each pair."""
-        import pandas as pd
+        return _frame(self._table())
 
+    def _table(self) -> LightFrame:
         if self.joint is not None:
-            return self.joint.frame()
-        frames = []
+            return self.joint.table()
+        tables = []
         for value, distribution in self._parts():
-            frame = distribution.frame()
-            if self.by is not None:
-                frame.insert(0, "class", value)
-            frames.append(frame)
-        return pd.concat(frames, ignore_index=True)
+            table = distribution.table()
+            names = {} if self.by is None else {"class": as_column([value] * len(table))}
+            tables.append(LightFrame(names | table.columns))
+        return put_together(tables)
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
@@ -205,8 +213,15 @@ class Distributions:
             FileError: unknown extension, existing file without ``force``, or the disk refuses.
         """
         write_plain(
-            self.frame(), [], lambda: json.dumps(self.record(), indent=1, ensure_ascii=False), path, force=force
+            self._table(), [], lambda: json.dumps(self.record(), indent=1, ensure_ascii=False), path, force=force
         )
+
+
+def _frame(table: LightFrame) -> "pd.DataFrame":
+    """Return a data frame whose texts have pandas' own type."""
+    import pandas as pd
+
+    return pd.DataFrame({name: each.tolist() if each.dtype == object else each for name, each in table.columns.items()})
 
 
 def _labels(places: NDArray[np.float64] | tuple[str, ...]) -> list[str]:
