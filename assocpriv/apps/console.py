@@ -27,8 +27,16 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
         "assocpriv.records.text_kernel": ("parse_numbers",),
         "assocpriv.core.kernels.randomizing": ("randomize_transactions",),
     },
+    "randomizing to sets": {
+        "assocpriv.records.text_kernel": ("parse_numbers",),
+        "assocpriv.core.kernels.randomizing": ("randomize_sets",),
+    },
     "counting": {
         "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
+        "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
+    },
+    "counting sets": {
+        "assocpriv.core.kernels.ranks": ("unrank_reports",),
         "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
     },
     "counting in blocks": {
@@ -41,8 +49,8 @@ _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python ca
         "assocpriv.core.kernels.disclosure": ("split_leaves", "weigh_candidates"),
         "assocpriv.core.kernels.cells": ("replace_cells",),
     },
-    "drawing reports of a fixed size": {"assocpriv.core.kernels.ranks": ()},  # which no task needs ahead
 }
+_OF_SETS = "fixed-size"  # a kind of plan, whose reports are sets
 
 
 class LazyGroup(click.Group):
@@ -131,9 +139,15 @@ def fitted(line: str, width: int | None) -> list[str]:
 
 
 def counting_tasks(plan: Any) -> list[str]:
-    """Return which tasks counting the reports of a plan is: blocks have kernels of their own."""
+    """Return which tasks counting the reports of a plan is: sets and blocks have kernels of their own."""
     blocks = getattr(getattr(plan, "view", None), "blocks", None)
-    return ["counting", *([] if blocks is None else ["counting in blocks"])]
+    first = "counting sets" if plan.kind == _OF_SETS else "counting"
+    return [first, *([] if blocks is None else ["counting in blocks"])]
+
+
+def randomizing_task(plan: Any) -> str:
+    """Return which task randomizing for a plan is."""
+    return "randomizing to sets" if plan.kind == _OF_SETS else "randomizing"
 
 
 def compile_kernels(*tasks: str) -> "dict[str, CodePlace]":

@@ -93,3 +93,39 @@ def test_what_is_loaded_is_seen(folder: Path) -> None:
     """A command that shows the truth beside its finds makes a data frame, and is seen to."""
     arguments = ["simulate", f"{folder}/baskets.dat", "--plan", f"{folder}/plan.json", "--min-support", "20%"]
     assert {"pandas", "llvmlite"} <= loaded(*arguments)
+
+
+ENTRIES = """
+import json, runpy, sys
+sys.argv = ["assocpriv", *json.loads(sys.argv[1])]
+from assocpriv.apps import console
+ahead = []
+def note(*tasks, run=console.compile_kernels):
+    ahead.extend(name for task in tasks for names in console._KERNELS[task].values() for name in names)
+    return run(*tasks)
+console.compile_kernels = note
+try:
+    runpy.run_module("assocpriv", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+from assocpriv.core import compiling
+used = {name for name, entry in compiling._ENTRIES.items() if entry._compiled is not None}
+print(json.dumps([sorted(used), sorted(set(ahead))]), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("kind", ["independent", "fixed-size"])
+def test_what_runs_was_compiled_ahead(folder: Path, tmp_path: Path, kind: str) -> None:
+    """A command waits for the kernels of its plan's kind before it begins, and compiles no others."""
+    plan, reports = tmp_path / "plan.json", tmp_path / "reports.parquet"
+    run(*PLAN_ARGUMENTS, "--kind", kind, "-o", plan)
+    for arguments, kernel in (
+        (["randomize", folder / "baskets.dat", "--plan", plan, "-o", reports], "randomize_"),
+        (["mine", reports, "--min-support", "20%"], "count_"),
+    ):
+        command = [sys.executable, "-c", ENTRIES, json.dumps([str(each) for each in arguments])]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        used, ahead = json.loads(done.stderr.splitlines()[-1])
+        assert used == ahead
+        assert any(name.startswith(kernel) for name in used)

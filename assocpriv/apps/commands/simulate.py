@@ -8,6 +8,7 @@ import click
 from assocpriv.apps.console import (
     compile_ahead,
     counting_tasks,
+    randomizing_task,
     refuse_given,
     require,
     say,
@@ -77,7 +78,7 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     check_max_itemset(plan, options["max_itemset"])
     transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
     say(outcome_lines(outcome, plan))
-    compile_ahead("randomizing", "counting baskets", *counting_tasks(plan))
+    compile_ahead(randomizing_task(plan), "counting baskets", *counting_tasks(plan))
     done = simulate_transactions(
         transactions,
         plan,
