@@ -28,6 +28,7 @@ ORDER = [
     "core.errors",
     "core.light_frame",
     "core.loading",
+    "core.progress_bar",
     "core.machine",
     "core.normal",
     "core.numbers",
@@ -353,6 +354,7 @@ ORDER = [
     "operating",
     "apps.options",
     "apps.progress",
+    "apps.terminal",
     "apps.console",
     "apps.kinds",
     "apps.render.figures",
@@ -485,7 +487,8 @@ HEAVY = {
 ONLY_HOME = {
     "numba": {"core.numba_settings", "core.through_numba"},
     "galois": {"plans.baskets.codes"},
-    "click": {"apps.cli", "apps.console", "apps.options"} | {m for m in ORDER if m.startswith("apps.commands.")},
+    "click": {"apps.cli", "apps.console", "apps.options", "apps.terminal"}
+    | {m for m in ORDER if m.startswith("apps.commands.")},
     "pyspark": {
         "core.spark.java",
         "core.spark.session",
