@@ -50,6 +50,7 @@ ORDER = [
     "core.kernels.tallies",
     "core.spark.java",
     "core.spark.session",
+    "core.spark.watching",
     "core.spark.sums",
     "plans.published",
     "plans.registry",
@@ -492,6 +493,7 @@ ONLY_HOME = {
     "pyspark": {
         "core.spark.java",
         "core.spark.session",
+        "core.spark.watching",
         "core.spark.sums",
         "files.spark_reports",
         "client.baskets.on_spark",
