@@ -4,6 +4,7 @@
     python3 dev.py demo [...]     install, then run `assocpriv demo --force` with the further arguments
     python3 dev.py check          install with the developer tools, then run everything the project gates on;
                                   --debian-packages has apt-get install what tests need besides (root, Debian)
+    python3 dev.py docs           install with the developer tools, then build the documentation site in site/
     python3 dev.py bench [...]    install with the developer tools, then run the benches
     python3 dev.py fuzz [...]     install with atheris, then fuzz every parser; --minutes N in all (60)
     python3 dev.py format         sort imports and format the code
@@ -24,7 +25,7 @@ ROOT = os.path.dirname(os.path.abspath(__file__))
 VENV = os.path.join(ROOT, ".venv")
 STAMP = os.path.join(VENV, "dev-stamp")
 OLDEST = (3, 11)
-TASKS = ("demo", "check", "bench", "fuzz", "format")
+TASKS = ("demo", "check", "docs", "bench", "fuzz", "format")
 PIP = ["-m", "pip", "--disable-pip-version-check", "-q"]
 FOREIGN = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "PIP_TARGET", "PIP_PREFIX")
 # inside a virtual environment, its base: a broken .venv must not make its own successor
@@ -191,6 +192,7 @@ def check_before_tests():
     run_step("ruff format --check", [python, "-m", "ruff", "format", "--check"])
     run_step("ruff check", [python, "-m", "ruff", "check"])
     run_step("mypy", [python, "-m", "mypy"])
+    run_step("codespell", [venv_program("codespell")])
     tests = [os.path.join("tests", *name) for name in (("core", "test_kernels.py"), ("records", "test_text_kernel.py"))]
     kernels = [python, "-m", "pytest", *tests]
     for setting in ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT"):
@@ -203,6 +205,17 @@ def check_before_tests():
     for example in sorted(glob.glob(os.path.join(ROOT, "examples", "*.py"))):
         name = os.path.relpath(example, ROOT)
         run_step(name, [python, name])
+
+
+def docs(arguments):
+    """Build the documentation site; every warning is an error."""
+    if arguments:
+        sys.exit("dev.py: docs takes no arguments")
+    install("dev")
+    command = [venv_program("python"), "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "site"]
+    run_step("sphinx", command)
+    say("the site begins at " + os.path.join(ROOT, "site", "index.html"))
+    return 0
 
 
 def bench(arguments):
@@ -245,9 +258,9 @@ def main(arguments):
         asked = arguments[:1] in (["-h"], ["--help"])
         (sys.stdout if asked else sys.stderr).write(__doc__)
         return 0 if asked else 2
-    task = {"demo": demo, "check": check, "bench": bench, "fuzz": fuzz, "format": format_code}[arguments[0]]
+    tasks = {"demo": demo, "check": check, "docs": docs, "bench": bench, "fuzz": fuzz, "format": format_code}
     try:
-        return task(arguments[1:])
+        return tasks[arguments[0]](arguments[1:])
     except StepError as failure:
         sys.stdout.flush()
         sys.stderr.write(f"dev.py: {failure}\n")

@@ -1,4 +1,4 @@
-"""assocpriv: mine association rules from baskets nobody may see.
+"""Mine association rules from baskets nobody may see::
 
     import assocpriv as ap
 

@@ -107,13 +107,14 @@ def mine(
     from assocpriv.files.reports import as_reports
     from assocpriv.server.estimates.intervals import ErrorOptions
     from assocpriv.server.itemsets.requests import MiningRequest
+    from assocpriv.server.itemsets.shown_frames import shown
 
     errors = ErrorOptions(confidence_level, population)
     request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
     frame = mine_reports(as_reports(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)
-    return frame.to_pandas()
+    return shown(frame)
 
 
 def mine_reports(
@@ -204,9 +205,10 @@ def association_rules(
         TypeError: not a table of itemsets.
     """
     from assocpriv.server.itemsets.selection import RuleFilter
+    from assocpriv.server.itemsets.shown_frames import RuleFrame, shown
 
     wanted = RuleFilter(metric, min_threshold, size, antecedent_size, contains, antecedent, consequent, prune, sort)
-    return rules_of_table(itemsets, min_confidence, certain, wanted).to_pandas()
+    return shown(rules_of_table(itemsets, min_confidence, certain, wanted), RuleFrame)
 
 
 def rules_of_table(

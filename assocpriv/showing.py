@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from assocpriv.core.light_frame import AnyFrame
+    from assocpriv.core.progress_bar import ProgressBar
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published import PublishedPlan
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
-__all__ = ["check_page", "page", "write_page"]
+__all__ = ["check_page", "page", "progress_bar", "write_page"]
 _HOMES: dict[str, tuple[str, ...]] = {}
 _TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
 
@@ -207,6 +208,29 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
         least = level_discoverable_support([Group.of(other, reports)], 1, plan.n_items)
         found.append((said, least if least < 1 else None))
     return found
+
+
+def progress_bar(**options: Any) -> "ProgressBar":
+    """Return a bar for the ``progress`` of any function here, by tqdm (extra ``assocpriv[notebook]``).
+
+    In a notebook it is a widget, elsewhere a line on standard error; it comes where something takes more than two
+    seconds, with its rate and the time left.
+
+    Args:
+        options: tqdm's, such as ``disable`` or ``file``.
+
+    Raises:
+        ImportError: tqdm is not installed.
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> reports = ap.randomize_baskets([{"tea"}] * 1000, plan)
+    >>> len(ap.mine(reports, "50%", progress=progress_bar()))
+    1
+    """
+    from assocpriv.core.progress_bar import ProgressBar
+
+    return ProgressBar(**options)
 
 
 def write_page(

@@ -4,7 +4,8 @@
 ``numeric.reconstruct`` and ``guidance.collect`` take as they take any other; results are the same to the last integer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,13 +61,20 @@ def read_reports(
     return SparkReports.of_files(reports, connect(master) if spark is None else spark)
 
 
-def reports_of(frame: "DataFrame", plan: "PublishedPlan | str | Path", column: str = "report") -> "SparkReports":
+def reports_of(
+    frame: "DataFrame",
+    plan: "PublishedPlan | str | Path",
+    column: str = "report",
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> "SparkReports":
     """Return reports in a column of a DataFrame as a collection.
 
     Args:
         frame: of Spark, classic or Connect; a row is a report.
         plan: the plan they were made with, or a file of it.
         column: which holds them, as bytes.
+        progress: called with (tasks done, tasks) while the rows are checked and counted.
 
     Raises:
         WireError: no such column, or of another type; rows that are missing, or are no reports of the plan.
@@ -75,7 +83,8 @@ def reports_of(frame: "DataFrame", plan: "PublishedPlan | str | Path", column: s
     from assocpriv.files.plans import read_plan
     from assocpriv.files.spark_reports import SparkReports
 
-    return SparkReports.of_frame(frame, read_plan(plan) if isinstance(plan, str | Path) else plan, column)
+    chosen = read_plan(plan) if isinstance(plan, str | Path) else plan
+    return SparkReports.of_frame(frame, chosen, column, progress)
 
 
 def mine(
@@ -107,7 +116,9 @@ def mine(
     if hasattr(reports, "mapInArrow"):
         if plan is None:
             raise PlanError("a DataFrame does not say which plan its reports are of; give the plan, or a file of it")
-        return run(reports_of(cast("DataFrame", reports), plan, column), min_support, **options)
+        tell = options.get("progress")
+        count = partial(tell, "checking reports on Spark") if tell else None
+        return run(reports_of(cast("DataFrame", reports), plan, column, progress=count), min_support, **options)
     if plan is not None:
         raise PlanError("report files carry their plan; give none")
     return run(read_reports(reports, spark, master=master), min_support, **options)
@@ -125,6 +136,7 @@ def randomize(
     transaction_column: str | None = None,
     unknown: str = "error",
     repeats: str = "error",
+    progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Randomize the baskets of a DataFrame into a new folder of report files, a report a basket.
 
@@ -139,6 +151,7 @@ def randomize(
         transaction_column: which basket a row's item belongs to.
         unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
         repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
+        progress: called with (tasks done, tasks), of those stages that Spark has begun.
 
     Returns:
         How many reports were written.
@@ -159,6 +172,6 @@ def randomize(
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
     columns = BasketColumns(item_column, transaction_column, unknown, repeats)
-    sizes = randomize_frame(baskets, chosen, Path(output), columns)
+    sizes = randomize_frame(baskets, chosen, Path(output), columns, progress)
     warn_of_loss(sampling_loss(sizes, chosen))
     return sizes.total()

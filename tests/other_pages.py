@@ -1,5 +1,6 @@
 """Files of what other systems found, whose names are markup, scripts and endless: of each a page is made."""
 
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,39 @@ from assocpriv.files.plans import write_plan
 from assocpriv.files.tree_models import write_tree
 from assocpriv.rounds import combine, write_combined
 
+VOID = {"meta", "link", "input", "br"}
 CLASSES = ("<b>yes</b>", "no & more")
+
+
+class Balanced(HTMLParser):
+    """A page whose tags must close in order; ``text`` is what it says, ``deepest`` how deep lists stand."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text, self.deepest, self.tags = "", 0, set[str]()
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        assert not any(name.startswith("on") for name, _ in attrs)
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.deepest = max(self.deepest, self.open.count("ul"))
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag that closes itself, as those of charts do."""
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a tag."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Note text."""
+        self.text += data
 
 
 def made(folder: Path) -> dict[str, Path]:

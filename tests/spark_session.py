@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -37,6 +38,29 @@ def local_session() -> Any:
     from assocpriv.spark import connect
 
     return connect("local[2,3]")
+
+
+def told_of_slow_tasks(spark: Any) -> list[tuple[int, int]]:
+    """Have eight tasks of some tenths of a second each counted, and return what was told of them: tasks done, tasks."""
+    from assocpriv.core.spark.sums import add_up, numbered
+
+    def counting(number: int, _pieces: Any) -> Any:
+        import time
+
+        import numpy as np
+
+        time.sleep(0.5)
+        return np.array([number], dtype=np.int64)
+
+    told: list[tuple[int, int]] = []
+    here = threading.current_thread()
+
+    def tell(done: int, tasks: int) -> None:
+        assert threading.current_thread() is here
+        told.append((done, tasks))
+
+    assert add_up(numbered(spark, 8, lambda _number: ()), counting, 1, tell).tolist() == [28]
+    return told
 
 
 def task_environment() -> dict[str, str]:

@@ -8,12 +8,13 @@ import signal
 import sys
 import threading
 from io import TextIOWrapper
+from time import perf_counter
 from typing import Any, NoReturn
 
 import click
 
 from assocpriv import __version__
-from assocpriv.apps.console import LazyGroup, showing_log
+from assocpriv.apps.console import LazyGroup, Refused, say_what_it_took, showing_log, talk_as
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
 
@@ -50,15 +51,18 @@ class _Group(LazyGroup):
             signal.signal(signal.SIGTERM, before or signal.SIG_DFL)  # None: set by another language
 
     def invoke(self, ctx: click.Context) -> Any:
+        started = perf_counter()
         try:
             with showing_log():
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+            say_what_it_took(perf_counter() - started)
+            return result
         except BrokenPipeError:  # the reader has left; click ends in silence
             raise
         except (AssocprivError, OSError, MemoryError) as error:
             problem = _problem(error)
         Progress.clear_terminal()
-        raise click.ClickException(problem)
+        raise Refused(problem)
 
 
 def _fail(problem: str) -> NoReturn:
@@ -81,7 +85,9 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
     cls=_Group, homes=_HOMES, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
 @click.version_option(__version__, package_name="assocpriv")
-def main() -> None:
+@click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
+@click.option("-v", "--verbose", is_flag=True, help="Also say what it took, and where compiled code is kept.")
+def main(quiet: bool, verbose: bool) -> None:
     """Mine association rules from baskets nobody may see.
 
     Clients randomize their baskets under a proven promise; the server finds frequent itemsets and rules from the
@@ -94,6 +100,9 @@ def main() -> None:
       assocpriv mine reports.parquet --min-support 2% -o itemsets.parquet
       assocpriv rules itemsets.parquet --min-confidence 60%
     """
+    if quiet and verbose:
+        raise click.UsageError("--quiet and --verbose exclude each other")
+    talk_as(verbose - quiet)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,7 @@ from assocpriv.core.loading import load
 if TYPE_CHECKING:
     from assocpriv.core.compiling import CodePlace
 
+_VERBOSITY = "assocpriv.verbosity"
 _LEAST_COLUMN = 20  # characters that a table's last column must have for what is broken to stand below it
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
@@ -72,8 +73,27 @@ class LazyGroup(click.Group):
         return command
 
 
+def talk_as(verbosity: int) -> None:
+    """Say less than usual from now on (-1: neither notes nor progress), or more (1: also what it took)."""
+    click.get_current_context().meta[_VERBOSITY] = verbosity
+    if verbosity < 0:
+        Progress.is_silent = True
+        click.get_current_context().call_on_close(lambda: setattr(Progress, "is_silent", False))
+
+
+def verbosity() -> int:
+    """Return how much is to be said: -1, 0 or 1."""
+    context = click.get_current_context(silent=True)
+    return 0 if context is None else int(context.meta.get(_VERBOSITY, 0))
+
+
 def say(lines: Iterable[str]) -> None:
-    """Talk to the person, on standard error."""
+    """Talk to the person, on standard error, unless quiet is wanted."""
+    if verbosity() >= 0:
+        _tell(lines)
+
+
+def _tell(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line, err=True)
 
@@ -101,12 +121,40 @@ def showing_log() -> Iterator[None]:
 
 def warn(lines: Iterable[str]) -> None:
     """Warn the person, on standard error."""
-    say(f"warning: {line}" for line in lines)
+    from assocpriv.apps.terminal import has_colours
+
+    word = click.style("warning:", fg="yellow") if has_colours(sys.stderr) else "warning:"
+    _tell(f"{word} {line}" for line in lines)
 
 
 def say_written(output: Path, what: str = "table") -> None:
     """Say that a table was written beside what is shown."""
     say([f"{what} written to {output}"])
+
+
+class Refused(click.ClickException):
+    """What ends a command, in one line."""
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print it on standard error."""
+        from assocpriv.apps.terminal import has_colours
+
+        stream = sys.stderr if file is None else file
+        word = click.style("Error:", fg="red", bold=True) if has_colours(stream) else "Error:"
+        click.echo(f"{word} {self.format_message()}", file=stream)
+
+
+def say_what_it_took(seconds: float) -> None:
+    """Say how long a command took, and how much memory, where more than usual is to be said."""
+    if verbosity() <= 0:
+        return
+    with contextlib.suppress(ImportError):  # Windows does not say
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        _tell([f"took {seconds:.2f} s, at most {most / 1e6:,.0f} MB"])
+        return
+    _tell([f"took {seconds:.2f} s"])
 
 
 def wants_json() -> bool:
@@ -119,8 +167,20 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
     if wants_json():
         click.echo(json.dumps(record(), allow_nan=False))
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        click.echo("\n".join(part for line in lines() for part in fitted(line, width)))
+        _show(lines())
+
+
+def _show(lines: list[str]) -> None:
+    """Print text as it is, or as a terminal shows it."""
+    if not sys.stdout.isatty():
+        click.echo("\n".join(lines))
+        return
+    from assocpriv.apps.terminal import decorated, has_colours
+
+    width, coloured = shutil.get_terminal_size().columns, has_colours()
+    for line in decorated(lines, width):
+        for part in fitted(line.text, width):
+            click.echo(line.shown(part, coloured=coloured))
 
 
 def fitted(line: str, width: int | None) -> list[str]:
@@ -180,6 +240,8 @@ def compile_ahead(*tasks: str) -> None:
     finally:
         timer.cancel()
         timer.join()
+    if verbosity() > 0:
+        _tell(sorted({f"compiled code is kept in {each.folder}" for each in compiled.values() if each.folder}))
     if late.is_set() and any(each.folder is None for each in compiled.values()):
         warn(["the compiled code cannot be kept; assocpriv warm-up tells why"])
 

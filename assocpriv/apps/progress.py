@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from time import monotonic
+from typing import ClassVar
 
 _PATIENCE_SECONDS = 2.0
 _BETWEEN_SECONDS = 0.2
@@ -12,6 +13,8 @@ _IN_BYTES = {"reading"}  # stages that count bytes, shown in megabytes
 
 class Progress:
     """A line on standard error with a bar, the rate and the time left; silent where that is no terminal."""
+
+    is_silent: ClassVar[bool] = False  # for all of them
 
     def __init__(self) -> None:
         self._stage = ""
@@ -25,7 +28,7 @@ class Progress:
             self.clear()
             self._stage, self._started = stage, now
         late = now - self._started > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
-        if late and sys.stderr.isatty() and 0 < done < total:
+        if late and not self.is_silent and sys.stderr.isatty() and 0 < done < total:
             self._shown, self._visible = now, True
             rate = done / (now - self._started)
             filled = _WIDTH * done // total

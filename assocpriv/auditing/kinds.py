@@ -12,6 +12,7 @@ from pathlib import Path
 from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
 from assocpriv.auditing.request import EXACT, ON_DATA, AuditRequest, Progress
 from assocpriv.core.errors import FileError, NotAPlanError
+from assocpriv.core.loading import shown_by
 from assocpriv.files.plans import plan_of_text, read_plan_text
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import load_for
@@ -37,6 +38,8 @@ class Audit:
     def __repr__(self) -> str:
         not_made = count_undecided(self.findings)
         return f"Audit({self.verdict}, {len(self.findings)} findings, {not_made} of them checks not made)"
+
+    _repr_html_ = shown_by("assocpriv.apps.render.notebook:audit_html")
 
     @property
     def verdict(self) -> str:

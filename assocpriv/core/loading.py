@@ -15,6 +15,11 @@ def load(reference: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def shown_by(reference: str) -> Callable[[Any], str]:
+    """Return a ``_repr_html_``: what ``module:function`` makes of an object, for notebooks, which alone load it."""
+    return lambda thing: str(load(reference)(thing))
+
+
 def on_first_use(
     variables: dict[str, Any], homes: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import SparkError, WireError, counted
 from assocpriv.core.spark.session import column_of
 from assocpriv.core.spark.sums import Counter, Source, add_up, numbered
+from assocpriv.core.spark.watching import Progress
 from assocpriv.files.reports import COLUMN, Reports, file_batches, filled, row_groups
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
@@ -73,8 +74,10 @@ class SparkReports:
         return cls(reports.plan, source, len(reports), at_hand, starts[: len(tasks)], reports.paths)
 
     @classmethod
-    def of_frame(cls, frame: "DataFrame", plan: PublishedPlan, column: str = COLUMN) -> "SparkReports":
-        """Return reports in a column of a DataFrame.
+    def of_frame(
+        cls, frame: "DataFrame", plan: PublishedPlan, column: str = COLUMN, progress: Progress | None = None
+    ) -> "SparkReports":
+        """Return reports in a column of a DataFrame, which are counted once; ``progress`` is called with tasks.
 
         Raises:
             WireError: there is no such column, or it does not hold bytes.
@@ -86,17 +89,23 @@ class SparkReports:
         chosen = frame.select(column_of(frame, column).alias(COLUMN))
         nothing = Reports(plan, np.empty((0, plan.report_bytes), np.uint8))
         source = Source(chosen, 1, partial(_read_column, plan.canonical_json))
-        n_reports, n_tasks = add_up(source, _count_reports, 2).tolist()
+        n_reports, n_tasks = add_up(source, _count_reports, 2, progress).tolist()
         nothing = Reports(plan, np.empty((0, plan.report_bytes), np.uint8))
         return cls(plan, replace(source, n_tasks=n_tasks), n_reports, nothing, None)
 
-    def add_up(self, count: Counter[Reports], n_counts: int) -> Ints:
+    def add_up(self, count: Counter[Reports], n_counts: int, progress: Progress | None = None) -> Ints:
         """Return the sum of what ``count`` makes of every task's number and reports, int64 (n_counts,).
 
+        ``progress`` is called with (reports done, all), the former by the share of tasks that are done.
         Those that are at hand here, such as a collector's that are not sealed yet, are counted here, as task −1.
         """
-        counts = add_up(self._source, count, n_counts)
-        return counts + count(-1, [self._at_hand]) if len(self._at_hand) else counts
+        total, tell = len(self), progress or (lambda _done, _total: None)
+        by_task = (lambda done, tasks: tell(total * done // max(1, tasks), total)) if progress else None
+        tell(0, total)
+        counts = add_up(self._source, count, n_counts, by_task)
+        counts += count(-1, [self._at_hand]) if len(self._at_hand) else 0
+        tell(total, total)
+        return counts
 
 
 def _tasks(groups: Sequence[_RowGroup]) -> list[list[_RowGroup]]:

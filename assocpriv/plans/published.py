@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import NotAPlanError, PlanError, WireError, counted
+from assocpriv.core.loading import shown_by
 from assocpriv.core.privacy import NO_AMPLIFICATION, Breach
 
 FORMAT = "assocpriv-plan"
@@ -36,6 +37,8 @@ class PublishedPlan(ABC):
 
     kinds: ClassVar[tuple[str, ...]]
     field_names: ClassVar[frozenset[str]]
+
+    _repr_html_ = shown_by("assocpriv.apps.render.notebook:plan_html")
 
     @property
     @abstractmethod

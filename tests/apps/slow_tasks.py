@@ -29,5 +29,5 @@ def slow(beats: str) -> Any:
 
 if __name__ == "__main__":
     add_up = spark_reports.add_up
-    spark_reports.add_up = lambda source, count, n_counts: add_up(source, slow(sys.argv[1]), n_counts)
+    spark_reports.add_up = lambda source, count, *rest: add_up(source, slow(sys.argv[1]), *rest)
     main(sys.argv[2:])

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import python
-from spark_session import connect_server, need_spark, task_environment
+from spark_session import connect_server, need_spark, task_environment, told_of_slow_tasks
 
 import assocpriv as ap
 from assocpriv.core.spark.session import quiet_pandas
@@ -127,7 +127,7 @@ def test_connect_mines_the_same(folder: Path, server: str) -> None:
 
 
 def test_a_session_of_connect_counts_the_same(folder: Path, server: str) -> None:
-    """Files and a DataFrame of its own."""
+    """Files and a DataFrame of its own; the server tells of tasks that are done."""
     from assocpriv.spark import mine
 
     with quiet_pandas():
@@ -139,6 +139,9 @@ def test_a_session_of_connect_counts_the_same(folder: Path, server: str) -> None
         frame = spark.read.parquet(str(folder))
         for there in (mine(folder, min_support=0.1, spark=spark), mine(frame, ap.read_reports(folder).plan, 0.1)):
             pd.testing.assert_frame_equal(there, here, check_exact=True)
+        told = told_of_slow_tasks(spark)
+        assert any(0 < done < 8 for done, _ in told)
+        assert {tasks for _, tasks in told} == {8}
     finally:
         spark.stop()
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import other_pages
 import pytest
 from command_line import refused
 from operator_page import HOSTILE
+from other_pages import Balanced
 
 import assocpriv as ap
 from assocpriv import numeric
@@ -22,44 +22,11 @@ from assocpriv.pages.wording import number, share
 from assocpriv.server.numeric.trees.export import tree_lines
 from assocpriv.showing import page
 
-VOID = {"meta", "link", "input", "br"}
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the files that pages are made of."""
     return other_pages.made(tmp_path_factory.mktemp("found"))
-
-
-class Balanced(HTMLParser):
-    """A page whose tags must close in order; ``text`` is what it says, ``deepest`` how deep lists stand."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.text, self.deepest, self.tags = "", 0, set[str]()
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
-        assert not any(name.startswith("on") for name, _ in attrs)
-        self.tags.add(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-        self.deepest = max(self.deepest, self.open.count("ul"))
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that closes itself, as those of charts do."""
-        self.tags.add(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close a tag."""
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        """Note text."""
-        self.text += data
 
 
 @pytest.mark.parametrize("name", ["rounds", "spread", "classes", "tree", "cells", "items", "lines"])

@@ -4,7 +4,7 @@ from time import perf_counter
 
 import click
 
-from assocpriv.apps.console import compile_kernels, show_result
+from assocpriv.apps.console import Refused, compile_kernels, show_result
 from assocpriv.apps.options import json_option
 
 
@@ -23,10 +23,10 @@ def warm_up() -> None:
     compiled = compile_kernels()
     seconds = perf_counter() - started
     if not compiled:
-        raise click.ClickException("nothing is compiled while the environment variable NUMBA_DISABLE_JIT is set")
+        raise Refused("nothing is compiled while the environment variable NUMBA_DISABLE_JIT is set")
     troubles = {each.trouble for each in compiled.values() if each.folder is None}
     if troubles:
-        raise click.ClickException(
+        raise Refused(
             f"the compiled code cannot be kept ({'; '.join(sorted(troubles))}); "
             "set the environment variable NUMBA_CACHE_DIR to a folder that only you can write"
         )

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from assocpriv.core.errors import AssocprivError, BasketError, FileError, SparkError, counted
 from assocpriv.core.spark.session import column_of, first_line, import_spark, quiet_pandas
 from assocpriv.core.spark.sums import begin_task, package_version, refused, run, trouble_of
+from assocpriv.core.spark.watching import Progress
 from assocpriv.files.atomic import sync_folder
 from assocpriv.files.reports import write_reports
 from assocpriv.plans.baskets.plan import Plan
@@ -52,8 +53,12 @@ class BasketColumns:
     repeats: str = "error"
 
 
-def randomize_frame(frame: "DataFrame", plan: Plan, output: Path, columns: BasketColumns) -> Counter[int]:
+def randomize_frame(
+    frame: "DataFrame", plan: Plan, output: Path, columns: BasketColumns, progress: Progress | None = None
+) -> Counter[int]:
     """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
+
+    ``progress`` is called with (tasks done, tasks), of all stages that have begun.
 
     Raises:
         BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
@@ -70,7 +75,7 @@ def randomize_frame(frame: "DataFrame", plan: Plan, output: Path, columns: Baske
         task = partial(_randomize_task, plan.canonical_json, columns, str(drafts.resolve()), package_version())
         with quiet_pandas():
             rows = baskets.mapInArrow(task, _SCHEMA)
-        answers = run(rows, quote=False)
+        answers = run(rows, quote=False, progress=progress)
         for _, _, trouble in answers:
             if trouble is not None:
                 raise refused(trouble)

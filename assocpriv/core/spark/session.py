@@ -1,7 +1,7 @@
 """Starting Spark, or finding the Spark Connect server that is named, with errors that say what to do.
 
 Whoever has a session hands that over; this is for the command line, and for those who have none. Nothing of the
-classic API is used that Spark Connect lacks: no RDD, no SparkContext.
+classic API is used that Spark Connect lacks, no RDD and no SparkContext, but to tell how far a job is (watching.py).
 """
 
 import contextlib

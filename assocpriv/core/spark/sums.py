@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from functools import partial
 from queue import Empty, Queue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import AssocprivError, SparkError
 from assocpriv.core.spark.session import first_line, quiet_pandas
+from assocpriv.core.spark.watching import Progress, is_connect, watched
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,8 +60,10 @@ def _read_numbered(
             yield number, read(number)
 
 
-def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Ints:
+def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int, progress: Progress | None = None) -> Ints:
     """Return the sum over all tasks of what ``count`` makes of what each reads, int64 (n_counts,).
+
+    ``progress`` is called with (tasks done, tasks).
 
     Raises:
         AssocprivError: what a task refused, of the class that it raised there.
@@ -73,7 +76,7 @@ def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Int
         if not at_driver:
             rows = rows.repartition(-(-n_counts // _SUMMED_BY_TASK), "first").mapInArrow(_sum_task, _SCHEMA)
     total = np.zeros(n_counts, dtype=np.int64)
-    for first, counts, trouble in run(rows):
+    for first, counts, trouble in run(rows, progress=progress):
         if trouble is not None:
             raise refused(trouble)
         numbers = np.frombuffer(counts, dtype="<i8")
@@ -81,20 +84,33 @@ def add_up(source: Source[_Piece], count: Counter[_Piece], n_counts: int) -> Int
     return total
 
 
-def run(rows: "DataFrame", *, quote: bool = True) -> list[Any]:
+class _Told(NamedTuple):
+    """How many tasks of a job are done, and how many there are."""
+
+    done: int
+    tasks: int
+
+
+_Answers = Queue["list[Any] | Exception | _Told"]
+
+
+def run(rows: "DataFrame", *, quote: bool = True, progress: Progress | None = None) -> list[Any]:
     """Return the rows of a job, which is stopped at the server, too, when this is interrupted.
 
+    ``progress`` is called with (tasks done, tasks), in this thread.
     Without ``quote`` an error says of which kind Spark's is, and not what that says, which may be a value of a row.
 
     Raises:
         SparkError: Spark gave up.
     """
     spark, tag = rows.sparkSession, f"assocpriv-{uuid.uuid4().hex}"
-    answer: Queue[list[Any] | Exception] = Queue()
+    answer: _Answers = Queue()
     # not in this thread: a signal in the middle of a call to Java would have PySpark make another within it
-    Thread(target=_as_of_this_thread(spark, _collect), args=(rows, tag, answer), daemon=True).start()
+    Thread(
+        target=_as_of_this_thread(spark, _collect), args=(rows, tag, answer, progress is not None), daemon=True
+    ).start()
     try:
-        found = _wait(answer)
+        found = _wait(answer, progress)
     except KeyboardInterrupt:
         with contextlib.suppress(Exception):  # who interrupted waits for nothing else
             spark.interruptTag(tag)  # classic sessions cancel their jobs themselves, and have no tags before 4.0
@@ -108,7 +124,7 @@ def _as_of_this_thread(spark: "SparkSession", job: Callable[..., None]) -> Calla
     """Return a job that has the scheduler's pool, and what else was set for this thread, in another one."""
     from pyspark import inheritable_thread_target
 
-    if type(spark).__module__.startswith("pyspark.sql.connect"):  # there is nothing of Java's here
+    if is_connect(spark):
         return job
     wanted: Any = inheritable_thread_target
     in_other: Callable[..., None] = wanted(job) if _before_4() else wanted(spark)(job)
@@ -122,22 +138,29 @@ def _before_4() -> bool:
     return pyspark.__version__.startswith("3.")
 
 
-def _collect(rows: "DataFrame", tag: str, answer: "Queue[list[Any] | Exception]") -> None:
-    """Put the rows of a job, or what it failed with, into a queue."""
+def _collect(rows: "DataFrame", tag: str, answer: _Answers, is_watched: bool) -> None:
+    """Put the rows of a job, or what it failed with, into a queue, and before it how far the job is."""
+    spark = rows.sparkSession
     try:
         with contextlib.suppress(Exception):  # classic sessions before 4.0 refuse it
-            rows.sparkSession.addTag(tag)  # of this thread, which ends with the job
-        with quiet_pandas():
-            answer.put(rows.collect())
+            spark.addTag(tag)  # of this thread, which ends with the job
+        told = watched(spark, tag, lambda *tasks: answer.put(_Told(*tasks))) if is_watched else contextlib.nullcontext()
+        with quiet_pandas(), told:
+            found = rows.collect()
+        answer.put(found)
     except Exception as error:  # noqa: BLE001 - of Spark, of gRPC, of py4j, each with classes of its own
         answer.put(error)
 
 
-def _wait(answer: "Queue[list[Any] | Exception]") -> list[Any] | Exception:
-    """Wait for an answer; not at one go, which on some systems nothing interrupts."""
+def _wait(answer: _Answers, progress: Progress | None) -> list[Any] | Exception:
+    """Wait for an answer, and tell how far it is; not at one go, which on some systems nothing interrupts."""
     while True:
         with contextlib.suppress(Empty):
-            return answer.get(timeout=_PATIENCE_SECONDS)
+            found = answer.get(timeout=_PATIENCE_SECONDS)
+            if not isinstance(found, _Told):
+                return found
+            if progress is not None:
+                progress(*found)
 
 
 def _why(text: str, error: Exception, quote: bool) -> str:

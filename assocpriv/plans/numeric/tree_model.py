@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assocpriv.core.errors import EstimateError
+from assocpriv.core.loading import shown_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,6 +106,8 @@ class TreeModel:
     grown_leaves: int
     plan_id: str = ""
     undecidable: bool = False
+
+    _repr_html_ = shown_by("assocpriv.apps.render.notebook:tree_html")
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MOST_NODES:

@@ -138,11 +138,8 @@ class _Levels:
     def ask(self, itemsets: bytes, operators: Sequence[int], n_counts: int, slots: Ints | None = None) -> Ints:
         """Run a job, and return int64 (operators, n_counts)."""
         question = _Question(self._part, self._starts, tuple(operators), itemsets, slots)
-        total = int(self.sizes.sum())
-        tell = self._progress or (lambda *_: None)
-        tell("counting on Spark", 0, total)
-        counts = self._reports.add_up(partial(_answer, question, n_counts), len(operators) * n_counts)
-        tell("counting on Spark", total, total)
+        tell = partial(self._progress, "counting on Spark") if self._progress else None
+        counts = self._reports.add_up(partial(_answer, question, n_counts), len(operators) * n_counts, tell)
         return counts.reshape(len(operators), n_counts)
 
 

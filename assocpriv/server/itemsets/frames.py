@@ -208,7 +208,9 @@ def read_itemsets(path: str | Path) -> "pd.DataFrame":
         EstimateError: the file is not such a table, or is damaged.
         FileError: it cannot be read, or has another extension.
     """
-    return read_table(path).to_pandas()
+    from assocpriv.server.itemsets.shown_frames import shown
+
+    return shown(read_table(path))
 
 
 def read_table(path: str | Path) -> LightFrame:

@@ -76,7 +76,7 @@ def count_codes(
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
     if isinstance(reports, SparkReports):
-        counts = reports.add_up(partial(_count_in_task, tables, chosen, int(starts[-1])), int(starts[-1]))
+        counts = reports.add_up(partial(_count_in_task, tables, chosen, int(starts[-1])), int(starts[-1]), progress)
         return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
     total = len(reports)
     tell = None if progress is None else lambda done: progress(round(done), total)

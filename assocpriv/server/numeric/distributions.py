@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.light_frame import LightFrame, as_column, put_together
+from assocpriv.core.loading import shown_by
 from assocpriv.core.numbers import rounded
 from assocpriv.files.tables import write_plain
 
@@ -161,6 +162,8 @@ class Distributions:
     classes: Mapping[str, Mapping[str, Distribution]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     joint: JointDistribution | None = None
+
+    _repr_html_ = shown_by("assocpriv.apps.render.notebook:distributions_html")
 
     def __repr__(self) -> str:
         by = f", by {len(self.classes)} classes of {self.by}" if self.by is not None else ""

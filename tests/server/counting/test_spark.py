@@ -1,5 +1,6 @@
 """Spark's tasks count what the local backend counts, to the last integer: every form of report, every question."""
 
+import threading
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -9,14 +10,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from guided_tables import random_people, small_plan
-from spark_session import local_session
+from spark_session import local_session, told_of_slow_tasks
 
 import assocpriv as ap
 from assocpriv.client.guided.bulk import randomize_tuples
 from assocpriv.core.errors import EstimateError, PlanError, WireError
 from assocpriv.core.spark import sums
+from assocpriv.core.spark.watching import Stage, tasks_of
 from assocpriv.files import spark_reports
 from assocpriv.files.reports import Reports
+from assocpriv.files.spark_reports import SparkReports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.numeric.designs import design_window
 from assocpriv.planning.planner import make_plan
@@ -243,3 +246,41 @@ def test_a_damaged_file_names_itself(spark: Any, of_operators: Path, tmp_path: P
         (tmp_path / file.name).write_bytes(content)
     with pytest.raises(WireError, match=r"2\.parquet is damaged"):
         ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(tmp_path), spark), 0.1)
+
+
+# ---- how far it is
+
+
+def test_tasks_are_told_of_while_they_run(spark: Any, of_operators: Path) -> None:
+    """Those of this thread's job, and not of another's at the same time; reports by their share, up to all of them."""
+    other = threading.Thread(target=lambda: told_of_slow_tasks(spark))
+    other.start()
+    told = told_of_slow_tasks(spark)
+    other.join()
+    assert told == sorted(told)
+    assert {tasks for _, tasks in told} == {8}
+    assert any(0 < done < 8 for done, _ in told)
+    stages: list[tuple[str, int, int]] = []
+    ap.mine(
+        SparkReports.of_files(ap.read_reports(of_operators), spark), 0.2, progress=lambda *each: stages.append(each)
+    )
+    assert {stage for stage, *_ in stages} == {"counting on Spark"}
+    assert {(done, total) for _, done, total in stages} >= {(0, 3000), (3000, 3000)}
+    counts: list[tuple[int, int]] = []
+    frame = spark.read.parquet(str(of_operators))
+    plan = ap.read_reports(of_operators).plan
+    assert len(SparkReports.of_frame(frame, plan, progress=lambda *each: counts.append(each))) == 3000
+
+
+@pytest.mark.parametrize(
+    ("stages", "told"),
+    [
+        ([], (0, 0)),
+        ([Stage(3, 8, 0)], (0, 8)),
+        ([Stage(0, 8, 8), Stage(1, 8, 0), Stage(2, 2, 0, running=2)], (8, 10)),
+        ([Stage(0, 8, 7, running=1), Stage(1, 4, 0)], (7, 12)),
+    ],
+)
+def test_stages_that_spark_leaves_out_do_not_count(stages: list[Stage], told: tuple[int, int]) -> None:
+    """Those before one that has begun."""
+    assert tasks_of(stages) == told

@@ -1,0 +1,45 @@
+"""Mined tables and rules as data frames that show themselves in notebooks; else they are pandas' own."""
+
+from typing import Any, ClassVar
+
+import pandas as pd
+
+from assocpriv.core.errors import EstimateError
+from assocpriv.core.light_frame import LightFrame
+from assocpriv.core.loading import load
+
+
+class _ShownFrame(pd.DataFrame):
+    """What is taken of it shows itself too, as long as it has the columns that this takes."""
+
+    _shown_by: ClassVar[str]
+
+    @property
+    def _constructor(self) -> Any:
+        return type(self)
+
+    def _repr_html_(self) -> Any:
+        try:
+            return load(self._shown_by)(self)
+        except (KeyError, TypeError, ValueError, EstimateError):  # some of its columns, or another table by now
+            return super()._repr_html_()  # type: ignore[misc]
+
+
+class ItemsetFrame(_ShownFrame):
+    """A mined table."""
+
+    _shown_by = "assocpriv.apps.render.notebook:itemsets_html"
+
+
+class RuleFrame(_ShownFrame):
+    """A table of rules."""
+
+    _shown_by = "assocpriv.apps.render.notebook:rules_html"
+
+
+def shown(table: LightFrame, kind: type[_ShownFrame] = ItemsetFrame) -> pd.DataFrame:
+    """Return a table as a data frame of a kind."""
+    plain = table.to_pandas()
+    frame = kind(plain)
+    frame.attrs.update(plain.attrs)
+    return frame

@@ -1,0 +1,67 @@
+"""The documentation site, built without network: ``python -m sphinx -W -b html docs site``.
+
+The pages are Markdown that reads well on a plain git host, too; what only a site can do is done here: mathematics
+becomes MathML, links to files outside of docs/ become their names, commands and functions are read from the code.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+
+import assocpriv
+
+project, author, copyright = "assocpriv", "the assocpriv developers", "the assocpriv developers"  # noqa: A001
+version = release = assocpriv.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+html_theme = "pydata_sphinx_theme"
+html_title = "assocpriv"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"index": []}
+autodoc_typehints = "none"  # signatures have them already
+autodoc_default_options = {  # what scikit-learn adds to estimators, with references to its own pages
+    "exclude-members": ", ".join(f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score"))
+}
+napoleon_use_rtype = False
+_OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")
+
+
+def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:
+    """Name files of the repository that are no pages, in place of links to them."""
+
+    def name(found: re.Match[str]) -> str:
+        text, path = found[1].strip("`"), found[2]
+        return f"`{path}`" if text.rstrip("/") == path.removesuffix("README.md").rstrip("/") else f"{text} (`{path}`)"
+
+    source[0] = _OUTSIDE.sub(name, source[0])
+
+
+def _inline(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def _block(writer: Any, node: nodes.Element) -> None:
+    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is done here."""
+    app.connect("source-read", _name_files)
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+
+
+html_math_renderer = "mathml"

@@ -1,0 +1,106 @@
+"""What objects show of themselves in notebooks: small, escaped, without script, with the figures that they hold."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import other_pages
+import pandas as pd
+import pytest
+from operator_page import HOSTILE
+from other_pages import Balanced
+
+import assocpriv as ap
+from assocpriv import numeric
+from assocpriv.files.tree_models import read_tree
+from assocpriv.pages.wording import number, share
+from assocpriv.server.itemsets.shown_frames import ItemsetFrame
+
+MOST = 10_000  # letters
+
+
+@pytest.fixture(scope="module")
+def mined() -> pd.DataFrame:
+    """Itemsets of hostile names, and of more items than are shown; too few reports to tell all of them."""
+    names = [*HOSTILE, *map(str, range(20))]
+    plan = ap.plan(names, 2, ap.Breach("5%", "50%"))
+    rng = np.random.default_rng(4)
+    baskets = [[names[at], names[(at + 1) % 27]] for at in (rng.integers(27, size=40_000) ** 2 // 27).tolist()]
+    with pytest.warns(UserWarning, match="uncertain"):
+        return ap.mine(ap.randomize_baskets(baskets, plan), 0.02)
+
+
+def html_of(thing: Any) -> str:
+    """Return what a notebook would show, which must be small, whole and harmless."""
+    text = str(thing._repr_html_())
+    parsed = Balanced(text.replace("<path ", "<input ").replace("/></svg>", "></svg>"))
+    assert not parsed.tags & {"script", "img", "b", "i", "iframe", "style", "link"}
+    assert len(text) < MOST
+    return parsed.text
+
+
+def test_a_mined_table_shows_its_finds(mined: pd.DataFrame) -> None:
+    """The first rows with intervals, how many are left out, and what cannot be decided; a selection does so too."""
+    text = html_of(mined)
+    for row in mined.head(15).to_dict("records"):
+        assert share(row["support"]) in text
+    assert f"… and {len(mined) - 15} more" in text
+    assert "40,000 reports" in text
+    assert "itemsets of 1: uncertain" in text
+    assert "… and" not in html_of(mined.head(3))
+    assert len(mined[mined["length"] == 1]._repr_html_()) > 100
+    assert isinstance(mined, pd.DataFrame)
+    assert isinstance(pickle.loads(pickle.dumps(mined)), ItemsetFrame)
+
+
+def test_what_is_no_such_table_any_more_is_shown_by_pandas(mined: pd.DataFrame) -> None:
+    """Some columns, or other ones: as pandas shows them."""
+    for other in (mined[["support", "length"]], mined.describe(), mined.rename(columns={"support": "s"})):
+        assert other._repr_html_() == pd.DataFrame(other)._repr_html_()
+
+
+def test_rules_show_confidence_with_its_interval(mined: pd.DataFrame) -> None:
+    """A row a rule."""
+    rules = ap.association_rules(mined, 0.01)
+    text = html_of(rules)
+    assert f"{min(rules['confidence'].iloc[0], 1):.1%}" in text
+    assert "who has" in text
+
+
+def test_plans_say_what_they_promise() -> None:
+    """In words and figures; a plan without γ says what holds instead."""
+    plan = ap.plan(HOSTILE, 3, ap.Breach("5%", "50%"))
+    text = html_of(plan)
+    for said in ("5% likely", "50% likely", "γ is at most", plan.plan_id[:12]):
+        assert said in text
+    noise = numeric.plan(
+        {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "gaussian", "privacy": "50%"}}}
+    )
+    assert noise.unbounded[1:] in html_of(noise)
+
+
+def test_an_audit_shows_its_verdict_and_its_findings() -> None:
+    """All findings of a small audit, each in a row."""
+    audit = ap.audit(ap.plan(4, 2, ap.Breach("5%", "50%")), depth="exact")
+    text = html_of(audit)
+    assert "Audit: consistent" in text
+    assert all(finding.name in text for finding in audit.findings[:15])
+
+
+def test_distributions_and_trees(tmp_path: Path) -> None:
+    """Means, quantiles and commonest values; a tree's questions."""
+    files = other_pages.made(tmp_path)
+    model = read_tree(files["tree"])
+    assert model.nodes[0].split is not None
+    assert f"{model.nodes[0].records:,} records" in html_of(model)
+    table = pd.DataFrame({HOSTILE[0]: np.linspace(0, 1, 999), "y": np.resize(HOSTILE[:2], 999)})
+    columns = {
+        HOSTILE[0]: {"kind": "number", "low": 0, "high": 1, "release": "square-wave"},
+        "y": {"kind": "category", "values": HOSTILE[:2], "release": "response"},
+    }
+    plan = numeric.plan({"columns": columns}, ap.Breach("5%", "90%"))
+    found = numeric.reconstruct(numeric.randomize_table(table, plan))
+    text = html_of(found)
+    assert number(found.columns[HOSTILE[0]].numbers.mean.value) in text
+    assert "999 reports" in text

@@ -1,0 +1,52 @@
+"""Lines of a page's shell blocks, run in this process as a shell would run them, on less data."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+from click.testing import CliRunner
+
+from assocpriv.apps.cli import main
+
+FASTER = {  # fewer baskets of fewer items, under a promise that lets so few show something
+    "--baskets 1000000": "--baskets 30000",
+    "--items 1000": "--items 60",
+    "--posterior 50%": "--posterior 97%",
+    "--rounds auto": "--rounds 1",
+    '--itemset 253,531 --rule "253 => 531"': '--itemset 12,47 --rule "12 => 47"',
+    "audit plan.json": "audit plan.json --depth conformance --trials 1000",
+    "--baskets 100000": "--baskets 5000",
+    "--trials 1000000": "--trials 1000",
+    "--records 20000": "--records 2000",
+}
+
+
+def blocks_of(page: str, kind: str = "sh") -> list[list[str]]:
+    """Return the lines of a page's blocks of a kind."""
+    found = re.findall(rf"^```{kind}\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)
+    return [block.splitlines() for block in found]
+
+
+def shell_words(line: str) -> list[str]:
+    """Return the words of a line, with |, <, > and & as words of their own where they are not quoted."""
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    return list(words)
+
+
+def run_lines(lines: list[str]) -> None:
+    """Run lines in the current folder, one after the other; each must end with status 0."""
+    for slow_line in lines:
+        line = slow_line
+        for slow, fast in FASTER.items():
+            line = line.replace(slow, fast)
+        words, given = shell_words(line), None
+        if words[0] == "mkdir":
+            Path(words[1]).mkdir()
+            continue
+        if words[0] == "printf":
+            given, words = words[1].replace(r"\n", "\n"), words[3:]
+        assert words[0] == "assocpriv"
+        done = CliRunner().invoke(main, words[1:], input=given)
+        assert done.exit_code == 0, f"{line}: {click.unstyle(done.output)}"

@@ -1,0 +1,86 @@
+"""The documentation site builds without network or warnings, loads nothing from elsewhere, and can be searched."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+if importlib.util.find_spec("sphinx") is None:
+    pytest.skip("the site needs the extra assocpriv[docs]", allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the site; every warning is an error."""
+    place = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-d", place / "doctrees"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "https_proxy": "http://127.0.0.1:9"}  # where nobody answers
+    done = subprocess.run(
+        [*command, ROOT / "docs", place / "html"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return place / "html"
+
+
+class Page(HTMLParser):
+    """What a page loads, what it links to, and the names within it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.links: list[str] = []
+        self.names: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        given = {name: value or "" for name, value in attrs}
+        self.names |= {given[name] for name in ("id", "name") if name in given}
+        if tag in ("script", "img", "iframe", "source") and "src" in given:
+            self.loaded.append(given["src"])
+        if tag == "link" and given.get("rel") in ("stylesheet", "preload", "icon", "modulepreload"):
+            self.loaded.append(given["href"])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
+
+
+def test_pages_load_nothing_from_elsewhere_and_link_to_what_is_there(site: Path) -> None:
+    """Scripts, styles and pictures are the site's own; links within it lead to a page, and to a name on it."""
+    pages = {path.resolve(): Page(path) for path in site.rglob("*.html")}
+    assert len(pages) > 40
+    dead = []
+    for path, page in pages.items():
+        assert not [each for each in page.loaded if re.match(r"(https?:)?//", each)], path
+        for link in page.links:
+            where, _, name = link.partition("#")
+            if re.match(r"[a-z]+:", link) or path.name in ("search.html", "genindex.html", "py-modindex.html"):
+                continue
+            target = (path.parent / where).resolve() if where else path
+            if (target in pages and name and name not in pages[target].names) or not target.exists():
+                dead.append(f"{path.name}: {link}")
+    assert dead == []
+
+
+def test_it_is_searched_offline(site: Path) -> None:
+    """The index is a file of the site, and knows what people look for."""
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    words = json.loads(index[index.index("{") : index.rindex("}") + 1])["terms"]
+    assert all(word in words for word in ("breach", "reconstruct", "ledger"))
+
+
+def test_commands_functions_and_mathematics_are_there(site: Path) -> None:
+    """Options and docstrings come from the code; formulas are mathematics, not pictures or source."""
+    commands = (site / "commands.html").read_text(encoding="utf-8")
+    assert all(word in commands for word in ("min-support", "reports-per-person", "check-crafted"))
+    functions = (site / "python.html").read_text(encoding="utf-8")
+    assert all(f'id="{name}"' in functions for name in ("assocpriv.mine", "assocpriv.numeric.reconstruct"))
+    why = (site / "why-it-works.html").read_text(encoding="utf-8")
+    assert why.count("<math") > 20
+    assert "$" not in re.sub(r"<script.*?</script>", "", why, flags=re.DOTALL)
