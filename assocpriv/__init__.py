@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # fmt: on
 # isort: on
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
