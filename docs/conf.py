@@ -18,6 +18,7 @@ version = release = assocpriv.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
+smartquotes = False  # two hyphens of an option are no dash
 html_theme = "pydata_sphinx_theme"
 html_title = "assocpriv"
 html_static_path = ["_static"]
@@ -56,7 +57,7 @@ def _inline(writer: Any, node: nodes.Element) -> None:
 
 
 def _block(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 

@@ -1,9 +1,11 @@
 """Progress on a terminal, for anything that takes more than two seconds."""
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from shutil import get_terminal_size
+from threading import Event, Thread
 from time import monotonic
 from typing import ClassVar
 
@@ -31,10 +33,8 @@ class Progress:
             self._stage, self._started = stage, now
         late = now - self._started > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
         if late and 0 <= done < total and self._may_show():
-            self._shown, Progress._visible = now, True
-            text = line_of(stage, (done, total), now - self._started, in_bytes or stage in _IN_BYTES)
-            sys.stderr.write(f"\r{text[: get_terminal_size().columns - 1]}\x1b[K")
-            sys.stderr.flush()
+            self._shown = now
+            self._show(line_of(stage, (done, total), now - self._started, in_bytes or stage in _IN_BYTES))
         elif done >= total:
             self.make_room()
 
@@ -42,8 +42,39 @@ class Progress:
         """Return a callback (done, total) for one stage."""
         return lambda done, total: self(name, done, total, in_bytes)
 
-    def _may_show(self) -> bool:
-        return not self.is_silent and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    @classmethod
+    @contextlib.contextmanager
+    def while_busy(cls, what: str) -> Iterator[None]:
+        """Say for how long something has been at work that does not tell how far it is."""
+        if not cls._may_show():
+            yield
+            return
+        done, started = Event(), monotonic()
+
+        def tick() -> None:
+            wait = _PATIENCE_SECONDS
+            while not done.wait(wait):
+                cls._show(f"{what} … {in_words(monotonic() - started)}")
+                wait = 1.0
+
+        ticking = Thread(target=tick, daemon=True)
+        ticking.start()
+        try:
+            yield
+        finally:
+            done.set()
+            ticking.join()  # nothing is shown from now on
+            cls.make_room()
+
+    @staticmethod
+    def _show(text: str) -> None:
+        Progress._visible = True
+        sys.stderr.write(f"\r{text[: get_terminal_size().columns - 1]}\x1b[K")
+        sys.stderr.flush()
+
+    @classmethod
+    def _may_show(cls) -> bool:
+        return not cls.is_silent and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     @staticmethod
     def make_room() -> None:
@@ -69,13 +100,13 @@ def line_of(stage: str, steps: tuple[int, int], seconds: float, in_bytes: bool) 
         return bar
     rate = done / seconds
     speed = f"{rate / 1e6:,.1f} MB/s" if in_bytes else f"{rate:,.{0 if rate >= 10 else 1}f}/s"
-    return f"{bar}  {speed}  {time_left((total - done) / rate)} left"
+    return f"{bar}  {speed}  {in_words((total - done) / rate)} left"
 
 
-def time_left(seconds: float) -> str:
+def in_words(seconds: float) -> str:
     """Write a time as it is said.
 
-    >>> time_left(12.3), time_left(200), time_left(7500)
+    >>> in_words(12.3), in_words(200), in_words(7500)
     ('12 s', '3 min 20 s', '2 h 05 min')
     """
     whole = round(seconds)

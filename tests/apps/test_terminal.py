@@ -10,6 +10,7 @@ import sys
 import termios
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import click
@@ -219,6 +220,26 @@ def test_progress_stays_on_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told("brief", (0, 10), (10, 10)) == ""
     monkeypatch.setenv("TERM", "dumb")
     assert told("counting", (0, 10), (5, 10)) == ""
+
+
+def test_what_cannot_say_how_far_it_is_says_that_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After some patience, with the time so far; then the line is gone. Where nobody looks nothing is said."""
+    monkeypatch.setattr(progress, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress.Progress.while_busy("growing"):
+        until = monotonic() + 20
+        while "growing" not in stream.getvalue():
+            assert monotonic() < until
+            sleep(0.01)
+    assert re.fullmatch("(\rgrowing … \\d+ s\x1b\\[K)+\r\x1b\\[K", stream.getvalue())
+    with pytest.raises(ValueError, match="this"), progress.Progress.while_busy("growing"):
+        raise ValueError("this")
+    monkeypatch.setattr(sys, "stderr", silent := StringIO())
+    with progress.Progress.while_busy("growing"):
+        sleep(0.05)
+    assert silent.getvalue() == ""
 
 
 def test_progress_bars_of_tqdm() -> None:
