@@ -33,7 +33,9 @@ html_theme_options = {
 html_sidebars = {"index": []}
 autodoc_typehints = "none"  # signatures have them already
 autodoc_default_options = {  # what scikit-learn adds to estimators, with references to its own pages
-    "exclude-members": ", ".join(f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score"))
+    "exclude-members": ", ".join(
+        f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score", "transform")
+    )
 }
 napoleon_use_rtype = False
 _OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")

@@ -17,10 +17,21 @@ from assocpriv.plans.registry import KINDS
 
 FILE = Path(__file__).with_name("frozen.json")
 DOORS = (
-    "assocpriv", "assocpriv.amplification", "assocpriv.campaigns", "assocpriv.guidance", "assocpriv.numeric",
-    "assocpriv.operating", "assocpriv.plot", "assocpriv.sending", "assocpriv.serving", "assocpriv.showing",
-    "assocpriv.spark", "assocpriv.suppression",
-)  # fmt: skip
+    "assocpriv",
+    "assocpriv.amplification",
+    "assocpriv.campaigns",
+    "assocpriv.exchange",
+    "assocpriv.guidance",
+    "assocpriv.numeric",
+    "assocpriv.operating",
+    "assocpriv.pipelines",
+    "assocpriv.plot",
+    "assocpriv.sending",
+    "assocpriv.serving",
+    "assocpriv.showing",
+    "assocpriv.spark",
+    "assocpriv.suppression",
+)
 
 
 def listed() -> dict[str, Any]:
