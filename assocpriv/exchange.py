@@ -1,8 +1,8 @@
 """The door to other programs: mined tables and rules as theirs, in memory and in files.
 
 Baskets of theirs are read by :func:`assocpriv.read_baskets` and :func:`assocpriv.to_baskets`: FIMI and SPMF files (a
-line of item numbers), arules' *basket* and *single* formats, mlxtend's one-hot frames, lists of sets, frames of pandas,
-polars and pyarrow. Mined tables and rules have mlxtend's columns as they are.
+line of item numbers), arules' *basket* format, its *single* format where commas part the columns, mlxtend's one-hot
+frames, lists of sets, frames of pandas, polars and pyarrow. Mined tables and rules have mlxtend's columns as they are.
 """
 
 from typing import TYPE_CHECKING, Any

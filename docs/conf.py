@@ -38,7 +38,7 @@ autodoc_default_options = {  # what scikit-learn adds to estimators, with refere
     )
 }
 napoleon_use_rtype = False
-_OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")
+_OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")
 
 
 def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:

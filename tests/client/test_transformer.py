@@ -38,7 +38,18 @@ def test_nobody_is_randomized_too_often() -> None:
     by_row.fit_transform(people.to_numpy())
     with pytest.raises(ap.AssocprivError, match="further one would tell more"):
         by_row.transform(people.to_numpy())
+    with pytest.raises(ap.AssocprivError, match="further one would tell more"):
+        by_row.fit_transform(people.to_numpy())
     assert not hasattr(clone(by_row), "asked_")
+
+
+def test_no_cell_is_quoted() -> None:
+    """What is in a cell that is no number stays there."""
+    for table in (pd.DataFrame([["secret"] * 4], columns=NAMES), [["secret"] * 4]):
+        with pytest.raises(ap.AssocprivError, match="a number in each cell") as refused:
+            BasketRandomizer(PLAN).fit(table)
+        assert "secret" not in str(refused.value)
+        assert refused.value.__suppress_context__
 
 
 def test_what_does_not_fit_the_plan_is_refused() -> None:

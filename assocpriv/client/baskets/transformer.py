@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.entropy import SystemEntropy
-from assocpriv.core.errors import BudgetError, PlanError
+from assocpriv.core.errors import BasketError, BudgetError, PlanError
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 
@@ -20,8 +20,10 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     A person is a label of a data frame's index; of an array, the number of the row. Each ``transform`` makes new
     reports, and several reports of one person tell more than one, so nobody is randomized more often than the plan's
-    ``reports_per_person``: a further transform of the same people is refused. (The count is kept in this object alone;
-    a device keeps a :class:`assocpriv.Ledger`.) There is no seed to set: reports are made of the system's entropy.
+    ``reports_per_person``: a further transform of the same people is refused, after another ``fit``, too. (The count is
+    kept in this object alone: a clone or another process knows nothing of it, so keep the reports, and out of
+    cross-validation. A device keeps a :class:`assocpriv.Ledger`.) There is no seed to set: reports are made of
+    the system's entropy.
 
     Args:
         plan: the plan; its catalogue names the columns, in its order unless X has names.
@@ -42,13 +44,13 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Check that X has the plan's columns; nothing is learned."""
         if not isinstance(self.plan, Plan):
             raise PlanError("BasketRandomizer needs plan=, a plan of baskets")
-        held = validate_data(self, X)
+        held = self._numbers(X, reset=True)
         if held.shape[1] != self.plan.n_items:
             raise PlanError(f"X has {held.shape[1]} columns, and the plan {self.plan.n_items} items")
         names = getattr(self, "feature_names_in_", None)
         if names is not None and set(names) != set(self.plan.catalogue):
             raise PlanError("the columns of X are not the items of the plan; name them alike")
-        self.asked_: Counter[Any] = Counter()
+        self.asked_: Counter[Any] = Counter(getattr(self, "asked_", ()))  # fitting anew forgets nobody
         return self
 
     def transform(self, X: Any) -> NDArray[np.uint8]:
@@ -60,7 +62,7 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         assert self.plan is not None
         people = list(X.index) if hasattr(X, "index") and not callable(X.index) else list(range(len(X)))
-        held = validate_data(self, X, reset=False) != 0
+        held = self._numbers(X, reset=False) != 0
         names = getattr(self, "feature_names_in_", list(self.plan.catalogue))
         asked = self.asked_ + Counter(people)
         if max(asked.values(), default=0) > self.plan.reports_per_person:
@@ -76,3 +78,12 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         reports = [chunk.packed for chunk in randomize_chunks(baskets, self.plan, entropy=SystemEntropy())]
         self.asked_ = asked
         return np.concatenate([np.empty((0, self.plan.report_bytes), dtype=np.uint8), *reports])
+
+    def _numbers(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        """Return X as numbers; what scikit-learn says of cells that are none quotes them, which no error here may."""
+        try:
+            return np.asarray(validate_data(self, X, reset=reset))
+        except ValueError:
+            raise BasketError(
+                "X must have a row a person and a column an item, with a number in each cell and the columns of fit"
+            ) from None
