@@ -63,6 +63,18 @@ class LazyGroup(click.Group):
         """Return the names of all commands."""
         return list(self._homes)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; say which one was likely meant where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            meant = get_close_matches(args[0], self._homes, n=1)
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {meant[0]}?", ctx) from None
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command."""
         if cmd_name not in self._homes:

@@ -255,3 +255,13 @@ def test_progress_bars_of_tqdm() -> None:
     assert "reading" in shown
     assert "mining" in shown
     assert "5.00/10.0" in shown
+
+
+def test_a_command_that_was_likely_meant_is_named() -> None:
+    """Also in groups; where nothing is near, nothing is said."""
+    for words, meant in ((["mien"], "Did you mean mine?"), (["numeric", "recontruct"], "Did you mean reconstruct?")):
+        done = subprocess.run([sys.executable, "-m", "assocpriv", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert meant in done.stderr
+    done = subprocess.run([sys.executable, "-m", "assocpriv", "zzz"], capture_output=True, text=True, check=False)
+    assert "Did you mean" not in done.stderr
