@@ -11,6 +11,7 @@ Names load on first use, so importing the package is instant. ``assocpriv.client
 ``assocpriv.server`` sees reports only, ``assocpriv.lab`` may see both.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from assocpriv.core.loading import on_first_use
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 # fmt: on
 # isort: on
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
@@ -61,4 +62,13 @@ _HOMES = {
 }
 _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
-__getattr__, __dir__ = on_first_use(globals(), _HOMES)
+_names, __dir__ = on_first_use(globals(), _HOMES)
+_DOORS = (
+    "amplification", "campaigns", "exchange", "guidance", "numeric", "operating", "pipelines", "plot", "sending",
+    "serving", "showing", "spark", "suppression",
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Return a public name, or a module that people import, as ``ap.numeric``."""
+    return import_module(f"assocpriv.{name}") if name in _DOORS else _names(name)

@@ -18,6 +18,7 @@ version = release = assocpriv.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
+smartquotes = False  # two hyphens of an option are no dash
 html_theme = "pydata_sphinx_theme"
 html_title = "assocpriv"
 html_static_path = ["_static"]
@@ -32,10 +33,12 @@ html_theme_options = {
 html_sidebars = {"index": []}
 autodoc_typehints = "none"  # signatures have them already
 autodoc_default_options = {  # what scikit-learn adds to estimators, with references to its own pages
-    "exclude-members": ", ".join(f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score"))
+    "exclude-members": ", ".join(
+        f"set_{name}_request" for name in ("fit", "predict", "predict_proba", "score", "transform")
+    )
 }
 napoleon_use_rtype = False
-_OUTSIDE = re.compile(r"\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")
+_OUTSIDE = re.compile(r"(?<!!)\[([^\]]*)\]\((?:\.\./)+((?:bench|examples|clients|tests)[^)#]*)(?:#[^)]*)?\)")
 
 
 def _name_files(_app: Sphinx, _document: str, source: list[str]) -> None:
@@ -54,7 +57,7 @@ def _inline(writer: Any, node: nodes.Element) -> None:
 
 
 def _block(writer: Any, node: nodes.Element) -> None:
-    writer.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    writer.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
     raise nodes.SkipNode
 
 

@@ -61,7 +61,7 @@ class _Group(LazyGroup):
             raise
         except (AssocprivError, OSError, MemoryError) as error:
             problem = _problem(error)
-        Progress.clear_terminal()
+        Progress.make_room()
         raise Refused(problem)
 
 

@@ -4,7 +4,6 @@ import contextlib
 import json
 import shutil
 import sys
-import textwrap
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from assocpriv.core.compiling import CodePlace
 
 _VERBOSITY = "assocpriv.verbosity"
-_LEAST_COLUMN = 20  # characters that a table's last column must have for what is broken to stand below it
 _PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
 
 _KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python calls, by the module that declares them
@@ -65,6 +63,18 @@ class LazyGroup(click.Group):
         """Return the names of all commands."""
         return list(self._homes)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find a command; say which one was likely meant where there is none."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            meant = get_close_matches(args[0], self._homes, n=1)
+            if not meant:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {meant[0]}?", ctx) from None
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command."""
         if cmd_name not in self._homes:
@@ -93,9 +103,13 @@ def say(lines: Iterable[str]) -> None:
         _tell(lines)
 
 
-def _tell(lines: Iterable[str]) -> None:
+def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
+    from assocpriv.apps.terminal import has_colours, talk
+
+    Progress.make_room()
     for line in lines:
-        click.echo(line, err=True)
+        for part in talk(line, word, sys.stderr, **style):
+            click.echo(part, err=True, color=has_colours(sys.stderr))
 
 
 @contextlib.contextmanager
@@ -105,7 +119,6 @@ def showing_log() -> Iterator[None]:
 
     class Talk(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            Progress.clear_terminal()
             say([record.getMessage()])
 
     log, talk = logging.getLogger("assocpriv"), Talk()
@@ -121,10 +134,7 @@ def showing_log() -> Iterator[None]:
 
 def warn(lines: Iterable[str]) -> None:
     """Warn the person, on standard error."""
-    from assocpriv.apps.terminal import has_colours
-
-    word = click.style("warning:", fg="yellow") if has_colours(sys.stderr) else "warning:"
-    _tell(f"{word} {line}" for line in lines)
+    _tell(lines, "warning:", fg="yellow")
 
 
 def say_written(output: Path, what: str = "table") -> None:
@@ -137,11 +147,11 @@ class Refused(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print it on standard error."""
-        from assocpriv.apps.terminal import has_colours
+        from assocpriv.apps.terminal import has_colours, talk
 
         stream = sys.stderr if file is None else file
-        word = click.style("Error:", fg="red", bold=True) if has_colours(stream) else "Error:"
-        click.echo(f"{word} {self.format_message()}", file=stream)
+        for part in talk(self.format_message(), "Error:", stream, fg="red", bold=True):
+            click.echo(part, file=stream, color=has_colours(stream))
 
 
 def say_what_it_took(seconds: float) -> None:
@@ -172,30 +182,16 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
 
 def _show(lines: list[str]) -> None:
     """Print text as it is, or as a terminal shows it."""
-    if not sys.stdout.isatty():
+    from assocpriv.apps.terminal import can_draw, decorated, fitted, harmless, has_colours, is_terminal
+
+    if not is_terminal(sys.stdout):
         click.echo("\n".join(lines))
         return
-    from assocpriv.apps.terminal import decorated, has_colours
-
     width, coloured = shutil.get_terminal_size().columns, has_colours()
-    for line in decorated(lines, width):
-        for part in fitted(line.text, width):
-            click.echo(line.shown(part, coloured=coloured))
-
-
-def fitted(line: str, width: int | None) -> list[str]:
-    """Break a line that a terminal of some width would break anywhere; without a width, as in a file, it stays whole.
-
-    Breaks are at blanks. What follows stands below a table's last column, which two blanks set off, or a little to the
-    right.
-    """
-    if width is None or len(line) <= width:
-        return [line]
-    last = line.rstrip("? ").rfind("  ", 0, width - _LEAST_COLUMN) + 2
-    hang = last if last > 1 and line[:last].strip() else max(2, len(line) - len(line.lstrip()))
-    return textwrap.wrap(
-        line, width, subsequent_indent=" " * hang, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
-    )
+    safe = [harmless(line) for line in lines]
+    for line in decorated(safe, width, bars=can_draw(sys.stdout)):
+        for part in fitted(line.text, width, line.hang):
+            click.echo(line.shown(part, coloured=coloured), color=coloured)
 
 
 def counting_tasks(plan: Any) -> list[str]:

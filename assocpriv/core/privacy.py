@@ -63,7 +63,8 @@ def parse_share(value: "str | float | Fraction", name: str) -> Fraction:
         raise PlanError(f"{name} must be a probability such as 5% or 0.05, got {value}; is '{value}%' meant?")
     number = parse_number(text, name, "a probability such as 5% or 0.05")
     if not 0 <= number <= 1:
-        raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}")
+        meant = f"; is '{text}%' meant?" if 1 < number <= 100 and not text.endswith("%") and len(text) < 10 else ""
+        raise PlanError(f"{name} must lie between 0 and 1 (0% and 100%), got {text[:40]}{meant}")
     return number
 
 

@@ -282,6 +282,16 @@ def _is_mined(path: Path) -> bool:
         return False  # damaged: to be told when it is opened
 
 
+def holds_reports(path: Path) -> bool:
+    """Tell whether a file carries a plan, as files of reports do; what cannot be read does not."""
+    import pyarrow.parquet as pq
+
+    try:
+        return PLAN_KEY in (pq.read_schema(path).metadata or {})
+    except parquet_errors():
+        return False
+
+
 def _open(path: Path, known: PublishedPlan | None = None) -> tuple[PublishedPlan, int]:
     """Return a file's plan, which may be known, and number of reports, having checked its shape."""
     import pyarrow as pa

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from command_line import PROMISE, refused, run
 
-from assocpriv.apps.console import fitted
 from assocpriv.apps.render.plan import _changes, _most
+from assocpriv.apps.terminal import fitted
 
 
 @pytest.fixture(scope="module")

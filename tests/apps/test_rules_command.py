@@ -31,6 +31,12 @@ def test_outputs_by_extension(home: Path, tmp_path: Path) -> None:
         assert len(list(csv.DictReader(stream))) == len(rows)
 
 
+def test_reports_in_place_of_itemsets_are_told_apart(home: Path) -> None:
+    """Who names the reports is told to mine them first."""
+    said = refused("rules", home / "r.parquet", "--min-confidence", "10%")
+    assert "it holds reports; mine them first: assocpriv mine" in said
+
+
 def test_infinite_values_are_null(home: Path, tmp_path: Path) -> None:
     """What nothing can be learned from, and an infinite conviction, is null and never Infinity or NaN."""
     hopeless = run_json("inspect", home / "plan.json", "--reports", 1)

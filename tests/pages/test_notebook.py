@@ -1,6 +1,7 @@
 """What objects show of themselves in notebooks: small, escaped, without script, with the figures that they hold."""
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,22 @@ def mined() -> pd.DataFrame:
     baskets = [[names[at], names[(at + 1) % 27]] for at in (rng.integers(27, size=40_000) ** 2 // 27).tolist()]
     with pytest.warns(UserWarning, match="uncertain"):
         return ap.mine(ap.randomize_baskets(baskets, plan), 0.02)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ({"top": 2}, "the 2 largest estimates of"),
+        ({"min_support": "auto"}, "minimum support the lowest at which finds can be believed, from"),
+        ({"min_support": "40%"}, "minimum support 40.00%"),
+    ],
+)
+def test_a_mined_table_says_what_it_was_asked(wanted: dict[str, Any], said: str) -> None:
+    """No minimum support where none was given; and what supports are shares of."""
+    plan = ap.plan(4, 2, ap.Breach("5%", "90%"))
+    text = html_of(ap.mine(ap.randomize_baskets([{"0", "1"}, {"1", "2"}] * 4000, plan), **wanted))
+    assert said in text
+    assert "supports are those within at most 2 sampled items" in text
 
 
 def html_of(thing: Any) -> str:
@@ -104,3 +121,17 @@ def test_distributions_and_trees(tmp_path: Path) -> None:
     text = html_of(found)
     assert number(found.columns[HOSTILE[0]].numbers.mean.value) in text
     assert "999 reports" in text
+
+
+def test_what_is_endless_is_cut(mined: pd.DataFrame, tmp_path: Path) -> None:
+    """Itemsets of many items, names that grow when they are escaped, and trees of such names: still small."""
+    worst = [f"{place}{'&' * 70}" for place in range(40)]
+    for items in (worst, worst[:3]):
+        wide = mined.assign(itemsets=[frozenset(items)] * len(mined))
+        text = html_of(wide)
+        shown = text.count("% to ")
+        assert 1 <= shown < 15
+        assert f"… and {len(wide) - shown} more" in text
+    assert "and 32 more" in html_of(mined.assign(itemsets=[frozenset(worst)] * len(mined)))
+    model = read_tree(other_pages.made(tmp_path)["tree"])
+    html_of(replace(model, class_name="&" * 500, classes=tuple("&" * 200 + each for each in model.classes)))

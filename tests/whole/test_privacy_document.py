@@ -49,6 +49,8 @@ def test_figures_in_sentences() -> None:
     limit, year = Breach("5%", "50%").amplification_limit, 19**52
     for said, holds in {
         "For 5% → 50% γ is below 19.": limit == 19,
+        "whoever gave it 1 in 2 already may come near 19 in 20": highest_posterior(Fraction(1, 2), limit)
+        == Fraction(19, 20),
         "ε = ln γ, here below 2.95.": 2.94 < epsilon(limit) < 2.95,
         "up to 19 times likelier than another basket would": limit == 19,
         "two reports at γ = 19 are one at γ = 361, and 5% may become 95%": highest_posterior(Fraction(1, 20), limit**2)

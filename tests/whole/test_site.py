@@ -55,6 +55,7 @@ def test_pages_load_nothing_from_elsewhere_and_link_to_what_is_there(site: Path)
     """Scripts, styles and pictures are the site's own; links within it lead to a page, and to a name on it."""
     pages = {path.resolve(): Page(path) for path in site.rglob("*.html")}
     assert len(pages) > 40
+    assert any("demo-light" in each for each in pages[(site / "index.html").resolve()].loaded)
     dead = []
     for path, page in pages.items():
         assert not [each for each in page.loaded if re.match(r"(https?:)?//", each)], path
@@ -78,6 +79,7 @@ def test_it_is_searched_offline(site: Path) -> None:
 def test_commands_functions_and_mathematics_are_there(site: Path) -> None:
     """Options and docstrings come from the code; formulas are mathematics, not pictures or source."""
     commands = (site / "commands.html").read_text(encoding="utf-8")
+    assert "assocpriv plan --items 1000" in commands  # two hyphens, as they are typed
     assert all(word in commands for word in ("min-support", "reports-per-person", "check-crafted"))
     functions = (site / "python.html").read_text(encoding="utf-8")
     assert all(f'id="{name}"' in functions for name in ("assocpriv.mine", "assocpriv.numeric.reconstruct"))

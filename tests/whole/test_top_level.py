@@ -21,6 +21,12 @@ def test_dir_shows_public_names_alone() -> None:
     assert {name for name in dir(ap) if not name.startswith("__")} == set(ap.__all__)
 
 
+def test_modules_are_there_without_importing_them() -> None:
+    """``ap.numeric`` is the module; what is none is an AttributeError."""
+    code = "import assocpriv as ap\nassert ap.numeric.plan and ap.showing.page\nassert not hasattr(ap, 'cooking')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_report_items_are_names(plan: ap.Plan) -> None:
     """A report shows names of the catalogue, those that its bits say; dummies are not among them."""
     ids = {name: plan.catalogue.index_of[name] for name in plan.catalogue}

@@ -7,6 +7,7 @@ import click
 
 from assocpriv.apps.console import say_written, show_result
 from assocpriv.apps.options import PATH, check_table_output, histogram_table_option, table_options
+from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import FileError
 
 
@@ -27,7 +28,8 @@ def combine(tables: tuple[Path, ...], histogram: Path | None, output: Path | Non
     check_table_output(output, force, [*tables, *([histogram] if histogram is not None else [])])
     if len(set(map(os.path.realpath, tables))) != len(tables):
         raise FileError("a table is named twice; each counts once")
-    frame = rounds.combine(tables, histogram=histogram)
+    with Progress.while_busy("combining"):
+        frame = rounds.combine(tables, histogram=histogram)
     if output is not None:
         rounds.write_combined(frame, output, force=force)
         say_written(output)

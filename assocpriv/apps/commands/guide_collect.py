@@ -6,6 +6,7 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, json_option, reports_argument
+from assocpriv.apps.progress import Progress
 
 
 @click.command()
@@ -24,5 +25,6 @@ def collect(reports: tuple[Path, ...], state: Path) -> None:
     from assocpriv.apps.render.guidance import collect_lines, collect_record
     from assocpriv.guidance import collect_files
 
-    done = collect_files(reports, state)
+    with Progress.while_busy("adding up"):
+        done = collect_files(reports, state)
     show_result(lambda: collect_record(done), lambda: collect_lines(done))

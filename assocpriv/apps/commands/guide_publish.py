@@ -6,6 +6,7 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import OUTPUT, PATH, result_options
+from assocpriv.apps.progress import Progress
 
 
 @click.command()
@@ -24,5 +25,6 @@ def publish(state: Path, output: Path, force: bool) -> None:
     from assocpriv.apps.render.guidance import publish_lines, publish_record
     from assocpriv.guidance import publish_file
 
-    done, new = publish_file(state, output, force=force)
+    with Progress.while_busy("finding what tells classes apart"):
+        done, new = publish_file(state, output, force=force)
     show_result(lambda: publish_record(done, new), lambda: publish_lines(done, new, str(output)))

@@ -7,6 +7,7 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import NUMBER, OUTPUT, WholeRange, choice, reports_argument, result_options, usual
+from assocpriv.apps.progress import Progress
 
 
 @click.command()
@@ -35,7 +36,8 @@ def tree(reports: tuple[Path, ...], class_column: str, output: Path, force: bool
     from assocpriv.numeric import check_writable, grow_tree, tree_lines, write_model
 
     check_writable(output, force=force, inputs=reports)
-    model = grow_tree(reports, class_column, **growth)
+    with Progress.while_busy("growing the tree"):
+        model = grow_tree(reports, class_column, **growth)
     write_model(model, output, force=force)
     show_result(
         lambda: tree_record(model) | {"output": str(output)},

@@ -7,6 +7,7 @@ import click
 
 from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, WANTED, WHOLE, histogram_table_option, plan_output_options, usual
+from assocpriv.apps.progress import Progress
 
 
 @click.command()
@@ -42,7 +43,8 @@ def refine(
     before = read_plan(plan_path)
     check_writable(output, force=force, inputs=read)
     names = items if catalogue is None else read_catalogue(catalogue)
-    refinement = plan_next(itemsets, before, items=names, **wishes)
+    with Progress.while_busy("planning"):
+        refinement = plan_next(itemsets, before, items=names, **wishes)
     write_plan(refinement.plan, output, force=force)
     prospects = foresee(refinement.plan, refinement.reports)
     show_result(lambda: refinement_record(refinement, prospects), lambda: refinement_lines(refinement, prospects))

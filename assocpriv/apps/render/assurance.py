@@ -9,6 +9,7 @@ from assocpriv.apps.kinds import Description, describe_plan
 from assocpriv.apps.render.figures import fields, figure_up, percent_as_given
 from assocpriv.apps.render.itemsets import mined_lines, mined_record
 from assocpriv.apps.render.trees import tree_record, tree_text
+from assocpriv.apps.terminal import paragraph_width
 from assocpriv.assurance import ITEMSETS, MODEL, PLAN, REPORTS, DeviceReport, FileContent, takes_names
 from assocpriv.auditing.findings import CANNOT_SEE, count_undecided
 from assocpriv.auditing.kinds import Audit
@@ -142,7 +143,8 @@ def audit_lines(audit: Audit) -> list[str]:
     count = count_undecided(audit.findings)  # told, so that no check that was not made hides behind the verdict
     left_out = f", {count} check{'s' * (count != 1)} not made" * (count > 0)
     lines = [f"{audit.verdict}{left_out}: {_plan_of(audit)}", _request_line(audit)]
-    lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), _WIDTH, subsequent_indent=" " * 12)
+    width = paragraph_width(_WIDTH)
+    lines += wrap("cannot see: " + "; ".join(CANNOT_SEE), width, subsequent_indent=" " * 12)
     heading = ""
     for finding in audit.findings:
         about = finding.depth + (f", {_client(audit, finding.client)}" if finding.client else "")
@@ -150,7 +152,7 @@ def audit_lines(audit: Audit) -> list[str]:
             heading = about
             lines += ["", heading]
         head = f"  {finding.verdict:<11} {finding.name}: "
-        lines += wrap(finding.said, _WIDTH, initial_indent=head, subsequent_indent=" " * 14)
+        lines += wrap(finding.said, width, initial_indent=head, subsequent_indent=" " * 14)
     return lines
 
 

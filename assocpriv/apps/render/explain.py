@@ -6,6 +6,7 @@ from typing import Any
 
 from assocpriv.apps.render.figures import chance_up, figure, finite, percent_up, percent_within, written
 from assocpriv.apps.render.plan import LEVEL, SIZES, promise_record
+from assocpriv.apps.terminal import paragraph_width
 from assocpriv.core.privacy import Breach, epsilon, float_up, format_fraction, highest_posterior
 from assocpriv.planning.worked_promises import (
     ITEMS,
@@ -69,7 +70,7 @@ def explain_lines(explained: WorkedPromises) -> list[str]:
     lines = [*_what_it_is(plan), ""] + ([] if plan is None else [f"plan {plan.plan_id[:12]}…"])
     for each in explained.promises:
         hang = " " * 14
-        said = wrap(_sentence(each.promise, plan), _SAID, initial_indent=hang, subsequent_indent=hang)
+        said = wrap(_sentence(each.promise, plan), paragraph_width(_SAID), initial_indent=hang, subsequent_indent=hang)
         lines += [f"{_name(each.promise):<14}{each.verdict}", *said]
     lines += ["", "What a belief becomes at most:", ""]
     lines.append(f"{'':<14}{'γ <':>8}{'ε <':>8}" + "".join(f"{f'from {chance_up(belief)}':>16}" for belief in _BELIEFS))
@@ -98,7 +99,7 @@ def _what_it_is(plan: Plan | None) -> list[str]:
         f"else is known. It is one number, γ: {never}{of_one_size}; ε is ln γ."
     )
     nothing = "The size of the basket is sent in clear: NOTHING is promised about it."
-    return wrap(said, _WIDTH) + [nothing] * in_clear
+    return wrap(said, paragraph_width(_WIDTH)) + [nothing] * in_clear
 
 
 def _cost_heading(plan: Plan | None) -> list[str]:

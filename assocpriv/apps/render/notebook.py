@@ -5,7 +5,7 @@ Each is one table with what it is of above and what it leaves out below. Colours
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import islice
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.auditing.findings import count_undecided
@@ -17,7 +17,7 @@ from assocpriv.pages.found import itemset_rows, rule_row
 from assocpriv.pages.wording import names, number, share
 from assocpriv.plans.numeric.tree_model import TreeModel
 from assocpriv.plans.published import PublishedPlan
-from assocpriv.server.itemsets.facts import describe_undecided
+from assocpriv.server.itemsets.facts import MiningFacts, describe_undecided, meaning
 from assocpriv.server.itemsets.frames import mining_facts, sure_rows
 from assocpriv.server.itemsets.rules import rule_records
 from assocpriv.server.numeric.distributions import Distributions
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROWS = 15
+_NAMES = 8  # of an itemset that are shown
+_LETTERS = 8_000  # of HTML in a table or a text: rows of long names are fewer
 
 
 def itemsets_html(frame: "pd.DataFrame") -> str:
@@ -42,8 +44,22 @@ def itemsets_html(frame: "pd.DataFrame") -> str:
          "yes" if row["sure"] else "may be chance")
         for row in itemset_rows(records)
     ]  # fmt: skip
-    said = f"{counted(facts.reports, 'report')}, minimum support {share(facts.min_support)}, plan {facts.plan_id[:12]}…"
-    return _card("Itemsets", [said], head, rows, len(frame) - len(rows), describe_undecided(facts))
+    said = f"{counted(facts.reports, 'report')}, {_asked_for(facts)}, plan {facts.plan_id[:12]}…"
+    return _card(
+        "Itemsets",
+        [said, f"supports are {escape(meaning(facts))}"],
+        head,
+        rows,
+        len(frame) - len(rows),
+        describe_undecided(facts),
+    )
+
+
+def _asked_for(facts: MiningFacts) -> str:
+    if facts.top is not None:
+        return f"the {facts.top.wanted:,} largest estimates of {counted(facts.top.ranked, 'itemset')} counted"
+    lowest = "the lowest at which finds can be believed, from " if facts.auto else ""
+    return f"minimum support {lowest}{share(facts.min_support)}"
 
 
 def rules_html(frame: "pd.DataFrame") -> str:
@@ -98,12 +114,12 @@ def distributions_html(found: Distributions) -> str:
 def tree_html(model: TreeModel) -> str:
     """Show a decision tree as text."""
     lines = list(islice(tree_lines(model), 2 * _ROWS + 1))
-    shown = "\n".join(escape(_cut(line)) for line in lines[: 2 * _ROWS])
+    shown = _within_size([escape(_cut(line)) for line in lines[: 2 * _ROWS]])
     said = [f"answers {_items([model.class_name])}, grown {model.method} on {model.nodes[0].records:,} records"]
     if model.undecidable:
         said.append("no tree was better than the commonest class, by reports it was not grown on")
-    rest = "<div>… and more; export_text has all of it</div>" if len(lines) > 2 * _ROWS else ""
-    return _card("Decision tree", said).removesuffix("</div>") + f"<pre>{shown}</pre>{rest}</div>"
+    rest = "<div>… and more; export_text has all of it</div>" if len(lines) > len(shown) else ""
+    return _card("Decision tree", said).removesuffix("</div>") + "<pre>{}</pre>{}</div>".format("\n".join(shown), rest)
 
 
 def _card(
@@ -117,8 +133,9 @@ def _card(
     """Return a title, sentences and a table; cells and sentences are HTML already."""
     parts = [f"<div><strong>{escape(title)}</strong>", *(f"<div>{each}</div>" for each in said)]
     if head:
-        lines = [_line("th", head), *(_line("td", row) for row in rows)]
-        parts.append(f"<table>{''.join(lines)}</table>")
+        lines = _within_size([_line("td", row) for row in rows])
+        left_out += len(rows) - len(lines)
+        parts.append(f"<table>{_line('th', head)}{''.join(lines)}</table>")
     if left_out:
         parts.append(f"<div>… and {left_out:,} more</div>")
     return "".join([*parts, *(f"<div><em>{escape(each)}</em></div>" for each in notes), "</div>"])
@@ -129,8 +146,16 @@ def _line(tag: str, cells: Sequence[str]) -> str:
     return f"<tr>{''.join(f'{opened}{cell}</{tag}>' for cell in cells)}</tr>"
 
 
+def _within_size(lines: Sequence[str]) -> list[str]:
+    """Return the first lines that are small enough together, one at least."""
+    sizes = list(accumulate(map(len, lines)))
+    return [line for place, (line, size) in enumerate(zip(lines, sizes, strict=True)) if not place or size <= _LETTERS]
+
+
 def _items(items: Iterable[str]) -> str:
-    return ", ".join(f"<bdi>{escape(name)}</bdi>" for name in names(sorted(items)))
+    ordered = sorted(items)
+    more = f" and {len(ordered) - _NAMES:,} more" if len(ordered) > _NAMES else ""
+    return ", ".join(f"<bdi>{escape(name)}</bdi>" for name in names(ordered[:_NAMES])) + more
 
 
 def _drawn(bar: str) -> str:

@@ -230,9 +230,18 @@ def read_table(path: str | Path) -> LightFrame:
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
     except damage as error:
-        reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else "it is damaged or not mined here"
+        reason = str(error).splitlines()[0] if isinstance(error, EstimateError) else _what_else(source)
         raise EstimateError(f"{source} is not a file of mined itemsets: {reason}") from None
     return frame
+
+
+def _what_else(source: Path) -> str:
+    """Say what a file is that holds no itemsets, and what to do with it."""
+    from assocpriv.files.reports import holds_reports
+
+    if holds_reports(source):
+        return "it holds reports; mine them first: assocpriv mine"
+    return "it is damaged or not mined here"
 
 
 def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
