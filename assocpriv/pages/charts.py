@@ -290,5 +290,28 @@ def graph(items: Sequence[str], edges: Sequence[Edge]) -> str:
     return _svg(height, "Rules as arrows from what somebody has to what is also had", parts)
 
 
+def matrix(lefts: Sequence[str], rights: Sequence[str], cells: Sequence[Edge]) -> str:
+    """Draw rules as squares, a row for each left side and a column for each right one; larger with confidence."""
+    if not cells:
+        return ""
+    top = 44 + 5.0 * max(len(_cut(name, _LABEL)) for name in rights)  # of slanted names
+    wide = min(30.0, (_WIDTH - _NAMES - 60) / len(rights))
+    parts = [_named(name, top + _LINE * place) for place, name in enumerate(lefts)]
+    for place, name in enumerate(rights):
+        x = _NAMES + wide * (place + 0.5)
+        parts.append(
+            f'<text x="{x:.1f}" y="{top - 16:g}" transform="rotate(-45 {x:.1f} {top - 16:g})" unicode-bidi="isolate">'
+            f"{escape(_cut(name, _LABEL))}</text>"
+        )
+    for cell in cells:
+        side = max(4.0, 20.0 * math.sqrt(min(max(cell.confidence, 0.0), 1.0)))
+        x, y = _NAMES + wide * (cell.target + 0.5) - side / 2, top + _LINE * cell.source - side / 2
+        parts.append(
+            f'<rect class="{shade(cell.lift)}" x="{x:.0f}" y="{y:.0f}" width="{side:.0f}" height="{side:.0f}">'
+            f"<title>{escape(cell.name)}</title></rect>"
+        )
+    return _svg(top + _LINE * len(lefts), "Rules by what somebody has, down, and what is also had, across", parts)
+
+
 def _svg(height: float, title: str, parts: Sequence[str]) -> str:
     return f'<svg role="img" viewBox="0 0 {_WIDTH:g} {height:g}" aria-label="{escape(title)}">{"".join(parts)}</svg>'

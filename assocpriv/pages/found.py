@@ -14,6 +14,7 @@ from assocpriv.pages.wording import NORMAL, names, share, size_name
 
 LEGEND = list(zip(charts.LEGEND, charts.SHADES, strict=True))
 _EDGES, _NODES = 40, 24  # of the graph
+_LEFTS, _RIGHTS = 20, 11  # of the matrix
 _BAR = 160  # pixels, of an interval drawn in a table
 
 
@@ -100,7 +101,27 @@ def _is_known(rule: Mapping[str, Any]) -> bool:
 
 def _name(row: Mapping[str, Any]) -> str:
     sides = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
-    return f"{' → '.join(sides)}: confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
+    return f"{' → '.join(sides)}: {_measures(row)}"
+
+
+def _measures(row: Mapping[str, Any]) -> str:
+    return f"confidence {min(max(row['confidence'], 0.0), 1.0):.1%}, lift {row['lift']:.2f}"
+
+
+def rules_matrix(rules: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw the first rules by both sides, of as many sides as there is room for."""
+    lefts: dict[str, int] = {}
+    rights: dict[str, int] = {}
+    cells = []
+    for row in rules:
+        left, right = (", ".join(names(row[side])) for side in ("antecedents", "consequents"))
+        if not _is_known(row) or len({*lefts, left}) > _LEFTS or len({*rights, right}) > _RIGHTS:
+            continue
+        source, target = lefts.setdefault(left, len(lefts)), rights.setdefault(right, len(rights))
+        cells.append(charts.Edge(source, target, row["confidence"], row["lift"], _measures(row)))
+        if len(cells) == _EDGES:
+            break
+    return Markup(charts.matrix(list(lefts), list(rights), cells))
 
 
 def rules_graph(rules: Sequence[Mapping[str, Any]]) -> Markup:

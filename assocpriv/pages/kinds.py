@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assocpriv.pages.analysis import Answer, Question
-from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, supports_chart
+from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, rules_matrix, supports_chart
 from assocpriv.pages.wording import names, number, share, size_name, span
 from assocpriv.plans.published import PublishedPlan
 
@@ -101,6 +101,7 @@ def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
         "more_rules": max(answer.records.get("rules", {}).get("rules_count", 0) - _ROWS, 0),
         "scatter": rules_chart(rules),
         "graph": rules_graph(rules),
+        "matrix": rules_matrix(rules),
         "legend": LEGEND,
         "crafted": answer.records.get("crafted", {}).get("crafted"),
         "crafted_error": answer.errors.get("crafted", ""),

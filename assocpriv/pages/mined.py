@@ -9,12 +9,12 @@ from typing import Any
 
 from assocpriv.core.errors import counted
 from assocpriv.pages.facts import promise_sentences
-from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, supports_chart
+from assocpriv.pages.found import LEGEND, itemset_rows, rule_row, rules_chart, rules_graph, rules_matrix, supports_chart
 from assocpriv.pages.sheet import sheet
 from assocpriv.pages.wording import share, size_name
 from assocpriv.plans.published import PublishedPlan
 
-MOST_ITEMSETS, MOST_RULES = 1000, 300  # to show, the surest of them
+MOST_ITEMSETS, MOST_RULES = 1000, 250  # to show, the surest of them
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ def mined_page(found: Found) -> str:
         "strips": supports_chart(found.facts["levels"], found.itemsets),
         "scatter": rules_chart(found.rules),
         "graph": rules_graph(found.rules),
+        "matrix": rules_matrix(found.rules),
         "legend": LEGEND,
     }
     return sheet("mined.html", found.title, _answer(found), view)

@@ -18,7 +18,7 @@ from operator_page import HOSTILE
 
 import assocpriv as ap
 from assocpriv.core.errors import EstimateError, FileError, PlanError
-from assocpriv.pages.charts import Edge, Point, Strip, graph, scatter, strips
+from assocpriv.pages.charts import Edge, Point, Strip, graph, matrix, scatter, strips
 from assocpriv.showing import page, write_page
 from bench.speed.pages import large_table
 
@@ -110,7 +110,7 @@ def test_a_page_is_small() -> None:
     assert told
     assert sum(int(each.replace(",", "")) for each in told.groups()) == 5_000
     assert "the 1000 surest, 4,000 more are in the table" in text
-    assert re.search(r"the 300 surest, [\d,]+ more are left out", text)
+    assert re.search(r"the 250 surest, [\d,]+ more are left out", text)
 
 
 def test_nothing_found(hostile: tuple[pd.DataFrame, Any]) -> None:
@@ -143,6 +143,8 @@ def test_charts_of_odd_numbers() -> None:
     assert strips([Strip("pairs", [], [], None)]) == ""
     drawn = strips([Strip("pairs", [-0.1, 1.4, 1e-9], [True, False, True], 0.02), Strip("triples", [], [], None)])
     assert "nan" not in drawn + scatter([Point(0.1, 1.7, float("nan"), "a → b"), Point(-1, 0.2, 1, "c")])
+    assert matrix([], [], []) == ""
+    assert matrix(["<a>"], ["b"], [Edge(0, 0, 1.7, float("nan"), "<a>")]).count("&lt;a&gt;") == 2
     assert graph(["<a>", "b"], [Edge(0, 1, 2.0, 3.0, "<a>")]).count("&lt;a&gt;") == 2
 
 

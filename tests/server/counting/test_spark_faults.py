@@ -67,7 +67,7 @@ def test_tasks_that_end_early_are_tried_again(
     flags, kills = str(tmp_path), fault == "is killed"
     add_up = spark_reports.add_up
 
-    def flawed(source: Any, count: Any, n_counts: int) -> Any:
+    def flawed(source: Any, count: Any, n_counts: int, *watched: Any) -> Any:
         def count_twice(number: int, pieces: Iterable[Any]) -> Any:
             counts = count(number, pieces)
             flag = Path(flags, str(number))
@@ -78,7 +78,7 @@ def test_tasks_that_end_early_are_tried_again(
                 raise OSError("the first attempt at every task fails")
             return counts
 
-        return add_up(source, count_twice, n_counts)
+        return add_up(source, count_twice, n_counts, *watched)
 
     monkeypatch.setattr(spark_reports, "add_up", flawed)
     assert (counts_there(folder, ITEMSETS) == counts_here(folder, ITEMSETS)).all()
