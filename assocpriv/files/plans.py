@@ -86,4 +86,5 @@ def _read(path: str | Path, what: str, encoding: str, unfit: type[PlanError] = P
     except OSError as error:
         raise PlanError(f"cannot read the {what} {path}: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise unfit(f"{path} is not a {what}: it is not UTF-8 text") from None
+        found = "a Parquet file, as of reports or itemsets" if content.startswith(b"PAR1") else "not UTF-8 text"
+        raise unfit(f"{path} is not a {what}: it is {found}") from None

@@ -236,6 +236,9 @@ def test_bad_plan_file_is_refused_by_name(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(PlanError, match=r"p\.json is not a plan: it is not UTF-8 text"):
         read_plan(path)
+    path.write_bytes(b"PAR1\xff\xfe")
+    with pytest.raises(PlanError, match=r"p\.json is not a plan: it is a Parquet file, as of reports"):
+        read_plan(path)
     for cut in range(0, len(whole) - 3, 11):
         path.write_text(whole[:cut], encoding="ascii")
         with pytest.raises(PlanError, match=r"p\.json: not a plan: the text is not valid JSON"):
