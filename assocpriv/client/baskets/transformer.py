@@ -18,7 +18,7 @@ from assocpriv.records.baskets import Baskets
 class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Randomizes baskets by a plan: X holds a row a person, a column an item, what is not 0 is held.
 
-    A person is a label of a data frame's index; of an array, the number of the row. Each ``transform`` makes new
+    A person is a label of a pandas frame's index; of anything else, the number of the row. Each ``transform`` makes new
     reports, and several reports of one person tell more than one, so nobody is randomized more often than the plan's
     ``reports_per_person``: a further transform of the same people is refused, after another ``fit``, too. (The count is
     kept in this object alone: a clone or another process knows nothing of it, so keep the reports, and out of
@@ -26,7 +26,7 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     the system's entropy.
 
     Args:
-        plan: the plan; its catalogue names the columns, in its order unless X has names.
+        plan: the plan; its catalogue names the columns, in its order where X, an array or sparse, has no names.
 
     Attributes:
         asked_: how often each person was randomized.
@@ -44,12 +44,7 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Check that X has the plan's columns; nothing is learned."""
         if not isinstance(self.plan, Plan):
             raise PlanError("BasketRandomizer needs plan=, a plan of baskets")
-        held = self._numbers(X, reset=True)
-        if held.shape[1] != self.plan.n_items:
-            raise PlanError(f"X has {held.shape[1]} columns, and the plan {self.plan.n_items} items")
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and set(names) != set(self.plan.catalogue):
-            raise PlanError("the columns of X are not the items of the plan; name them alike")
+        self._items(X, reset=True)
         self.asked_: Counter[Any] = Counter(getattr(self, "asked_", ()))  # fitting anew forgets nobody
         return self
 
@@ -61,29 +56,65 @@ class BasketRandomizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         assert self.plan is not None
-        people = list(X.index) if hasattr(X, "index") and not callable(X.index) else list(range(len(X)))
-        held = self._numbers(X, reset=False) != 0
-        names = getattr(self, "feature_names_in_", list(self.plan.catalogue))
-        asked = self.asked_ + Counter(people)
+        offsets, items = self._items(X, reset=False)
+        asked = self.asked_ + _people(X, len(offsets) - 1)
         if max(asked.values(), default=0) > self.plan.reports_per_person:
             raise BudgetError(
                 f"somebody has made the {self.plan.reports_per_person:,} reports that the plan allows a person; a "
-                "further one would tell more than it promises, so keep the reports that were made"
+                "further one would tell more than it promises, so keep the reports that were made; if they are other "
+                "people, say who they are: people are told apart by the index of a pandas frame, else by their row"
             )
-        items = np.array([self.plan.catalogue.index_of[name] for name in names], dtype=np.int64)
-        rows, columns = np.nonzero(held)
-        order = np.lexsort((items[columns], rows))
-        ends = np.append(0, np.cumsum(np.bincount(rows, minlength=len(held))))
-        baskets = Baskets(self.plan.catalogue, ends.astype(np.int64), items[columns][order])
+        baskets = Baskets(self.plan.catalogue, offsets, items)
         reports = [chunk.packed for chunk in randomize_chunks(baskets, self.plan, entropy=SystemEntropy())]
         self.asked_ = asked
         return np.concatenate([np.empty((0, self.plan.report_bytes), dtype=np.uint8), *reports])
 
-    def _numbers(self, X: Any, *, reset: bool) -> NDArray[Any]:
-        """Return X as numbers; what scikit-learn says of cells that are none quotes them, which no error here may."""
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: ARG002
+        """Return the names of a report's bytes."""
+        check_is_fitted(self)
+        assert self.plan is not None
+        return np.array([f"byte{place}" for place in range(self.plan.report_bytes)], dtype=object)
+
+    def _items(self, X: Any, *, reset: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where each person's items begin, and the items, in order, by their places in the catalogue.
+
+        What scikit-learn says of cells that are no numbers quotes them, which no error here may.
+        """
+        assert self.plan is not None
+        names = _column_names(X)
+        if names is not None and (len(set(names)) < len(names) or set(names) != set(self.plan.catalogue)):
+            raise PlanError("the columns of X are not the items of the plan; name them alike")
+        if names is not None and hasattr(X, "set_axis"):
+            X = X.set_axis(names, axis=1)  # scikit-learn takes names that are all text
         try:
-            return np.asarray(validate_data(self, X, reset=reset))
-        except ValueError:
+            held = validate_data(self, X, reset=reset, accept_sparse="csr")
+        except (ValueError, TypeError):
             raise BasketError(
                 "X must have a row a person and a column an item, with a number in each cell and the columns of fit"
             ) from None
+        if held.shape[1] != self.plan.n_items:
+            raise PlanError(f"X has {held.shape[1]} columns, and the plan {self.plan.n_items} items")
+        named = getattr(self, "feature_names_in_", self.plan.catalogue) if names is None else names
+        place = np.array([self.plan.catalogue.index_of[name] for name in named], dtype=np.int64)
+        rows, columns = held.nonzero()
+        items = place[columns]
+        ends = np.append(0, np.cumsum(np.bincount(rows, minlength=held.shape[0])))
+        return ends.astype(np.int64), items[np.lexsort((items, rows))]
+
+
+def _column_names(X: Any) -> list[str] | None:
+    """Return the names of a data frame's columns as text, numbers too, as everywhere; None for what has none."""
+    names = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow's columns are arrays
+    return None if names is None else [str(name).strip() for name in names]
+
+
+def _people(X: Any, n_people: int) -> Counter[Any]:
+    """Return how often each person is in X."""
+    index = getattr(X, "index", None)
+    labels = list(range(n_people)) if index is None or callable(index) else list(index)
+    try:
+        if not any(label is None or bool(label != label) for label in labels):  # noqa: PLR0124 -- NaN
+            return Counter(labels)
+    except (TypeError, ValueError):  # not hashable, or of many parts
+        pass
+    raise BasketError("the index of X must say who each row is: labels that are there, of text or numbers")
