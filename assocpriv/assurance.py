@@ -164,11 +164,13 @@ def audit(
     from assocpriv.auditing.kinds import Audit, audit_file
     from assocpriv.auditing.kinds import audit as run
     from assocpriv.auditing.request import AuditRequest
+    from assocpriv.plans.published import PublishedPlan
 
     words = None if program is None else tuple(program)
     request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=missing)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, lambda: None, progress)
+    plan = PublishedPlan.of(plan)
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")
     return Audit(request, plan, tuple(run(plan, plan.canonical_json, request, progress)))

@@ -68,9 +68,15 @@ def to_arules(rules: "pd.DataFrame") -> "pd.DataFrame":
     """Return rules as the R package arules writes them: ``rules`` as ``{a,b} => {c}``, then its measures.
 
     Standard errors come after them, under their own names.
+
+    Raises:
+        EstimateError: no table of rules.
     """
     import pandas as pd
 
+    from assocpriv.server.itemsets.rules import check_rules
+
+    check_rules(rules)
     sides = [[f"{{{','.join(sorted(side))}}}" for side in rules[name]] for name in ("antecedents", "consequents")]
     texts = [f"{left} => {right}" for left, right in zip(*sides, strict=True)]
     measures = {"support": "support", "confidence": "confidence", "coverage": "antecedent support", "lift": "lift"}

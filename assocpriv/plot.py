@@ -67,11 +67,15 @@ def rules(rules: "pd.DataFrame", ax: Any = None) -> Any:
         ax: axes to draw on.
 
     Raises:
+        EstimateError: no table of rules.
         PlanError: the extra ``assocpriv[plot]`` is missing.
     """
+    from assocpriv.server.itemsets.rules import check_rules
+
+    check_rules(rules)
+    ax = _axes(ax)  # says what to install
     from matplotlib.colors import LogNorm
 
-    ax = _axes(ax)
     told = rules[rules["confidence"].notna() & (rules["support"] > 0)]
     if "confidence_std_error" in told.columns:
         errors = 2 * told["confidence_std_error"]
@@ -80,7 +84,8 @@ def rules(rules: "pd.DataFrame", ax: Any = None) -> Any:
     drawn = ax.scatter(told["support"], told["confidence"], **colours, zorder=2)
     bar = ax.figure.colorbar(drawn, ax=ax, label="lift", ticks=[0.5, 1, 2, 5])
     bar.ax.set_yticklabels(["0.5 or less", "1: as by chance", "2", "5 or more"])
-    ax.set_xscale("log")
+    if len(told):
+        ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.05)
     ax.set_xlabel("support")
     ax.set_ylabel("confidence")
@@ -134,6 +139,12 @@ def distribution(column: "Distribution", ax: Any = None) -> Any:
     """
     import numpy as np
 
+    from assocpriv.server.numeric.distributions import Distribution
+
+    if not isinstance(column, Distribution):
+        raise TypeError(
+            f"column must be one that numeric.reconstruct returns, as found.columns['age'], not {type(column).__name__}"
+        )
     ax = _axes(ax)
     if column.numbers is None:
         places = np.arange(len(column.share))

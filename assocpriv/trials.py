@@ -87,8 +87,10 @@ def simulate(
     from assocpriv.client.baskets.transactions import view_baskets
     from assocpriv.lab.simulate import simulate as run
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
+    from assocpriv.plans.baskets.plan import Plan
     from assocpriv.records.baskets import count_sizes
 
+    plan = Plan.of(plan)
     table = {"format": format, "transaction_column": transaction_column, "item_column": item_column}
     transactions, _ = view_baskets(baskets, plan, unknown=unknown, repeats=repeats, table=table)
     warn_of_loss(sampling_loss(count_sizes(transactions), plan))

@@ -5,8 +5,10 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import assocpriv
+
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
-OURS = ("assocpriv", "numpy", "numba", "scipy", "pyarrow", "pandas")
+OURS = ("numpy", "numba", "scipy", "pyarrow", "pandas")
 PEERS = ("pyfim", "mlxtend", "efficient-apriori", "pyspark", "bitarray")
 
 
@@ -50,7 +52,7 @@ def memory_bytes() -> int:
 
 def versions() -> dict[str, str]:
     """Return the versions of what is measured; peers that are not installed are left out."""
-    found = {}
+    found = {"assocpriv": assocpriv.__version__}  # an editable installation keeps the version it was made of
     for name in OURS + PEERS:
         try:
             found[name] = version(name)

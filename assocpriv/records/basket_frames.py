@@ -230,10 +230,15 @@ def onehot_cells(columns: Sequence[Any], catalogue: Catalogue, origin: Origin | 
 
 
 def _arrow(columns: list[Any], position: int) -> Any:
+    import narwhals as nw
     import pyarrow as pa
 
     with contextlib.suppress(pa.ArrowException, TypeError, ValueError, OverflowError):  # their texts quote cells
-        values = columns[position].to_arrow()
+        column = columns[position]
+        if column.dtype == nw.Object:  # of pandas; Arrow takes sets, but no frozen ones
+            cells = [list(each) if isinstance(each, frozenset) else each for each in column.to_native()]
+            return pa.array(cells, from_pandas=True)
+        values = column.to_arrow()
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     raise BasketError(
         f"column {position + 1} mixes types; it must hold only text, only integers, or lists of them; convert it"

@@ -204,6 +204,11 @@ def _is_frame(data: Any) -> bool:
     """Tell a table from lists; TypeError for what cannot be either."""
     if isinstance(data, (str, bytes, os.PathLike)):
         raise TypeError("baskets must be a table or lists of items, got text or a path; use read_baskets for files")
+    if getattr(data, "ndim", 1) == 2 and not hasattr(data, "columns"):
+        raise TypeError(
+            "an array of two dimensions may mean several things; where columns are items, name them: "
+            "pandas.DataFrame(array, columns=names); where rows list items, give array.tolist()"
+        )
     return not isinstance(data, Iterable) or hasattr(data, "columns")
 
 

@@ -33,6 +33,12 @@ def test_another_kind_takes_a_line(monkeypatch):
     assert kinds.audit(None, text, AuditRequest("exact")) == [Finding("exact", "answer", CONSISTENT, "Do you agree?")]
 
 
+def test_what_is_no_plan():
+    """None, or anything else, is a TypeError that says what a plan is."""
+    with pytest.raises(TypeError, match="read_plan reads one from a file"):
+        audit(None)
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 5}', '{"kind": "unknown"}', "[" * 100_000])
 def test_a_text_of_no_known_kind_is_broken(text):
     """What names no kind that is known is broken, and no client is run."""

@@ -77,6 +77,16 @@ def test_discoverable(plan: Any, ax: Any) -> None:
     assert least == foresee(plan, int(reports)).discoverable.level[1]
 
 
+def test_no_rules_and_no_table_of_rules(ax: Any, itemsets: pd.DataFrame) -> None:
+    """Where no rule is confident enough an empty chart is drawn; itemsets are refused."""
+    plot.rules(ap.association_rules(itemsets, "99.9%").iloc[:0], ax)
+    drawn(ax)
+    with pytest.raises(EstimateError, match="no table of rules"):
+        plot.rules(itemsets)
+    with pytest.raises(TypeError, match=r"numeric\.reconstruct returns"):
+        plot.distribution(itemsets)
+
+
 def test_distribution(ax: Any) -> None:
     """Numbers by their distribution function within its band, values by their shares."""
     from fractions import Fraction

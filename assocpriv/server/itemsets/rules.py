@@ -39,6 +39,12 @@ NEEDS_ITEMS = "rules compare an itemset with its subsets, from a plan that asks 
 ERRORS = ["support_std_error", "confidence_std_error", "lift_std_error"]
 
 
+def check_rules(table: AnyFrame) -> None:
+    """Refuse what is no table of rules (EstimateError)."""
+    if not {*SIDES, "support", "confidence", "lift"} <= set(getattr(table, "columns", ())):
+        raise EstimateError("this is no table of rules; association_rules makes one of the itemsets that mine returns")
+
+
 def derive_rules(
     itemsets: LightFrame,
     min_confidence: "float | str" = 0.0,
@@ -233,8 +239,10 @@ def write_rules(rules: AnyFrame, path: str | Path, *, force: bool = False) -> No
     """Write rules as Parquet, CSV or JSON by extension.
 
     Raises:
+        EstimateError: no table of rules.
         FileError: unknown extension, existing file without ``force``, or the disk refuses.
     """
+    check_rules(rules)
 
     def as_json() -> str:
         return json.dumps({"rules": rule_records(rules)}, indent=1, ensure_ascii=False)

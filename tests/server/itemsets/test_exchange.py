@@ -68,3 +68,13 @@ def test_rules_as_arules_writes_them(mined: pd.DataFrame) -> None:
     )
     assert table["coverage"].tolist() == rules["antecedent support"].tolist()
     assert table.columns[-1].endswith("_std_error")
+
+
+def test_itemsets_are_no_rules(mined: pd.DataFrame, tmp_path: Path) -> None:
+    """They are refused where rules are meant, and nothing is written."""
+    for given in (mined, None):
+        with pytest.raises(ap.AssocprivError, match="no table of rules; association_rules makes one"):
+            to_arules(given)
+        with pytest.raises(ap.AssocprivError, match="no table of rules"):
+            ap.write_rules(given, tmp_path / "r.csv")
+    assert not list(tmp_path.iterdir())
