@@ -4,6 +4,7 @@ Each returns the axes that it drew on, which are new ones unless some are given.
 """
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 from assocpriv.core.loading import on_first_use
@@ -18,6 +19,7 @@ __all__ = ["discoverable", "distribution", "rules", "supports"]
 _HOMES: dict[str, tuple[str, ...]] = {}
 _SURE, _DOUBT, _NOISE = "#0969da", "#9aa4af", "#e8ebee"
 _LIFT_COLOURS, _LIFT_RANGE = "cividis", (0.5, 5.0)
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # of the direction of what stands beside them
 _FEWEST, _MOST, _POINTS = 3, 9, 25  # powers of ten of reports, and how many of them are computed
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -75,6 +77,7 @@ def rules(rules: "pd.DataFrame", ax: Any = None) -> Any:
     check_rules(rules)
     ax = _axes(ax)  # says what to install
     from matplotlib.colors import LogNorm
+    from matplotlib.ticker import NullFormatter
 
     told = rules[rules["confidence"].notna() & (rules["support"] > 0)]
     if "confidence_std_error" in told.columns:
@@ -91,6 +94,8 @@ def rules(rules: "pd.DataFrame", ax: Any = None) -> Any:
     ax.set_ylabel("confidence")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(_percent())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    bar.ax.minorticks_off()
     return ax
 
 
@@ -182,6 +187,7 @@ def _percent() -> Any:
 
 
 def _text(name: str) -> str:
-    """Return a name as it is shown: cut where it is long, and with no mathematics in it, which matplotlib would set."""
+    """Return a name as it is shown: cut where it is long, forwards, without mathematics, which matplotlib would set."""
+    name = _TURNS.sub("\ufffd", name)
     shown = name if len(name) <= 40 else f"{name[:39]}…"
     return shown.replace("$", r"\$")

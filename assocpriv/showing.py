@@ -10,11 +10,12 @@ from assocpriv.core.loading import on_first_use
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from assocpriv.core.light_frame import AnyFrame
+    from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.core.progress_bar import ProgressBar
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.itemsets.apriori import Level
     from assocpriv.server.numeric.distributions import Distributions
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
@@ -104,6 +105,11 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
         raise EstimateError(
             f"{name} says how two columns are spread together; a page shows each by itself: leave --joint"
         )
+    if plan is not None and record.keys() & {"bounds", "tables"}:
+        raise PlanError("no promise of one plan binds what this page says; leave the plan out")
+    its = record.get("plan_id")
+    if plan is not None and its and plan.plan_id != its:
+        raise PlanError(f"the reports were of plan {str(its)[:12]}, and this is {plan.plan_id[:12]}")
     missing = [] if plan is None else [each for each in record.get("columns", ()) if each not in _columns(plan)]
     if missing:
         raise PlanError(f"the plan has no column {missing[0]!r}; it must be that of the reports")
@@ -113,7 +119,7 @@ def _record_page(record: dict[str, Any], plan: "PublishedPlan | None", title: st
         if "tables" in record:
             return combined_page(record, title or "What the rounds say")
         return spread_page(record, title or "How the values are spread", plan)
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError):
+    except (KeyError, TypeError, AttributeError, ValueError, IndexError, ArithmeticError):
         raise EstimateError(f"{name} is damaged, or not what numeric reconstruct, suppress or combine wrote") from None
 
 
@@ -151,6 +157,7 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     from assocpriv.pages.mined import MOST_ITEMSETS, MOST_RULES, Found, mined_page
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.server.estimates.limits import level_discoverable_support
+    from assocpriv.server.itemsets.facts import nothing_found
     from assocpriv.server.itemsets.frames import mining_facts
     from assocpriv.server.itemsets.rules import rule_records
     from assocpriv.server.itemsets.selection import RuleFilter, Surest
@@ -166,21 +173,51 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     has_rules = len(frame) and not facts.are_entries
     rules = rules_of_table(frame, min_confidence, None, RuleFilter()) if has_rules else LightFrame({})
     first = rule_records(rules.take(np.arange(min(len(rules), MOST_RULES)))) if has_rules else []
+    many = {level.size: _how_many(level, known) for level in facts.levels}
     more = {
-        level.size: [
+        size: [
             level_discoverable_support(
-                [replace(group, n_reports=times * group.n_reports) for group in facts.groups],
-                level.size,
-                max(level.candidates, 1),
+                [replace(group, n_reports=times * group.n_reports) for group in facts.groups], size, counted
             )
             for times in _TIMES
         ]
-        for level in facts.levels
+        for size, counted in many.items()
+        if counted
     }
     stronger = [] if known is None else _other_promises(known, facts.reports)
     least = f"{100 * float(parse_share(min_confidence, 'min_confidence')):g}%"
     counts = surest.finds, surest.sure_finds, len(rules)
-    return mined_page(Found(title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger))
+    return mined_page(
+        Found(
+            title, facts.to_json(), records, first, *counts, least, known, _TIMES, more, stronger, _marks(frame),
+            nothing_found(facts),
+        )
+    )  # fmt: skip
+
+
+def _how_many(level: "Level", plan: "Plan | None") -> int:
+    """Return how many itemsets of a size its limits are of: all that were counted, or, undecidable, all there are.
+
+    0 where none were counted, or where only the plan, which is not at hand, could say.
+    """
+    from math import comb
+
+    if level.status != "undecidable":
+        return level.candidates
+    return 0 if plan is None else comb(plan.n_items, level.size)
+
+
+def _marks(frame: "LightFrame") -> list[tuple[int, float, bool]]:
+    """Return size, support and whether it is sure, of every find; of those that a chart would draw on one spot, one."""
+    import numpy as np
+
+    from assocpriv.server.itemsets.selection import shown_rows
+
+    finds, sure = shown_rows(frame)
+    size, support, sure = frame["length"][finds], frame["support"][finds], sure[finds]
+    spot = np.round(200 * np.log10(np.maximum(support, 1e-9))).astype(np.int64)
+    _, first = np.unique((size.astype(np.int64) * 2 + sure) * 10_000 + spot + 2_000, return_index=True)
+    return list(zip(size[first].tolist(), support[first].tolist(), sure[first].tolist(), strict=True))
 
 
 def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]]:

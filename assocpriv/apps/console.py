@@ -177,10 +177,10 @@ def show_result(record: Callable[[], Any], lines: Callable[[], list[str]]) -> No
     if wants_json():
         click.echo(json.dumps(record(), allow_nan=False))
     else:
-        _show(lines())
+        show_lines(lines())
 
 
-def _show(lines: list[str]) -> None:
+def show_lines(lines: list[str]) -> None:
     """Print text as it is, or as a terminal shows it."""
     from assocpriv.apps.terminal import can_draw, decorated, fitted, harmless, has_colours, is_terminal
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 _PATIENCE_SECONDS = 2.0
 _BETWEEN_SECONDS = 0.2
+_SOON = 0.1  # seconds of a stage that say nothing of its rate yet
 _WIDTH = 24
 _IN_BYTES = {"reading"}  # stages that count bytes, shown in megabytes
 
@@ -23,7 +24,7 @@ class Progress:
 
     def __init__(self) -> None:
         self._stage = ""
-        self._started = self._shown = monotonic()
+        self._began = self._started = self._shown = monotonic()  # all stages, this one; what stands there
 
     def __call__(self, stage: str, done: int, total: int, in_bytes: bool = False) -> None:
         """Report that ``done`` of ``total`` steps of a stage are done."""
@@ -31,7 +32,7 @@ class Progress:
         if stage != self._stage:
             self.make_room()
             self._stage, self._started = stage, now
-        late = now - self._started > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
+        late = now - self._began > _PATIENCE_SECONDS and now - self._shown > _BETWEEN_SECONDS
         if late and 0 <= done < total and self._may_show():
             self._shown = now
             self._show(line_of(stage, (done, total), now - self._started, in_bytes or stage in _IN_BYTES))
@@ -96,7 +97,7 @@ def line_of(stage: str, steps: tuple[int, int], seconds: float, in_bytes: bool) 
     done, total = steps
     filled = _WIDTH * done // total
     bar = f"{stage} [{'#' * filled}{'-' * (_WIDTH - filled)}] {done / total:4.0%}"
-    if not done:
+    if not done or seconds < _SOON:
         return bar
     rate = done / seconds
     speed = f"{rate / 1e6:,.1f} MB/s" if in_bytes else f"{rate:,.{0 if rate >= 10 else 1}f}/s"

@@ -20,12 +20,16 @@ _LIGHT, _DARK = r"^:root\{([^}]*)\}", r"dark\)\{:root\{([^}]*)\}"
 
 
 class Strip(NamedTuple):
-    """Itemsets of one size on a line: the supports found, and from which on they can be believed (None: from none)."""
+    """Itemsets of one size on a line: the supports found, from which on they can be believed (None: from none).
+
+    ``asked`` is the least support that was asked for.
+    """
 
     name: str
     supports: Sequence[float]
     sure: Sequence[bool]
     least: float | None
+    asked: float = 0.0
 
 
 class Interval(NamedTuple):
@@ -86,7 +90,7 @@ def shade(lift: float) -> str:
 
 def strips(rows: Sequence[Strip]) -> str:
     """Draw every size's supports on a line, on one logarithmic axis; what cannot be told from nothing is grey."""
-    some = [value for row in rows for value in (*row.supports, row.least or 0.0) if value > 0]
+    some = [value for row in rows for value in (*row.supports, row.least or 0.0, row.asked) if value > 0]
     if not some:
         return ""
     low, high = _ends(min(some), max(some))
@@ -103,6 +107,9 @@ def strips(rows: Sequence[Strip]) -> str:
             spots = {f"{_at(max(each, low), low, high):.0f}" for each, is_sure in pairs if is_sure is wanted}
             marks = "".join(f"M{x} {y - 9:g}v18" for x in sorted(spots))
             parts.append(f'<path class="{name}" d="{marks}"/>' if marks else "")
+        if row.asked > 0:
+            x = _at(row.asked, low, high)
+            parts.append(f'<path class="edge even" stroke-dasharray="3 3" d="M{x:.1f} {y - 15:g}v30"/>')
     return _svg(height, "Supports by itemset size; grey: too small to be told from nothing", parts)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 
 from assocpriv.core.errors import counted
 from assocpriv.pages import charts
+from assocpriv.pages.facts import bound_clause
 from assocpriv.pages.sheet import drawn, sheet
-from assocpriv.pages.wording import NORMAL, names, share
+from assocpriv.pages.wording import NORMAL, estimate, names, share
 
 MOST_ROWS, MOST_DRAWN = 500, 15
 Row = Mapping[str, Any]
@@ -21,6 +22,7 @@ def combined_page(record: Mapping[str, Any], title: str) -> str:
     different = apart(rows, tables)
     shown = [_row(row, len(tables)) | {"apart": each} for row, each in zip(rows[:MOST_ROWS], different, strict=False)]
     together = sum(row["support"] is not None for row in rows)
+    averaged = sum(row["support"] is not None and _tellers(row, len(tables)) > 1 for row in rows)
     view = {
         "tables": [_table(number, table) for number, table in enumerate(tables, 1)],
         "notes": record["notes"],
@@ -32,18 +34,19 @@ def combined_page(record: Mapping[str, Any], title: str) -> str:
         "chart": drawn(charts.rounds, [_drawing(row, len(tables)) for row in rows[:MOST_DRAWN]], _TITLE),
         "drawn": min(len(rows), MOST_DRAWN),
         "promise": [],
+        "bound": bound_clause(None),
         "plan_id": "",
     }
-    return sheet("combined.html", title, _answer(tables, len(rows), together, sum(different)), view)
+    return sheet("combined.html", title, _answer(tables, len(rows), averaged, sum(different)), view)
 
 
 _TITLE = "What each round says of the most frequent itemsets, with intervals of 95%"
 
 
-def _answer(tables: Sequence[Row], itemsets: int, together: int, apart: int) -> str:
+def _answer(tables: Sequence[Row], itemsets: int, averaged: int, apart: int) -> str:
     reports = sum(table["reports"] for table in tables)
     said = f"{counted(len(tables), 'table')} of {reports:,} reports name {counted(itemsets, 'itemset')}"
-    said += f"; of {together:,} what is said could be averaged" if together < itemsets else ", all averaged"
+    said += f"; {averaged:,} are averages of several" if averaged < itemsets else ", all averages of several"
     return f"{said}; {apart:,} differ between tables by more than chance." if apart else f"{said}."
 
 
@@ -86,8 +89,8 @@ def _row(row: Row, tables: int) -> dict[str, Any]:
     support, error = row["support"], row["std_error"]
     return {
         "names": names(row["itemset"]),
-        "support": "—" if support is None else share(support),
-        "reach": "—" if support is None else share(_reach(error, row.get("model_error"))),
+        "support": "—" if support is None else estimate(support),
+        "reach": "—" if support is None else estimate(_reach(error, row.get("model_error"))),
         "each": [_said(*each) for each in _each(row, tables)],
     }
 
@@ -103,7 +106,12 @@ def _reach(error: float, model: float | None = None) -> float:
 
 
 def _said(support: float | None, error: float | None) -> str:
-    return "—" if support is None or error is None else f"{share(support)} ± {share(_reach(error))}"
+    return "not listed" if support is None or error is None else f"{estimate(support)} ± {estimate(_reach(error))}"
+
+
+def _tellers(row: Row, tables: int) -> int:
+    """Return how many tables say something of an itemset."""
+    return sum(None not in each for each in _each(row, tables))
 
 
 def _drawing(row: Row, tables: int) -> charts.Rounds:

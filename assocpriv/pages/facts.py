@@ -88,6 +88,17 @@ def promise_sentences(plan: PublishedPlan) -> list[str]:
     return sentences
 
 
+def bound_clause(plan: PublishedPlan | None) -> str:
+    """Say, after that a page tells no more of a person than the report did, whether a promise bounds that."""
+    if plan is None:
+        return ", and that is what its plan’s promise bounds (see above)"
+    if plan.amplification is None:
+        return "; but no promise bounds that (see above)"
+    if plan.uncovered:
+        return ", and the promise bounds that, but for what lies outside it (see above)"
+    return ", and that is what the promise bounds"
+
+
 def _answer_line(view: Mapping[str, Any], *, is_wanted: bool) -> str:
     """Return the sentence that the page leads with: what can be told now, or when what is wanted can."""
     sharp = view.get("sharp")

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from assocpriv.pages import charts
-from assocpriv.pages.wording import NORMAL, names, share, size_name
+from assocpriv.pages.wording import NORMAL, estimate, names, share, size_name
 
 LEGEND = list(zip(charts.LEGEND, charts.SHADES, strict=True))
 _EDGES, _NODES = 40, 24  # of the graph
@@ -25,7 +25,7 @@ def itemset_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {
             "names": names(row["itemset"]),
             "size": len(row["itemset"]),
-            "support": share(row["support"]),
+            "support": estimate(row["support"]),
             "low": share(max(row["ci_low"], 0.0)),
             "high": share(min(row["ci_high"], 1.0)),
             "bar": _bar(row["ci_low"] / scale, row["ci_high"] / scale, row["support"] / scale),
@@ -47,10 +47,10 @@ def _pixel(part: float) -> int:
     return round(_BAR * min(max(part, 0.0), 1.0))
 
 
-def rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a rule."""
+def rule_row(row: Mapping[str, Any], reach: float = NORMAL) -> dict[str, Any]:
+    """Return the row of a rule, its confidence with so many standard errors to each side."""
     known = _is_known(row)
-    low, high = _confidence_interval(row)
+    low, high = _confidence_interval(row, reach)
     return {
         "antecedent": names(row["antecedents"]),
         "consequent": names(row["consequents"]),
@@ -58,32 +58,34 @@ def rule_row(row: Mapping[str, Any]) -> dict[str, Any]:
         "low": f"{low:.1%}",
         "high": f"{high:.1%}",
         "bar": _bar(low, high, row["confidence"] if known else None),
-        "support": share(row["support"]),
+        "support": estimate(row["support"]),
         "lift": f"{row['lift']:.2f}" if known else "—",
         "shade": charts.shade(row["lift"] if known else math.nan),
     }
 
 
-def _confidence_interval(row: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the interval that the table has, or about two standard errors to each side."""
+def _confidence_interval(row: Mapping[str, Any], reach: float) -> tuple[float, float]:
+    """Return the interval that the table has, or so many standard errors to each side."""
     if row.get("confidence_ci_low") is not None:
         return row["confidence_ci_low"], row["confidence_ci_high"]
     error = row.get("confidence_std_error")
     if row["confidence"] is None or error is None:
         return 0.0, 1.0
-    low, high = (min(max(row["confidence"] + side * NORMAL * error, 0.0), 1.0) for side in (-1, 1))
+    low, high = (min(max(row["confidence"] + side * reach * error, 0.0), 1.0) for side in (-1, 1))
     return low, high
 
 
-def supports_chart(levels: Sequence[Mapping[str, Any]], itemsets: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw the supports of each size beside what can be told of it."""
+def supports_chart(levels: Sequence[Mapping[str, Any]], marks: Sequence[tuple[int, float, bool]]) -> Markup:
+    """Draw the supports of each size beside what was asked for and what can be told; marks: size, support, is sure."""
     rows = []
     for level in levels:
-        mine = [row for row in itemsets if len(row["itemset"]) == level["size"]]
+        mine = [(support, sure) for size, support, sure in marks if size == level["size"]]
         least = level["level_discoverable_support"]
         least = None if least is None or least >= 1 else least
-        rows.append(charts.Strip(size_name(level["size"]).removeprefix("single "), [row["support"] for row in mine],
-                                 [bool(row["sure"]) for row in mine], least))  # fmt: skip
+        name = size_name(level["size"]).removeprefix("single ")
+        name = f"{level['size']} items" if name.startswith("itemsets of") else name
+        rows.append(charts.Strip(name, [support for support, _ in mine], [bool(sure) for _, sure in mine], least,
+                                 level.get("min_support") or 0.0))  # fmt: skip
     return Markup(charts.strips(rows))
 
 

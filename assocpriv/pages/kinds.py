@@ -95,7 +95,7 @@ def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:
         "level": f"{100 * mined['confidence_level']:g}%" if mined else "",
         "itemsets": itemset_rows(first),
         "more_itemsets": sum(level["frequent"] for level in levels) - len(first),
-        "strips": supports_chart(levels, frequent),
+        "strips": supports_chart(levels, [(row["length"], row["support"], row["sure"]) for row in frequent]),
         "doubtful": not all(row["sure"] for row in frequent),
         "rules": [rule_row(row) for row in rules],
         "more_rules": max(answer.records.get("rules", {}).get("rules_count", 0) - _ROWS, 0),

@@ -6,9 +6,9 @@ from typing import Any
 
 from assocpriv.core.errors import counted
 from assocpriv.pages import charts
-from assocpriv.pages.facts import promise_sentences
+from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.sheet import drawn, sheet
-from assocpriv.pages.wording import NORMAL, number, share
+from assocpriv.pages.wording import errors_of, number, share
 from assocpriv.plans.published import PublishedPlan
 
 MOST_COLUMNS, MOST_CLASSES, MOST_VALUES = 40, 5, 30  # shown
@@ -20,14 +20,16 @@ def spread_page(record: Mapping[str, Any], title: str, plan: PublishedPlan | Non
     columns = record["columns"]
     classes = {name: of_class["columns"] for name, of_class in record.get("classes", {}).items()}
     shown = list(columns)[:MOST_COLUMNS]
+    reach = errors_of(record["confidence_level"])
     view = {
-        "columns": [_column(name, columns[name], classes) for name in shown],
+        "columns": [_column(name, columns[name], classes, reach) for name in shown],
         "more_columns": len(columns) - len(shown),
         "by": record.get("by", ""),
         "classes": list(classes)[:MOST_CLASSES],
         "more_classes": max(len(classes) - MOST_CLASSES, 0),
         "level": f"{100 * record['confidence_level']:g}%",
         "promise": [] if plan is None else promise_sentences(plan),
+        "bound": bound_clause(plan),
         "plan_id": "" if plan is None else plan.plan_id,
     }
     return sheet("spread.html", title, _answer(record), view)
@@ -45,7 +47,9 @@ def _widest(column: Mapping[str, Any]) -> float | None:
     return None if band is None else max(high - low for low, high in zip(band["low"], band["high"], strict=True))
 
 
-def _column(name: str, column: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _column(
+    name: str, column: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]], reach: float
+) -> dict[str, Any]:
     mean, band = column.get("mean"), _widest(column)
     own = [(each, of_class[name]) for each, of_class in list(classes.items())[:MOST_CLASSES] if name in of_class]
     return {
@@ -56,7 +60,7 @@ def _column(name: str, column: Mapping[str, Any], classes: Mapping[str, Mapping[
         "quantiles": [_quantile(each) for each in column.get("quantiles", ())],
         "band": "" if band is None else f"± {share(band / 2)}",
         "basis": _METHODS.get((column.get("distribution") or {}).get("basis", ""), ""),
-        "chart": _chart(name, column, own),
+        "chart": _chart(name, column, own, reach),
         "of_classes": [
             (each, number(of["mean"]["value"]), f"{number(of['mean']['low'])} to {number(of['mean']['high'])}")
             for each, of in own
@@ -71,11 +75,11 @@ def _quantile(quantile: Mapping[str, Any]) -> str:
     return f"{100 * quantile['level']:g}% below {number(quantile['value'])} ({between})"
 
 
-def _chart(name: str, column: Mapping[str, Any], own: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+def _chart(name: str, column: Mapping[str, Any], own: Sequence[tuple[str, Mapping[str, Any]]], reach: float) -> str:
     if "edges" not in column:
         rows = sorted(
             (
-                charts.Interval(str(value), part, max(part - NORMAL * error, 0.0), min(part + NORMAL * error, 1.0))
+                charts.Interval(str(value), part, max(part - reach * error, 0.0), min(part + reach * error, 1.0))
                 for value, part, error in zip(column["values"], column["share"], column["std_error"], strict=True)
             ),
             key=lambda row: -row.support,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from assocpriv.core.errors import counted
-from assocpriv.pages.facts import promise_sentences
+from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.sheet import sheet
 from assocpriv.plans.published import PublishedPlan
 
@@ -41,6 +41,7 @@ def tree_page(facts: Mapping[str, Any], lines: Sequence[Line], title: str, plan:
         "more_lines": len(lines) - len(shown),
         "whole": [f"{each}: {part:.1%}" for each, part in zip(facts["classes"], facts["shares"], strict=True)],
         "promise": [] if plan is None else promise_sentences(plan),
+        "bound": bound_clause(plan),
         "plan_id": facts["plan_id"],
     }
     return sheet("tree.html", title, _answer(facts, lines), view)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from statistics import NormalDist
 
 from assocpriv.core.errors import counted
 
@@ -12,13 +13,31 @@ _SPANS = (("year", 365 * 86400.0), ("month", 30 * 86400.0), ("day", 86400.0), ("
 _SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 
 
+def errors_of(level: float) -> float:
+    """Return how many standard errors an interval of a confidence level reaches to each side.
+
+    >>> round(errors_of(0.95), 2), round(errors_of(0.999), 2)
+    (1.96, 3.29)
+    """
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
 def share(value: float | None) -> str:
     """Write a support, small ones with a digit more; what is no share is said to be none.
 
     >>> [share(value) for value in (0.0693, 0.00123, 0.5, 1.2, None)]
     ['6.93%', '0.123%', '50.00%', 'none', 'none']
     """
-    return "none" if value is None or not -1 < value <= 1 else f"{100 * value:.{2 if abs(value) >= 0.01 else 3}f}%"
+    return "none" if value is None or not -1 < value <= 1 else estimate(value)
+
+
+def estimate(value: float) -> str:
+    """Write an estimate of a support, which noise may push below 0 or beyond 100%.
+
+    >>> estimate(1.0039), estimate(-0.002)
+    ('100.39%', '-0.200%')
+    """
+    return f"{100 * value:.{2 if abs(value) >= 0.01 else 3}f}%"
 
 
 def span(seconds: float) -> str:

@@ -77,7 +77,12 @@ const lifts = (await rules(7)).map(parseFloat);
 const middle = [...lifts].sort((one, other) => one - other)[lifts.length >> 1];
 await page.locator("#rules-table-filter").fill(`lift>${middle}`);
 assert.deepEqual((await rules(7)).map(parseFloat), lifts.filter((lift) => lift > middle));
-await page.locator("svg [unicode-bidi]").first().click();
+for (const [typed, kept] of [[`lift >= ${middle}`, (lift) => lift >= middle], ["lift > 0 support>0%", () => true], ["support>1,000", () => false]]) {
+  await page.locator("#rules-table-filter").fill(typed);
+  assert.deepEqual((await rules(7)).map(parseFloat), lifts.filter(kept), typed);
+}
+await page.locator("svg [unicode-bidi]").first().focus();
+await page.keyboard.press("Enter");
 const item = (await page.locator("svg [unicode-bidi]").first().textContent()).replace("…", "");
 const chosen = await page.locator("#rules-table tbody tr:not([hidden])").allTextContents();
 assert.ok(chosen.length >= 1 && chosen.length < lifts.length && chosen.every((row) => row.includes(item)), item);

@@ -19,6 +19,8 @@ from operator_page import HOSTILE
 import assocpriv as ap
 from assocpriv.core.errors import EstimateError, FileError, PlanError
 from assocpriv.pages.charts import Edge, Point, Strip, graph, matrix, scatter, strips
+from assocpriv.pages.wording import share
+from assocpriv.planning.plan_facts import foresee
 from assocpriv.showing import page, write_page
 from bench.speed.pages import large_table
 
@@ -118,8 +120,58 @@ def test_nothing_found(hostile: tuple[pd.DataFrame, Any]) -> None:
     _, plan = hostile
     baskets = [{name} for name in ("milk", "bread", "tea") * 700]
     text = page(ap.mine(ap.randomize_baskets(baskets, plan), 0.9, max_itemset=2), plan)
-    assert "nothing was found that can be told from chance" in text
+    assert re.search(r"From 2,100 reports nothing was found; the largest estimate of a single item is \d", text)
     assert "No itemset of the wanted support was found" in text
+
+
+def test_too_small_a_support() -> None:
+    """What more people would show is what the plan foresees, of all itemsets there are; it says which support to ask.
+
+    A page that counted one candidate foresaw single items from half of that.
+    """
+    plan = ap.plan(items=1000, transaction_size=3, promise=ap.Breach("5%", "50%"))
+    text = page(ap.mine(ap.randomize_baskets([[0, 1], [2]] * 5_000, plan), 0.001), plan)
+    assert re.search(r"estimates can be believed from [\d.]+% on: try", text)
+    assert "too small a support was asked for" in text
+    assert "Asked for: itemsets with a support of 0.100% or more" in text
+    times = [foresee(plan, times * 10_000).discoverable.level for times in (2, 4, 10)]
+    for size, name in ((1, "single items"), (2, "pairs"), (3, "triples")):
+        row = "".join(f'<td class="number">{share(level[size])}</td>' for level in times)
+        assert re.search(rf'<th scope="row">{name}</th><td class="number">[^<]*</td>{row}</tr>', text), name
+
+
+def test_an_estimate_beyond_everybody() -> None:
+    """Noise may say more than 100%: that is shown as the table has it, and not as none."""
+    plan = ap.plan(["milk", "bread"], 2, PROMISE)
+    for _ in range(40):
+        frame = ap.mine(ap.randomize_baskets([["milk"]] * 400, plan), "50%")
+        if frame["support"].iloc[0] > 1:
+            break
+    else:
+        pytest.fail("40 tables of what everybody has, none beyond 100%: a chance of 1e-12")
+    assert f"<td>{100 * frame['support'].iloc[0]:.2f}%<td>" in page(frame)
+
+
+def test_what_is_certain_is_called_so() -> None:
+    """With a level of certainty the page says which support is claimed at which level, not what is chance."""
+    plan = ap.plan(["milk", "bread", "tea"], 2, PROMISE)
+    reports = ap.randomize_baskets([["milk"], ["bread"]] * 9_000 + [["milk", "tea"]] * 2_000, plan)
+    text = page(ap.mine(reports, "9.5%", certain="95%", confidence_level="99%"), plan, min_confidence="5%")
+    assert re.search(r"14,000 reports show \d+ itemsets with a support of 9.50% or more, at 95%", text)
+    assert "may be chance" not in text
+    assert "intervals of about 99%" in text
+
+
+def test_long_names_leave_fewer_rows() -> None:
+    """Names of letters that take four bytes: a page stays below 300 KB, and says how many rows are left out."""
+    table = large_table(2_000, 300)
+    wide = table.assign(itemsets=[frozenset(f"{'🍞' * 50}{name}" for name in each) for each in table["itemsets"]])
+    wide.attrs = table.attrs
+    text = page(wide)
+    assert len(text.encode()) < 300_000
+    shown = int(re.search(r"the ([\d,]+) surest, ([\d,]+) more are in the table", text).group(1))
+    assert 50 < shown < 1000
+    assert text.count('<tr><th scope="row"><bdi>') == shown
 
 
 def test_bad_input(hostile: tuple[pd.DataFrame, Any], tmp_path: Path) -> None:

@@ -95,6 +95,14 @@ def test_plans_say_what_they_promise() -> None:
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "gaussian", "privacy": "50%"}}}
     )
     assert noise.unbounded[1:] in html_of(noise)
+    column = {"kind": "number", "low": 0, "high": 1}
+    outside = {
+        "<img src=x>": column | {"release": "gaussian", "privacy": "50%"},
+        "x": column | {"release": "square-wave"},
+    }
+    shown = numeric.plan({"columns": outside}, ap.Breach("5%", "50%"))._repr_html_()
+    assert "&lt;img src=x&gt;" in shown
+    assert "<img" not in shown
 
 
 def test_an_audit_shows_its_verdict_and_its_findings() -> None:

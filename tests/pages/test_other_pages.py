@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import other_pages
+import pandas as pd
 import pytest
 from command_line import refused
 from operator_page import HOSTILE
@@ -131,13 +132,55 @@ def test_chance_is_rarely_called_a_difference() -> None:
     assert apart(shifted, [each | {"population": False, "reports": 100} for each in tables]) == [False]
 
 
+def test_whether_a_promise_bounds_what_is_said() -> None:
+    """An average promise bounds nothing of one report, and a column released as it is lies outside; it is said."""
+
+    def made(release: dict[str, Any], more: dict[str, Any] | None = None) -> str:
+        column = {"kind": "number", "low": 0, "high": 1, "intervals": 10} | release
+        plan = numeric.plan(
+            {"columns": {"x": column} | (more or {})}, None if "privacy" in release else ap.Breach("5%", "50%")
+        )
+        table = pd.DataFrame({"x": np.linspace(0, 1, 2000)} | {name: ["a", "b"] * 1000 for name in more or {}})
+        return page(numeric.reconstruct(numeric.randomize_table(table, plan)), plan)
+
+    bounded = made({"release": "square-wave"})
+    assert "than the report did, and that is what the promise bounds." in bounded
+    assert "but no promise bounds that (see above)" in made({"release": "gaussian", "privacy": "100%"})
+    clear = {"y": {"kind": "category", "values": ["a", "b"], "release": "as-is"}}
+    assert "but for what lies outside it (see above)" in made({"release": "square-wave"}, clear)
+
+
+def test_one_plan_of_several_that_look_alike() -> None:
+    """A page is made with the plan of the reports only; rounds and suppressions are of none."""
+    plans = [
+        numeric.plan(
+            {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", each)
+        )
+        for each in ("50%", "20%")
+    ]
+    table = pd.DataFrame({"x": np.linspace(0, 1, 2000)})
+    found = numeric.reconstruct(numeric.randomize_table(table, plans[0]))
+    assert "50% likely" in page(found, plans[0])
+    with pytest.raises(PlanError, match=f"reports were of plan {plans[0].plan_id[:12]}"):
+        page(found, plans[1])
+
+
 def test_bad_input(files: dict[str, Path], tmp_path: Path) -> None:
     """Another plan, two columns together, a damaged file: one clear line, nothing written."""
     other = numeric.plan(
         {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "square-wave"}}}, ap.Breach("5%", "50%")
     )
+    for name in ("rounds", "cells"):
+        with pytest.raises(PlanError, match="leave the plan out"):
+            page(files[name], other)
+    flat = json.loads(files["spread"].read_text())
+    flat["columns"] = {
+        name: each | {"edges": [1.0] * len(each["edges"])} for name, each in flat["columns"].items() if "edges" in each
+    }
+    with pytest.raises(EstimateError, match="damaged"):
+        page(flat)
     for name in ("spread", "tree"):
-        with pytest.raises(PlanError, match=r"column|grown with plan"):
+        with pytest.raises(PlanError, match=r"column|grown with plan|reports were of plan"):
             page(files[name], other)
     joint = json.loads(files["spread"].read_text()) | {"joint": {}}
     with pytest.raises(EstimateError, match="leave --joint"):

@@ -21,7 +21,7 @@ def test_there_are_three() -> None:
 
 @pytest.mark.parametrize(("diff", "code"), [worked[1:] for worked in WORKED], ids=[worked[0] for worked in WORKED])
 def test_a_worked_diff_applies_and_works(diff: str, code: str, tmp_path: Path) -> None:
-    """In a copy of the code: `git apply`, lint, then the lines below the diff."""
+    """In a copy of the code: `git apply`, lint, the order of layers, then the lines below the diff."""
     for folder in ("assocpriv", "tests/second_kind"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests" / "whole").mkdir()
@@ -31,4 +31,6 @@ def test_a_worked_diff_applies_and_works(diff: str, code: str, tmp_path: Path) -
     subprocess.run([sys.executable, "-m", "ruff", "check", "-q", "assocpriv"], cwd=tmp_path, check=True)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     where = "import assocpriv, pathlib; assert pathlib.Path(assocpriv.__file__).parents[1] == pathlib.Path.cwd()\n"
+    layers = ["tests/whole/test_layers.py", "-k", "listed_once or point_upwards or in_order"]
+    subprocess.run([sys.executable, "-m", "pytest", "-q", *layers], cwd=tmp_path, env=environment, check=True)
     subprocess.run([sys.executable, "-W", "ignore", "-c", where + code], cwd=tmp_path, env=environment, check=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, say, show_result, wants_json
+from assocpriv.apps.console import compile_ahead, say, show_lines, show_result, wants_json
 from assocpriv.apps.options import (
     LAYOUT,
     OUTPUT,
@@ -61,7 +61,7 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     settings = DemoSettings(baskets=None if path is None else (path, layout), promise=promise, **options)
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
-    click.echo("\n".join(start_lines(start)), err=wants_json())
+    (say if wants_json() else show_lines)(start_lines(start))
     compile_ahead("randomizing", "counting", "counting baskets")
     done = start.finish(progress)
     found = done.simulation.itemsets, start.paths[-1], start.prospects.plan

@@ -76,14 +76,14 @@ def rules_html(frame: "pd.DataFrame") -> str:
 def plan_html(plan: PublishedPlan) -> str:
     """Show what a plan promises."""
     said = f"a report of {counted(plan.report_bytes, 'byte')}; kind {plan.kind}, id {plan.plan_id[:12]}…"
-    return _card("Plan", [*promise_sentences(plan), said])
+    return _card("Plan", map(escape, [*promise_sentences(plan), said]))
 
 
 def audit_html(audit: Any) -> str:
     """Show the verdict of an audit, and each of its findings; the broken ones first."""
     order = {"broken": 0, "not decided": 1}
     found = sorted(audit.findings, key=lambda each: order.get(each.verdict, 2))
-    rows = [(each.verdict, each.depth, each.name, escape(_cut(each.said))) for each in found[:_ROWS]]
+    rows = [(each.verdict, each.depth, escape(_cut(each.name)), escape(_cut(each.said))) for each in found[:_ROWS]]
     head = ("verdict", "depth", "check", "said")
     notes = ["not decided: the check could not be made, and speaks for nothing"] if count_undecided(found) else []
     return _card(f"Audit: {audit.verdict}", [], head, rows, len(found) - len(rows), notes)

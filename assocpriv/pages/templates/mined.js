@@ -1,5 +1,6 @@
 "use strict";
 // Sorts and filters the tables of this page; without it they are as they were written.
+const figure = (text) => parseFloat(text.replaceAll(",", ""));
 for (const table of document.querySelectorAll("table.found")) {
   const body = table.tBodies[0];
   const rows = [...body.rows];
@@ -10,7 +11,7 @@ for (const table of document.querySelectorAll("table.found")) {
   const valueOf = (row, place) => {
     const text = row.cells[place].textContent;
     if (!numbers[place]) return text;
-    const value = parseFloat(text);
+    const value = figure(text);
     return Number.isNaN(value) ? -1 : value; // what is not known comes last
   };
   const sort = (head, place) => {
@@ -31,14 +32,15 @@ for (const table of document.querySelectorAll("table.found")) {
   });
   // a word that a row holds, or a bound on a column of numbers: lift>2
   const matches = (row, text, word) => {
-    const [, name, sign, bound] = /^(\p{L}+)([<>])([\d.]+)$/u.exec(word) ?? [];
+    const [, name, sign, bound] = /^(\p{L}+)([<>]=?)([\d.,]+)%?$/u.exec(word) ?? [];
     const place = heads.indexOf(name);
     if (!numbers[place]) return text.includes(word);
-    const value = parseFloat(row.cells[place].textContent);
-    return sign === ">" ? value > bound : value < bound;
+    const value = figure(row.cells[place].textContent);
+    const most = figure(bound);
+    return (sign.length > 1 && value === most) || (sign[0] === ">" ? value > most : value < most);
   };
   const filter = () => {
-    const words = box.value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+    const words = box.value.toLocaleLowerCase().replace(/\s*([<>]=?)\s*/g, "$1").split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of rows) {
       const text = row.textContent.toLocaleLowerCase();
@@ -52,10 +54,19 @@ for (const table of document.querySelectorAll("table.found")) {
 }
 // An item of the graph, chosen, leaves the rules it is in.
 for (const name of document.querySelectorAll("svg [unicode-bidi]")) {
-  name.addEventListener("click", () => {
+  const choose = () => {
     const box = document.getElementById("rules-table-filter");
     box.value = name.textContent.replace("…", "");
     box.dispatchEvent(new Event("input"));
     box.scrollIntoView({ block: "center" });
+  };
+  name.closest("svg").setAttribute("role", "group"); // an image has nothing in it to choose
+  name.setAttribute("role", "button");
+  name.setAttribute("tabindex", "0");
+  name.addEventListener("click", choose);
+  name.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    choose();
   });
 }

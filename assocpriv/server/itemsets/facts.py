@@ -222,7 +222,7 @@ def describe_undecided(facts: MiningFacts) -> list[str]:
             if level.status == "undecidable" or (level.status == "uncertain" and level.candidates)
         ]
         + _left_out(facts)
-        + _nothing_found(facts)
+        + nothing_found(facts)
     )
 
 
@@ -236,7 +236,7 @@ def _left_out(facts: MiningFacts) -> list[str]:
     ]
 
 
-def _nothing_found(facts: MiningFacts) -> list[str]:
+def nothing_found(facts: MiningFacts) -> list[str]:
     """Say, where nothing was found, which support shows something, or that none does; the estimate is no find."""
     largest, first = facts.largest_estimate, facts.levels[0]
     if largest is None:

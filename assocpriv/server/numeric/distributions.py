@@ -152,7 +152,7 @@ class JointDistribution:
 class Distributions:
     """Distributions of all columns, over all records and by class, and of two columns together.
 
-    ``left_out`` says of classes why they are not in ``classes``.
+    ``left_out`` says of classes why they are not in ``classes``; ``plan_id`` is that of the reports' plan.
     """
 
     reports: int
@@ -162,6 +162,7 @@ class Distributions:
     classes: Mapping[str, Mapping[str, Distribution]] = field(default_factory=dict)
     left_out: Mapping[str, str] = field(default_factory=dict)
     joint: JointDistribution | None = None
+    plan_id: str = ""
 
     _repr_html_ = shown_by("assocpriv.apps.render.notebook:distributions_html")
 
@@ -195,6 +196,7 @@ class Distributions:
     def record(self) -> dict[str, Any]:
         """Return it as JSON content."""
         found: dict[str, Any] = {
+            "plan_id": self.plan_id,
             "reports": self.reports,
             "confidence_level": self.confidence_level,
             "columns": {name: each.record() for name, each in self.columns.items()},

@@ -86,7 +86,7 @@ def _answer(reports: Reports | SparkReports, question: Question, progress: Progr
     if question.joint is not None:
         pair = (plan.place_of(question.joint[0]), plan.place_of(question.joint[1]))
         joint = _joint(reports, plan, pair, question.method, progress)
-        return Distributions(len(reports), level, {}, joint=joint)
+        return Distributions(len(reports), level, {}, joint=joint, plan_id=plan.plan_id)
     places = range(len(plan.columns))
     by = None if question.by is None else _class_place(plan, question.by)
     crossed = [] if by is None else [(place, by) for place in places if place != by]
@@ -96,10 +96,10 @@ def _answer(reports: Reports | SparkReports, question: Question, progress: Progr
     found = map_ahead(lambda each: _whole(each[0], each[1][: each[0].codes], question.method, level), tallied)
     whole = {each.name: each for each in found}
     if by is None:
-        return Distributions(len(reports), level, whole)
+        return Distributions(len(reports), level, whole, plan_id=plan.plan_id)
     tables = {plan.columns[table[0]]: each for table, each in zip(crossed, counts[len(places) :], strict=True)}
     classes, left_out = _by_class(tables, plan.columns[by], question.method, level)
-    return Distributions(len(reports), level, whole, question.by, classes, left_out)
+    return Distributions(len(reports), level, whole, question.by, classes, left_out, plan_id=plan.plan_id)
 
 
 def _check_any(n_reports: int) -> None:
