@@ -35,7 +35,7 @@ from assocpriv.plans.baskets.codes import (
 )
 from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import MAX_WEIGHT_BITS, AnyOperator, Operator
-from assocpriv.plans.baskets.transition import SupportModel, lowest_support
+from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel, lowest_support
 
 LARGEST_INSERT_BITS = 8
 _LEAST_WEIGHT_BITS = 16  # every weight is at least 2^16, so rounding moves no probability by more than 2^-16
@@ -55,6 +55,9 @@ D_co = TypeVar("D_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class WorstSupport:
     """The largest lowest discoverable support (LDS) over some itemset sizes, with N reports.
+
+    Where nothing below 100% can be discovered, designs are told apart by their noise at a support of a half: the root
+    beyond 1 leaves out what those who hold nothing add, and would take the noisiest for as good as any.
 
     ``itemset_size`` is the largest whose itemsets must be estimable, where that is above all ``sizes``. With blocks
     only a share of the people are asked about an itemset, ``asked`` by size, by default all of them.
@@ -79,8 +82,12 @@ class WorstSupport:
         """Return the worst LDS for every pattern."""
         supports = []
         for k in self.sizes:
-            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N
-            supports.append(lowest_support(moments[k, 0] / asked, moments[k, k] / asked - 1, self.reports))
+            asked = self.asked.get(k, 1.0)  # whose choice adds s(1 − s)(1/asked − 1)/N, as in server/estimates
+            outside, inside = moments[k, 0] / asked, moments[k, k] / asked - 1
+            scale = 1 + ERRORS_OF_ONE**2 * (1 / asked - 1) / self.reports
+            support = lowest_support(outside / scale, inside / scale, self.reports)
+            half = np.sqrt(np.maximum(outside + inside, 0) / 2 / self.reports)
+            supports.append(np.where(support > 1, 1 + ERRORS_OF_ONE * half, support))
         worst: Floats = np.max(supports, axis=0)
         return worst
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assocpriv.core.errors import PlanError
-from assocpriv.core.privacy import Breach
+from assocpriv.core.privacy import Breach, Epsilon
 from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes, propose_blocks
 from assocpriv.planning.blocks import people_for_one, typical_shares
 from assocpriv.planning.designs import WorstSupport
@@ -113,11 +113,27 @@ def test_request_asks_fewer_people() -> None:
         assert objective.asked[k] == pytest.approx(float(Sampling(4, 60, 5).asked(k)), rel=0.06)
     moments = {(k, held): np.array([5.0 + held]) for k in (1, 2) for held in (0, k)}
     alone = WorstSupport([1], 1000, asked={1: 0.25}).errors(moments)[0]
-    # s² = 16·((1−s)·5 + s·(6 − 1) + s(1−s)(1 − 1/4)) / 250, but for the s² of the people's choice: it errs against us
-    assert alone**2 * 250 / 16 == pytest.approx((1 - alone) * 5 + alone * 5 + alone * 0.75)
+    # s² = 16·((1−s)·5 + s·(6 − 1) + s(1−s)(1 − 1/4)) / 250
+    assert alone**2 * 250 / 16 == pytest.approx((1 - alone) * 5 + alone * 5 + alone * (1 - alone) * 0.75)
     view = request.published_view
     assert view.blocks is not None
     assert Fraction(view.blocks.partitions * view.blocks.pieces) >= 20 * 5
+
+
+@pytest.mark.parametrize(("items", "m", "reports", "options"), [(20, 4, 5_000, {"blocks": 5}), (100, 5, 300, {})])
+def test_few_reports_take_no_noisy_design(items: int, m: int, reports: int, options: dict[str, int]) -> None:
+    """With too few reports for triples, the plan errs about as little as one for twenty times as many.
+
+    The root of the LDS's equation beyond 100% forgets the noise of who holds nothing: by it such plans erred ten times
+    as much on every itemset.
+    """
+    few, many = (
+        make_plan(items, m, Epsilon(1 if not options else 3), itemset_size=3, reports=times * reports, **options)
+        for times in (1, 20)
+    )
+    for k in (1, 2, 3):
+        ours, best = (sum(SupportModel.of(plan.operator).variances(k), start=0) for plan in (few, many))
+        assert ours < 4 * best, k
 
 
 @pytest.mark.parametrize(
