@@ -11,6 +11,9 @@ standard errors at most, usually by half of that, and its two sides miss in 2.5 
 the number of reports that show the rarest pattern that matters, so 0.01 stands for 10,000 such reports. Above it, score
 intervals are taken.
 
+Score intervals take the other shares from the same reports. Of fewer than 50 these say little, and intervals that
+exclude what lies within two standard errors were seen; there an interval holds both.
+
 Both are cut to what a support can be: from 0 to the share of transactions large enough to hold k items.
 
 With blocks N is N_A, how many reports tell of the itemset. Score intervals for the transactions at hand are then those
@@ -31,6 +34,7 @@ from assocpriv.server.estimates.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
 LONGER_BY = 0.25  # standard errors
+_FEW_REPORTS = 50
 
 
 def read_share(value: "float | str", what: str) -> Fraction:
@@ -120,5 +124,8 @@ def support_intervals(
     if len(coarse) and strata:
         some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
         of_all = population or bool((asked < n_reports).any())
-        ends[known[coarse]] = score_intervals(some, asked[coarse], level, population=of_all)
+        scored, normal = score_intervals(some, asked[coarse], level, population=of_all), ends[known[coarse]]
+        few = (asked[coarse] < _FEW_REPORTS)[:, None]  # to estimate the shares that shape the law
+        both = np.column_stack([np.minimum(scored, normal)[:, 0], np.maximum(scored, normal)[:, 1]])
+        ends[known[coarse]] = np.where(few, both, scored)
     return ends

@@ -12,7 +12,12 @@ smooth estimate's covariance, and rest on its assumption (smooth.py).
 
 The distribution function at the edges is linear in the shares. Its band is F̂ ± c·se, c the 95% point of the largest |z|
 of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may be made to rise and cut
-off at 0 and 1: nothing that covered it before fails to afterwards.
+off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function fits, values do not lie
+evenly within intervals, as where many are equal: the band is then all that its ups and downs reach, and quantiles are
+told to whole intervals.
+
+A bin that nobody is seen in has no error by the formula, but may have some next time: two reports more in each bin
+stand for that, as in the interval of Agresti and Coull (American Statistician 1998).
 """
 
 from dataclasses import dataclass
@@ -21,6 +26,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from assocpriv.server.numeric.moments import ClassCounts
+
 _DRAWS = 4000  # of the largest |z|; its 95% point is then known to 0.02
 _NO_SPREAD = 1e-7  # of the largest variance, added to each: noise enough that rounding leaves a root
 _REGULAR = 1e-3  # of the largest pivot of a Cholesky factor, the least of a matrix that is inverted as it is
@@ -28,6 +35,8 @@ _SEED = 0x5EED  # fixed: equal reports give equal bands; no report depends on it
 _EVEN = 0.02  # of even shares that the estimate is mixed with where it sets weights, so that none is infinite
 _FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
 # errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
+MORE_REPORTS = 2  # in each bin, as standard errors see it
+_ROUNDING = 1e-9  # by which both sides of a band may cross
 _LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
 
 
@@ -75,7 +84,8 @@ def least_squares(
     weighted = pooled / np.maximum(expected, 1e-12)[:, None]
     solver = spread @ _inverse(weighted.T @ pooled) @ weighted.T
     shares = solver @ values / n_reports
-    covariance = (solver * (squares / n_reports)) @ solver.T - np.outer(shares, shares)
+    more = MORE_REPORTS * squares.sum() / n_reports**2
+    covariance = (solver * (squares / n_reports + more)) @ solver.T - np.outer(shares, shares)
     return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
 
 
@@ -94,7 +104,8 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 class Band:
     """The distribution function at all edges, float64 (intervals + 1,): estimate, standard error, simultaneous band.
 
-    ``known`` are the edges at which the data say something: all, or those of classes.
+    ``known`` are the edges at which the data say something: all, or those of classes. ``is_even``: values may lie
+    evenly within intervals.
     """
 
     value: NDArray[np.float64]
@@ -103,6 +114,7 @@ class Band:
     high: NDArray[np.float64]
     known: NDArray[np.bool_]
     is_unbiased: bool
+    is_even: bool
 
 
 def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level: float) -> Band:
@@ -117,7 +129,10 @@ def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level:
     inner[[0, -1]] = False
     half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
     low, high = _rising(value - half, value + half, inner)
-    return Band(value, error, low, high, known, estimate.is_unbiased)
+    is_even = bool((low <= high + _ROUNDING).all())
+    if not is_even:
+        low, high = _reach(value - half, value + half, inner)
+    return Band(value, error, low, high, known, estimate.is_unbiased, is_even)
 
 
 def largest_deviation(covariance: NDArray[np.float64], width: NDArray[np.float64], level: float) -> float:
@@ -146,19 +161,40 @@ def _rising(
     return low, high
 
 
+def _reach(
+    low: NDArray[np.float64], high: NDArray[np.float64], inner: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the band of all that a given one has at an edge or beyond: below at greater edges, above at smaller."""
+    low, high = np.where(inner, low, 1.0), np.where(inner, high, 0.0)
+    low[0], high[-1] = 0.0, 1.0
+    return np.minimum.accumulate(np.clip(low, 0, 1)[::-1])[::-1], np.maximum.accumulate(np.clip(high, 0, 1))
+
+
 def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
     """Return the ends of the values at which the share is not rejected: where |F̂ − share| is at most z errors.
 
     It is a test inverted (Woodruff, JASA 1952), so it holds with at least the confidence of z, each quantile by itself.
-    Within classes of several intervals the function may be any that rises, so ends are edges of classes.
+    Within classes of several intervals, and where values are not spread evenly within them, the function may be any
+    that rises, so ends are edges.
     """
     value, error, known = band.value[band.known], band.error[band.known], edges[band.known]
     high = np.maximum.accumulate(value + z * error)
     low = np.minimum.accumulate((value - z * error)[::-1])[::-1]
-    if band.known.all():
+    if band.known.all() and band.is_even:
         return _reached(high, edges, share), _reached(low, edges, share)
     first, last = np.searchsorted(high, share), np.searchsorted(low, share)
     return float(known[max(0, int(first) - 1)]), float(known[min(int(last), len(known) - 1)])
+
+
+def counted_interval(counts: ClassCounts, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
+    """Return the same of values released as they are, or as classes: ends are edges of the codes, (codes + 1,)."""
+    values, squares = counts.values[: len(edges) - 1], counts.squares[: len(edges) - 1]
+    below, spread, whole = np.cumsum(values) / values.sum(), np.cumsum(squares), values.sum()
+    error = np.sqrt(np.maximum(spread * (1 - 2 * below) + below**2 * spread[-1], 0)) / whole
+    high = np.append(0.0, np.maximum.accumulate(below + z * error))
+    low = np.append(0.0, np.minimum.accumulate((below - z * error)[::-1])[::-1])
+    first, last = np.searchsorted(high, share), np.searchsorted(low, share)
+    return float(edges[max(0, int(first) - 1)]), float(edges[min(int(last), len(edges) - 1)])
 
 
 def _reached(rising: NDArray[np.float64], edges: NDArray[np.float64], share: float) -> float:

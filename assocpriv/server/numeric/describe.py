@@ -10,7 +10,9 @@ from assocpriv.plans.numeric.columns import Column, NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise
 from assocpriv.server.estimates.supports import normal_quantile
 from assocpriv.server.numeric.bands import (
+    MORE_REPORTS,
     LinearEstimate,
+    counted_interval,
     distribution_band,
     least_squares,
     quantile,
@@ -62,7 +64,7 @@ def describe(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel, le
     """Return what is known of a column's values, and of the share that is missing."""
     n, z = channel.n_values, float(normal_quantile(level))
     basis = _basis(estimate, counts, channel)
-    shares, errors = _shares(estimate, basis, n)
+    shares, errors = _shares(estimate, basis, counts, n, numbered=channel.edges is not None)
     numbers = None
     if channel.edges is not None:
         numbers = _numbers(shares, basis.among(n), counts, channel, (level, z))
@@ -88,7 +90,7 @@ def _basis(estimate: Estimate, counts: ClassCounts, channel: CoarseChannel) -> L
 
 
 def _shares(
-    estimate: Estimate, basis: LinearEstimate, n_values: int
+    estimate: Estimate, basis: LinearEstimate, counts: ClassCounts, n_values: int, *, numbered: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shares among the values that are there, and their standard errors."""
     if estimate.method == "least-squares":
@@ -98,7 +100,11 @@ def _shares(
     if estimate.posterior is None:
         return shares, basis.among(n_values).errors
     posterior = estimate.posterior.among(n_values)
-    return shares, np.hypot(posterior.errors, shares - posterior.shares)
+    errors = np.hypot(posterior.errors, shares - posterior.shares)
+    if numbered:
+        return shares, errors
+    few = np.sqrt(MORE_REPORTS * counts.squares.sum() / counts.n_reports) / counts.values.sum()
+    return shares, np.maximum(errors, few)  # of a value that nobody in the class has shown
 
 
 def _missing(basis: LinearEstimate, z: float) -> Figure:
@@ -119,9 +125,13 @@ def _numbers(
     assert edges is not None
     band = distribution_band(basis, channel.known_edges, level)
     moments = estimate_moments(counts, column)
+    if isinstance(column.law, Clear):
+        codes = np.linspace(float(column.low), float(column.high), column.law.outputs + 1)
+        ends = [counted_interval(counts, codes, share, z) for share in QUANTILES]
+    else:
+        ends = [quantile_interval(band, edges, share, z) for share in QUANTILES]
     quantiles = (
-        Quantile(share, quantile(shares, edges, share), *quantile_interval(band, edges, share, z))
-        for share in QUANTILES
+        Quantile(share, quantile(shares, edges, share), *each) for share, each in zip(QUANTILES, ends, strict=True)
     )
     low, high = float(column.low), float(column.high)
     return Numbers(

@@ -83,7 +83,8 @@ def estimate_moments(counts: ClassCounts, column: NumberColumn) -> Moments | Non
     errors = np.sqrt(np.array([of_mean, of_variance]) ** 2 @ counts.squares) / counts.n_reports
     span = float(column.high - column.low)
     of_column = float(column.low) + span * float(mean), span * float(errors[0])
+    unknown = span * column.law.width / (2 * column.inputs) if isinstance(column.law, Clear) else 0.0
     if isinstance(column.law, Clear) and column.law.width > 1:
-        return Moments(of_column, None, span * column.law.width / (2 * column.inputs))
+        return Moments(of_column, None, unknown)
     spread = float(second - mean**2) + 1 / (12 * column.inputs**2)  # within a cell, too
-    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])))
+    return Moments(of_column, (span**2 * spread, span**2 * float(errors[1])), unknown)

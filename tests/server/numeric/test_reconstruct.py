@@ -101,7 +101,10 @@ def test_clear_values_are_counted() -> None:
     cells = np.array([0.5, 1.5, 1.5, 3.5]) * 25
     assert found.numbers.variance is not None
     assert found.numbers.variance.value == pytest.approx(cells.var() + 25**2 / 12)
-    assert found.std_error == pytest.approx(np.sqrt(found.share * (1 - found.share) / 4), abs=1e-6)
+    # as if two reports more had come of each interval: one that nobody is in has an error, too
+    share = found.share
+    more = 2 * ((1 - share) ** 2 + 3 * share**2) / 16  # of a share among all
+    assert found.std_error == pytest.approx(np.sqrt(share * (1 - share) / 4 + more), abs=1e-6)
 
 
 def test_of_classes_only_their_edges_are_known() -> None:
@@ -126,12 +129,51 @@ def test_least_squares_is_unbiased_and_its_covariance_exact() -> None:
         found = least_squares(10_000 * rates, 10_000 * rates, 10_000, matrix, INTERVALS)
         assert found.shares == pytest.approx(INTERVALS, abs=1e-9)
         weighted = matrix / rates[:, None]
-        information = np.linalg.inv(
-            weighted.T @ matrix
-        )  # the bound of Cramér and Rao, but for the mixed-in even shares
+        # the bound of Cramér and Rao, but for the mixed-in even shares and two reports more in each bin
+        information = np.linalg.inv(weighted.T @ matrix)
         best = np.sqrt((np.diag(information) - INTERVALS**2) / 10_000)
         assert (found.errors >= best * (1 - 1e-9)).all()
-        assert found.errors.sum() <= 1.1 * best.sum()
+        assert found.errors.sum() <= 1.15 * best.sum()
+        many = least_squares(1e8 * rates, 1e8 * rates, 10**8, matrix, INTERVALS)
+        assert many.errors.sum() * 100 <= 1.1 * best.sum()
+
+
+def test_a_rare_value_has_an_error() -> None:
+    """One person in 2,000 has a value that is released as it is: of 3,000, intervals of two errors hold its share.
+
+    Within a protected class, too. Of 100 tables at least 87 of 95% (false alarm below 1e-3); with an error of 0 where
+    nobody shows it, 78% and 60% do.
+    """
+    label = LabelColumn("l", design_window(2, Fraction(9), optional=False, near=1), False, ("A", "B"))
+    plan = TablePlan((CategoryColumn("c", Clear(3), False, ("u", "v", "w")), label), 0, PROMISE)
+    rng = np.random.default_rng(8)
+    whole = within = 0
+    for seed in range(100):
+        inputs = np.column_stack([rng.choice(3, 3000, p=[0.9985, 0.0005, 0.001]), rng.integers(2, size=3000)])
+        found = reconstruct(reports_of(plan, inputs, seed), by="l")
+        of_all, of_class = found["c"], found.classes["A"]["c"]
+        whole += abs(of_all.share[1] - 0.0005) <= 1.96 * of_all.std_error[1]
+        within += abs(of_class.share[1] - 0.0005) <= 1.96 * of_class.std_error[1]
+    assert min(whole, within) >= 87
+
+
+@pytest.mark.parametrize("law", ["window", "uniform"])
+def test_many_equal_values_at_an_end(law: str) -> None:
+    """60% at the low end, which do not lie evenly within an interval: the band is none that contradicts itself.
+
+    Its sides crossed, and quantiles of 5, 25 and 50% excluded the end in each of such tables.
+    """
+    optional = law == "window"
+    plan = TablePlan((number(LAWS[law], optional=optional),), int(optional), PROMISE if optional else None)
+    rng = np.random.default_rng(3)
+    values = np.where(rng.random(200_000) < 0.6, 0, rng.integers(N_CELLS, size=200_000))
+    found = reconstruct(reports_of(plan, values[:, None]))["x"].numbers
+    assert found is not None
+    assert (found.cdf_low <= found.cdf_high + 1e-9).all()
+    truth = np.append(0, 0.6 + 0.4 * np.arange(1, len(found.edges)) / (len(found.edges) - 1))
+    assert (found.cdf_low - 0.01 <= truth).all()
+    assert (truth <= found.cdf_high + 0.01).all()
+    assert all(each.low == found.edges[0] for each in found.quantiles[:3])
 
 
 def test_intervals_merged_and_codes_in_bins_keep_the_chances() -> None:
