@@ -206,7 +206,7 @@ def compile_kernels(
     chosen = list(_ENTRIES if names is None else names)
     if on_two_cores:
         missing = [name for name in chosen if not _ENTRIES[name].load_kept()]
-        if len(missing) > _FEW:
+        if len(missing) > _FEW and find_folder("any.code").folder is not None:  # where both find what one has made
             _compile_on_two_cores(missing)
     places = {}
     for done, name in enumerate(chosen, start=1):
@@ -288,7 +288,10 @@ def is_switched_off() -> bool:
 def _settings() -> list[tuple[str, str | None]]:
     """Return numba's settings that change code: those of the environment, and what a program has set otherwise."""
     said = {name: os.environ.get(f"NUMBA_{name}") for name in (*_SETTINGS, *_FURTHER_SETTINGS)}
-    config = vars(sys.modules.get("numba.core.config", object))
+    loaded = sys.modules.get("numba.core.config")
+    if loaded is None:  # no program has set anything yet
+        return sorted(said.items())
+    config = vars(loaded)
     for name, default in _SETTINGS.items():
         value = config.get("DEBUGINFO_DEFAULT" if name == "DEBUGINFO" else name, default)
         expected = default if said[name] is None else said[name]

@@ -43,17 +43,17 @@ class MachineCode:
         """Write the code to a file, whole or not at all; OSError where that cannot be."""
         body = json.dumps({"symbol": self.symbol, "results": self.results}).encode() + b"\n" + self.content
         with open_for_write(str(path)) as file:
-            file.write(hashlib.sha256(body).digest() + body)
+            file.write(_checksum(path, body) + body)
 
     @classmethod
     def read(cls, path: Path) -> "MachineCode | None":
-        """Return the code that a file holds, None where there is no file or a damaged one; OSError if unreadable."""
+        """Return the code that a file holds, None of no file, a damaged or a renamed one; OSError if unreadable."""
         try:
             file = path.read_bytes()
         except FileNotFoundError:
             return None
         body = file[_CHECKSUM_BYTES:]
-        if hashlib.sha256(body).digest() != file[:_CHECKSUM_BYTES]:
+        if _checksum(path, body) != file[:_CHECKSUM_BYTES]:
             return None
         line, _, content = body.partition(b"\n")
         return cls(**json.loads(line), content=content)
@@ -66,6 +66,11 @@ class MachineCode:
         engine.finalize_object()
         _engines.append(engine)
         return _caller(engine.get_function_address(self.symbol), arguments, self.results)
+
+
+def _checksum(path: Path, body: bytes) -> bytes:
+    """Return what a file begins with; its name is part of it, as a kernel called as another would end the process."""
+    return hashlib.sha256(path.name.encode() + b"\n" + body).digest()
 
 
 @functools.cache

@@ -277,6 +277,27 @@ def test_settings_that_change_code_are_told_apart(install: Install) -> None:
     assert install.run()[1] is True
 
 
+@pytest.mark.parametrize("setting", [{"NUMBA_CPU_NAME": "generic"}, {"NUMBA_BOUNDSCHECK": "1"}, {"NUMBA_OPT": "2"}])
+def test_settings_of_the_environment_are_no_programs(setting: dict[str, str]) -> None:
+    """The same code is looked for before numba is loaded and after: else what warm-up kept would never be found."""
+    code = """
+from assocpriv.core import compiling
+before = compiling._settings()
+import numba
+assert compiling._settings() == before, (before, compiling._settings())
+"""
+    subprocess.run([sys.executable, "-c", code], env=os.environ | setting, check=True)
+
+
+def test_code_of_another_kernel_is_not_taken(tmp_path: Path) -> None:
+    """A copy under another's name is as good as damaged: called with other arguments it would end the process."""
+    code = machine_code.MachineCode("f", 1, b"\x7fELF")
+    code.write(tmp_path / "one.code")
+    shutil.copy(tmp_path / "one.code", tmp_path / "other.code")
+    assert machine_code.MachineCode.read(tmp_path / "one.code") == code
+    assert machine_code.MachineCode.read(tmp_path / "other.code") is None
+
+
 def test_processors_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code for one processor is not found on another, and is found on one of the same kind."""
     ours = compiling._digest(compiling._THIS_MODULE)

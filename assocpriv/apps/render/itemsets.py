@@ -39,7 +39,7 @@ _CONSISTENT_CLAIMS = {
     "local": "consistent: the nearest supports within the bounds that were checked, for baskets{}; "
     "that some baskets have them is not proven",
 }
-_NOT_ASKED = "not asked: no block of the plan holds all of these items, so no report tells of them"
+_NOT_ASKED = "not asked: no report is about a block that holds all of these items"
 _NOT_TOLD = {
     "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
     NOT_ASKED: _NOT_ASKED,

@@ -163,7 +163,7 @@ def test_what_no_block_holds_is_not_asked(baskets: Baskets) -> None:
     assert not np.isnan(answers.rules["antecedent support"]).any()
     text = answer_lines(answers)
     assert sum("not asked" in line for line in text) == 4
-    assert any("no block of the plan holds all of these items" in line for line in text)
+    assert any("no report is about a block that holds all of these items" in line for line in text)
     assert itemset_records(answers.itemsets)[0]["support"] is None
 
 
