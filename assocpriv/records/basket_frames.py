@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError, PlanError, counted
+from assocpriv.files.arrow_columns import array_to_numpy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.cells import Cells, Origin
 from assocpriv.records.columns import asked_place, long_columns, usual_places
@@ -32,7 +33,7 @@ def list_cells(lists: Any, origin: Origin | None = None) -> Cells:
         lists = lists.cast(pa.list_(pa.string()))
     if not is_list_type(lists.type):
         raise BasketError("the list layout needs a column of lists; choose it with item_column=, or another format=")
-    sizes = np.asarray(pc.fill_null(pc.list_value_length(lists), 0))
+    sizes = array_to_numpy(pc.list_value_length(lists), 0)
     return Cells(sizes, *_encoded(lists.flatten()), origin or Origin())
 
 
@@ -60,7 +61,7 @@ def long_cells(transactions: Any, items: Any, place: Callable[[int], str] = _row
         where = place(int(np.argmax(np.asarray(indices.is_null()))))
         such = counted(indices.null_count, "such row")
         raise BasketError(f"{where} has no transaction id ({such} in all); fill it in, or take such rows out")
-    rows = np.asarray(indices)
+    rows = array_to_numpy(indices)
     codes, names = _encoded(items)
     if (rows[1:] < rows[:-1]).any():
         # integers of row and place sort several times faster than a stable np.argsort
@@ -95,7 +96,6 @@ def _coded(values: Any) -> tuple[Any, Any]:
 def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
     """Return the codes, −1 for nulls, and the distinct names of an Arrow array of items."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = items.type.value_type if pa.types.is_dictionary(items.type) else items.type
     if pa.types.is_null(kind):
@@ -106,7 +106,7 @@ def _encoded(items: Any) -> tuple[NDArray[np.int32], list[str]]:
         raise BasketError(f"items must be text or integers, got {shown}; convert them")
     indices, distinct = _coded(items)
     with contextlib.suppress(UnicodeDecodeError):  # it holds the name
-        return np.asarray(pc.fill_null(indices, -1)), [str(name) for name in distinct.to_pylist()]
+        return array_to_numpy(indices, -1), [str(name) for name in distinct.to_pylist()]
     raise BasketError("the item column holds text that is not UTF-8; convert it")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError, PlanError
+from assocpriv.files.arrow_columns import array_to_numpy, to_arrow
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.basket_frames import onehot_cells
 from assocpriv.records.basket_signs import no_flag
@@ -161,7 +162,7 @@ def _cut_cells(
     if apart is not None:
         kept = np.ones(len(ends), dtype=np.bool_)
         kept[(np.cumsum(sizes) - sizes + apart)[sizes > apart]] = False
-        cells, sizes = cells.filter(pa.array(kept)), kept_sizes(sizes, kept)
+        cells, sizes = cells.filter(to_arrow(kept)), kept_sizes(sizes, kept)
     cells = cells.dictionary_encode()
     names = [cell[:-1] for cell in cells.dictionary.to_pylist()]
     if b'"' in data:
@@ -169,7 +170,7 @@ def _cut_cells(
     index: dict[str, int] = {}
     stripped = (name.strip() for name in names)
     renumbered = np.array([index.setdefault(name, len(index)) if name else -1 for name in stripped], dtype=np.int32)
-    codes = renumbered[np.asarray(cells.indices)]
+    codes = renumbered[array_to_numpy(cells.indices)]
     if codes.min(initial=0) < 0:
         kept = codes >= 0
         sizes, codes = kept_sizes(sizes, kept), codes[kept]
@@ -234,7 +235,7 @@ def parse_long(text: bytes, layout: TextLayout) -> list[Any]:
     columns = []
     for column in _table(text, layout).itercolumns():
         names = pc.utf8_trim_whitespace(column)
-        columns.append(pc.if_else(pc.equal(names, pa.scalar("")), None, names))
+        columns.append(pc.if_else(pc.match_substring_regex(names, "(?s)."), names, pa.nulls(len(names), names.type)))
     return columns
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import BasketError, counted
+from assocpriv.files.arrow_columns import to_arrow
 from assocpriv.files.atomic import atomic_output
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.records.baskets import Baskets
@@ -67,7 +68,7 @@ def write_item_baskets(baskets: Baskets, path: Path, *, force: bool = False) -> 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = pa.array(list(baskets.catalogue)).take(pa.array(baskets.items))
-    lists = pa.ListArray.from_arrays(pa.array(baskets.offsets.astype(np.int32)), names)
+    names = to_arrow(np.array(list(baskets.catalogue), dtype=object)).take(to_arrow(baskets.items))
+    lists = pa.ListArray.from_arrays(to_arrow(baskets.offsets.astype(np.int32)), names)
     with atomic_output(path, force=force) as stream:
-        pq.write_table(pa.table({"items": lists}), stream)
+        pq.write_table(pa.Table.from_arrays([lists], names=["items"]), stream)

@@ -34,6 +34,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Baskets, a plan, reports and what was mined from them; all kernels are compiled."""
     place = tmp_path_factory.mktemp("start")
     (place / "baskets.dat").write_text("1 2 3\n2 3\n3 4 5\n" * 400, encoding="utf-8")
+    (place / "named.csv").write_text("tea,milk\n" * 50 + "rye\n" * 50, encoding="utf-8")
+    (place / "long.csv").write_text("order,item\n" + "1,tea\n2,milk\n", encoding="utf-8")
+    (place / "names.txt").write_text("milk\nrye\ntea\n", encoding="utf-8")
+    named = ["--catalogue", place / "names.txt", "--transaction-size", 2, "--prior", "5%", "--posterior", "90%"]
+    run("plan", *named, "-o", place / "named.json")
     run(*PLAN_ARGUMENTS, "-o", place / "plan.json")
     run("randomize", place / "baskets.dat", "--plan", place / "plan.json", "-o", place / "reports.parquet")
     run("mine", place / "reports.parquet", "--min-support", "20%", "-o", place / "itemsets.parquet")
@@ -51,6 +56,19 @@ COMMANDS = {
     "plan": ([*PLAN_ARGUMENTS, "-o", "{}/plan2.json", "--force"], {"numpy"}),
     "randomize": (
         ["randomize", "{}/baskets.dat", "--plan", "{}/plan.json", "-o", "{}/again.parquet", "--force"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "randomize names": (
+        ["randomize", "{}/named.csv", "--plan", "{}/named.json", "-o", "{}/again.parquet", "--force"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "randomize a line an item": (
+        ["randomize", "{}/long.csv", "--format", "long", "--plan", "{}/named.json", "-o", "{}/a.parquet", "--force"],
+        NUMBERS | {"llvmlite"},
+    ),
+    "catalogue": (["catalogue", "{}/named.csv", "--format", "basket", "-o", "{}/n.txt", "--force"], NUMBERS),
+    "numeric items": (
+        ["numeric", "items", "{}/people.csv", "--schema", "{}/schema.toml", "-o", "{}/i.parquet", "--force"],
         NUMBERS | {"llvmlite"},
     ),
     "mine": (["mine", "{}/reports.parquet", "--min-support", "20%"], NUMBERS | {"llvmlite"}),

@@ -199,6 +199,7 @@ def _places(
     import numpy as np
     import pyarrow as pa
 
+    from assocpriv.files.arrow_columns import array_to_numpy
     from assocpriv.records.table_cells import place_of
 
     encoded = values if isinstance(values, pa.DictionaryArray) else None
@@ -210,7 +211,7 @@ def _places(
     absent = [value is None or (isinstance(value, str) and value.strip() in {"", *cells.missing}) for value in distinct]
     absent = [gone or value != value for gone, value in zip(absent, distinct, strict=True)]  # noqa: PLR0124 -- NaN
     places = [-1 if gone else place_of(value, column) for gone, value in zip(absent, distinct, strict=True)]
-    indices = encoded.indices.cast(pa.int32()).fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    indices = array_to_numpy(encoded.indices.cast(pa.int32()), len(distinct))
     gone = np.array([*absent, True])[indices]
     found = np.array([*places, -1], dtype=np.float64)[indices]
     counts.missing[column.name] += int(gone.sum())
