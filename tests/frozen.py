@@ -41,13 +41,26 @@ def listed() -> dict[str, Any]:
 
 
 def python_names() -> dict[str, list[str]]:
-    """Return the public names of every door; functions and classes with the names of what they take."""
+    """Return the public names of every door, functions and classes with what they take, and what classes have."""
     return {door: sorted(_described(door)) for door in DOORS}
 
 
 def _described(door: str) -> list[str]:
     module = importlib.import_module(door)
-    return [f"{name}{_arguments(getattr(module, name))}" for name in module.__all__]
+    found = []
+    for name in module.__all__:
+        thing = getattr(module, name)
+        found += [f"{name}{_arguments(thing)}", *(f"{name}.{each}" for each in _members(thing))]
+    return found
+
+
+def _members(thing: Any) -> list[str]:
+    """Return the public methods and properties that a class of ours has, also those of classes it is made of."""
+    if not inspect.isclass(thing):
+        return []
+    ours = [each for each in thing.__mro__ if each.__module__.startswith("assocpriv")]
+    names = {name for each in ours for name in vars(each) if not name.startswith("_")}
+    return [f"{name}{_arguments(getattr(thing, name))}" for name in sorted(names)]
 
 
 def _arguments(thing: Any) -> str:

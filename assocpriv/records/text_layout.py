@@ -13,6 +13,7 @@ from assocpriv.records.basket_signs import doubt_separator, is_above_ids, names_
 from assocpriv.records.columns import asked_place, describe_columns, is_usual, long_columns, usual_places
 from assocpriv.records.first_lines import SEPARATORS, TO_UTF8, UNREADABLE, FirstLines, find_separator, first_lines
 
+_REMARKS = ("@", "#", "%")
 FORMATS = ("dat", "basket", "long", "onehot", "parquet")
 _WORDS = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "bar": "|", "blank": " ", "space": " "}
 TRUE_WORDS = frozenset({"1", "1.0", "true", "t", "yes", "y", "x"})
@@ -110,6 +111,10 @@ def understand(sample: bytes, said: LayoutOptions) -> TextLayout:
 def advise(sample: bytes) -> str:
     """Say how a file that was taken for item numbers may be read, if its first lines tell."""
     lines = [line for line in first_lines(sample) if _LETTER.search(line)]
+    if lines and lines[0].startswith(_REMARKS):
+        return (
+            "lines that begin with @, # or % are remarks and names, as SPMF has them: take them out, the rest is items"
+        )
     if not lines:
         return (
             "for names pass format='basket' (--format basket), with separator=' ' (--separator ' ') if blanks part them"

@@ -12,9 +12,9 @@ smooth estimate's covariance, and rest on its assumption (smooth.py).
 
 The distribution function at the edges is linear in the shares. Its band is F̂ ± c·se, c the 95% point of the largest |z|
 of a normal vector of that covariance. The true function rises from 0 to 1, so both sides may be made to rise and cut
-off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function fits, values do not lie
-evenly within intervals, as where many are equal: the band is then all that its ups and downs reach, and quantiles are
-told to whole intervals.
+off at 0 and 1: nothing that covered it before fails to afterwards. Where no rising function fits, or a share lies far
+below 0, values do not lie evenly within intervals, as where many are equal: the band is then all that its ups and downs
+reach, and quantiles are told to whole intervals.
 
 A bin that nobody is seen in has no error by the formula, but may have some next time: two reports more in each bin
 stand for that, as in the interval of Agresti and Coull (American Statistician 1998).
@@ -36,6 +36,7 @@ _EVEN = 0.02  # of even shares that the estimate is mixed with where it sets wei
 _FLOOR = 0.3  # of the largest standard error, the least that a band takes anywhere: in tails, where few reports lie and
 # errors are smallest, the normal approximation errs. A smooth estimate's band is as wide everywhere, as its bias is
 MORE_REPORTS = 2  # in each bin, as standard errors see it
+_LEAST_SHARE = 2.7  # standard errors below 0: of 100 even intervals one is in about 5% of cases
 _ROUNDING = 1e-9  # by which both sides of a band may cross
 _LEAST_SMOOTH = 0.7  # likewise for quantiles of a smooth estimate; tuned on Beta(5, 2) and the plateau
 
@@ -129,7 +130,8 @@ def distribution_band(estimate: LinearEstimate, known: NDArray[np.bool_], level:
     inner[[0, -1]] = False
     half = largest_deviation(covariance[np.ix_(inner, inner)], width[inner], level) * width
     low, high = _rising(value - half, value + half, inner)
-    is_even = bool((low <= high + _ROUNDING).all())
+    below_zero = (estimate.shares / np.maximum(estimate.errors, _ROUNDING)).min(initial=0.0)
+    is_even = bool((low <= high + _ROUNDING).all()) and (below_zero > -_LEAST_SHARE or not estimate.is_unbiased)
     if not is_even:
         low, high = _reach(value - half, value + half, inner)
     return Band(value, error, low, high, known, estimate.is_unbiased, is_even)
