@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from assocpriv.core.errors import PlanError
-from assocpriv.files.plans import read_catalogue, read_text
+from assocpriv.files.plans import read_catalogue, read_names, read_text
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import MAX_ANCESTORS, View
 
@@ -139,5 +139,6 @@ class NameSource:
             if tree is None or self.level is None:
                 raise PlanError("a plan needs names: a number of items, a catalogue, or a level of a taxonomy")
             names = tree.level(self.level)
-        left_out = tuple(sorted(read_catalogue(self.leave_out))) if self.leave_out is not None else ()
+        dropped = () if self.leave_out is None else read_names(self.leave_out, "file of names to leave out")
+        left_out = tuple(sorted(dropped))
         return names, View(others=others, parents=tree.parents if tree else (), left_out=left_out)

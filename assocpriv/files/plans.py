@@ -64,7 +64,12 @@ def read_catalogue(path: str | Path) -> Catalogue:
     Raises:
         PlanError: the file cannot be read, or a line is no name or repeats one.
     """
-    text = read_text(path, "catalogue")
+    return read_names(path, "catalogue")
+
+
+def read_names(path: str | Path, what: str) -> Catalogue:
+    """Read names as :func:`read_catalogue` does; ``what`` they are stands in errors."""
+    text = read_text(path, what)
     try:
         return Catalogue(line.strip() for line in text.rstrip().split("\n"))
     except PlanError as error:

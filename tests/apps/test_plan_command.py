@@ -164,6 +164,8 @@ def test_a_plan_of_sizes_may_say_what_counts(tmp_path: Path) -> None:
     assert view["parents"]["brie"] == "cheese"
     run(*question, "--leave-out", tmp_path / "out.txt", "-o", tmp_path / "q.json")
     assert json.loads((tmp_path / "q.json").read_text())["view"]["left_out"] == ["milk"]
+    said = refused(*question, "--leave-out", "pills", "-o", tmp_path / "r.json")
+    assert "cannot read the file of names to leave out pills" in said
     run("plan", "--histogram", "--items", 3, *PROMISE, "-o", tmp_path / "n.json")
     assert json.loads((tmp_path / "n.json").read_text())["view"]["counted"] == ["0", "1", "2"]
 

@@ -352,6 +352,10 @@ def _notes(all_facts: Sequence[MiningFacts], corrected: bool) -> list[str]:
             "entries, of different catalogues; with a histogram of sizes (--histogram) they can be corrected "
             "and averaged"
         )
+    lines.append(
+        "a table lists what reached its minimum support: of itemsets near it those that chance lifted, so that their "
+        "supports come out high"
+    )
     if len(plans) < len(all_facts):
         lines.append("tables of the same plan: mining their reports together loses nothing that one table left out")
     return lines

@@ -100,6 +100,7 @@ def test_tables_of_different_plans_stand_side_by_side() -> None:
     notes = " ".join(both.attrs["assocpriv"]["notes"])
     assert "not averaged (1: M=3, 2: M=5, 3: M=5)" in notes
     assert "mining their reports together" in notes
+    assert "those that chance lifted" in notes
     assert [row["itemsets"] for row in both.to_dict("records")] == [{"z"}, {"y"}, {"x"}]
 
 
