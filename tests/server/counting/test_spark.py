@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from guided_tables import random_people, small_plan
+from shell_lines import blocks_of
 from spark_session import local_session, told_of_slow_tasks
 
 import assocpriv as ap
@@ -284,3 +285,24 @@ def test_tasks_are_told_of_while_they_run(spark: Any, of_operators: Path) -> Non
 def test_stages_that_spark_leaves_out_do_not_count(stages: list[Stage], told: tuple[int, int]) -> None:
     """Those before one that has begun."""
     assert tasks_of(stages) == told
+
+
+def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/scaling.md: its Python blocks in their order, on frames and files of the names that they use."""
+    page = Path(__file__).parents[3].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
+    mine_them, randomize_them = ("\n".join(lines) for lines in blocks_of(page, "python"))
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(["milk", "bread", "tea"], 2, PROMISE)
+    ap.write_plan(plan, "plan.json")
+    reports = ap.randomize_baskets([["milk", "bread"], ["tea"]] * 1500, plan)
+    Path("collection").mkdir()
+    reports.write("collection/1.parquet")
+    frame = spark.createDataFrame([(bytes(row),) for row in reports.packed], "report binary")
+    said: dict[str, Any] = {"spark": spark, "frame": frame}
+    exec(mine_them, said)
+    assert frozenset({"milk"}) in set(said["itemsets"]["itemsets"])
+    rows = [(1, "milk", ["milk", "bread"]), (1, "bread", ["milk", "bread"]), (2, "tea", ["tea"])]
+    said["frame"] = spark.createDataFrame(rows, "bon int, article string, items array<string>")
+    for number, line in enumerate(randomize_them.splitlines()):
+        exec(line.replace('"reports"', f'"reports{number}"'), said)
+    assert [ap.inspect(f"reports{number}").reports for number in range(2)] == [3, 2]
