@@ -55,6 +55,7 @@ def _column(
     return {
         "name": name,
         "reports": f"{column['reports']:,}",
+        "is_empty": band is not None and mean is None,
         "mean": "" if mean is None else number(mean["value"]),
         "interval": "" if mean is None else f"{number(mean['low'])} to {number(mean['high'])}",
         "quantiles": [_quantile(each) for each in column.get("quantiles", ())],

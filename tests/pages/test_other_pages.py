@@ -165,6 +165,17 @@ def test_one_plan_of_several_that_look_alike() -> None:
         page(found, plans[1])
 
 
+def test_a_column_that_nobody_fills_in() -> None:
+    """It has no curve and no quantiles, but a sentence."""
+    plan = numeric.plan(
+        {"columns": {"x": {"kind": "number", "low": 0, "high": 1, "release": "as-is", "optional": True}}}, reports=100
+    )
+    shown = page(numeric.reconstruct(numeric.randomize_table(pd.DataFrame({"x": [np.nan] * 100}), plan)), plan)
+    assert "how values would be spread is undecidable" in shown
+    assert "5% below" not in shown
+    assert "<svg" not in shown.partition('id="columns"')[2].partition("</section>")[0]
+
+
 def test_bad_input(files: dict[str, Path], tmp_path: Path) -> None:
     """Another plan, two columns together, a damaged file: one clear line, nothing written."""
     other = numeric.plan(

@@ -55,7 +55,9 @@ def _column_lines(prefix: str, each: Distribution, level: float) -> list[str]:
     for name, figure in (("mean", numbers.mean), ("variance", numbers.variance)):
         if figure is not None:
             lines.append(f"  {name:<8}  {_with_error(figure)}")
-    if numbers.variance is None:
+    if numbers.mean is None:
+        lines.append("  mean      undecidable, and so is all below: nobody seems to hold a value")
+    elif numbers.variance is None:
         lines.append("  variance  undecidable: what lies within a class cannot be seen")
     lines += [f"  {name:<8}  {said}" for name, said in _quantile_rows(numbers)]
     lines.append(f"  band      ±{_half_width(numbers):.1%} at most, {percent_as_given(level)} sure everywhere at once")

@@ -17,7 +17,7 @@ below 0, values do not lie evenly within intervals, as where many are equal: the
 reach, and quantiles are told to whole intervals.
 
 A bin that nobody is seen in has no error by the formula, but may have some next time: two reports more in each bin
-stand for that, as in the interval of Agresti and Coull (American Statistician 1998).
+stand for that, as in the interval of Agresti and Coull (American Statistician 1998). Bins that tell the same are one.
 """
 
 from dataclasses import dataclass
@@ -52,6 +52,8 @@ class LinearEstimate:
     def among(self, n_values: int) -> "LinearEstimate":
         """Return the shares of the first inputs among themselves, missing values left out (the delta method)."""
         whole = self.shares[:n_values].sum()
+        if whole <= 0:  # nobody seems to hold a value, so any may be each one's share
+            return LinearEstimate(np.full(n_values, 1 / n_values), np.eye(n_values), self.is_unbiased)
         shares = self.shares[:n_values] / whole
         slope = (np.eye(n_values, len(self.shares)) - np.outer(shares, np.arange(len(self.shares)) < n_values)) / whole
         return LinearEstimate(shares, slope @ self.covariance @ slope.T, self.is_unbiased)
@@ -77,7 +79,7 @@ def least_squares(
         matrix: P(bin | input), float64 (bins, inputs); inputs that do the same, neighbours all of them, share alike.
         near: an estimate of the shares, for the weights.
     """
-    groups = np.append(0, np.cumsum((np.abs(np.diff(matrix, axis=1)) > 1e-12).any(axis=0)))
+    groups = _runs(matrix)
     sizes = np.bincount(groups)
     spread = np.eye(len(sizes))[groups] / sizes[groups][:, None]  # (inputs, groups)
     pooled = matrix @ spread
@@ -85,9 +87,15 @@ def least_squares(
     weighted = pooled / np.maximum(expected, 1e-12)[:, None]
     solver = spread @ _inverse(weighted.T @ pooled) @ weighted.T
     shares = solver @ values / n_reports
-    more = MORE_REPORTS * squares.sum() / n_reports**2
+    alike = _runs(matrix.T)
+    more = MORE_REPORTS / np.bincount(alike)[alike] * squares.sum() / n_reports**2
     covariance = (solver * (squares / n_reports + more)) @ solver.T - np.outer(shares, shares)
     return LinearEstimate(shares, covariance / n_reports, is_unbiased=True)
+
+
+def _runs(matrix: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the number of the run of equal columns that each belongs to, int64 (columns,)."""
+    return np.append(0, np.cumsum((np.abs(np.diff(matrix, axis=1)) > 1e-12).any(axis=0)))
 
 
 def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,6 +198,8 @@ def quantile_interval(band: Band, edges: NDArray[np.float64], share: float, z: f
 
 def counted_interval(counts: ClassCounts, edges: NDArray[np.float64], share: float, z: float) -> tuple[float, float]:
     """Return the same of values released as they are, or as classes: ends are edges of the codes, (codes + 1,)."""
+    if counts.values[: len(edges) - 1].sum() <= 0:
+        return float(edges[0]), float(edges[-1])
     values, squares = counts.values[: len(edges) - 1], counts.squares[: len(edges) - 1]
     below, spread, whole = np.cumsum(values) / values.sum(), np.cumsum(squares), values.sum()
     error = np.sqrt(np.maximum(spread * (1 - 2 * below) + below**2 * spread[-1], 0)) / whole

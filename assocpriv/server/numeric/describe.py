@@ -93,12 +93,12 @@ def _shares(
     estimate: Estimate, basis: LinearEstimate, counts: ClassCounts, n_values: int, *, numbered: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shares among the values that are there, and their standard errors."""
-    if estimate.method == "least-squares":
-        found = basis.among(n_values)
+    found, whole = basis.among(n_values), estimate.shares[:n_values].sum()
+    if estimate.method == "least-squares" or whole <= 0:
         return found.shares, found.errors
-    shares = estimate.shares[:n_values] / estimate.shares[:n_values].sum()
+    shares = estimate.shares[:n_values] / whole
     if estimate.posterior is None:
-        return shares, basis.among(n_values).errors
+        return shares, found.errors
     posterior = estimate.posterior.among(n_values)
     errors = np.hypot(posterior.errors, shares - posterior.shares)
     if numbered:

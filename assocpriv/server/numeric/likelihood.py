@@ -126,9 +126,9 @@ def average_neighbours(shares: NDArray[np.float64], ordered: int) -> NDArray[np.
     >>> average_neighbours(np.array([0, 0.5, 0, 0, 0.5]), 4).round(3)
     array([0.154, 0.231, 0.115, 0.   , 0.5  ])
     """
-    if ordered < 2:
-        return shares
     row = shares[:ordered]
+    if ordered < 2 or row.sum() <= 0:
+        return shares
     padded = np.concatenate([[0.0], row, [0.0]])
     smooth = (padded[:-2] + 2 * row + padded[2:]) / 4
     smooth[[0, -1]] *= 4 / 3

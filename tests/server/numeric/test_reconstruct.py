@@ -1,5 +1,6 @@
 """Distributions from released codes: exact small cases, invariances, coverage, oracles, and what is refused."""
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from fit import Z_LIMIT
 
+from assocpriv.apps.render.distributions import distribution_lines
 from assocpriv.client.numeric.bulk import randomize_inputs
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import Breach
@@ -20,6 +22,7 @@ from assocpriv.plans.numeric.laws import Clear, GaussianNoise, Law, UniformNoise
 from assocpriv.plans.numeric.plan import TablePlan
 from assocpriv.server.numeric.bands import largest_deviation, least_squares
 from assocpriv.server.numeric.coarse_channel import FEW_BINS, coarse_channel
+from assocpriv.server.numeric.describe import METHODS
 from assocpriv.server.numeric.iterated_bayes import _midpoint_densities, iterated_bayes
 from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.moments import ClassCounts, estimate_moments, moment_weights
@@ -157,6 +160,50 @@ def test_a_rare_value_has_an_error() -> None:
     assert min(whole, within) >= 87
 
 
+def test_an_interval_of_many_cells_has_no_larger_error() -> None:
+    """Of 100 reports none in an interval: its error is that of two more, whether it has one cell or ten."""
+    for cells in (10, 100):
+        plan = TablePlan((number(Clear(cells), intervals=10),), 0)
+        found = reconstruct(reports_of(plan, [[0]] * 100))["x"]
+        assert found.std_error[1:] == pytest.approx(np.sqrt(2) / 100)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_that_nobody_fills_in(method: str) -> None:
+    """What its values would be is undecidable, in classes too; the other columns are told."""
+    missing = [number(law, name=name, intervals=10, optional=True) for name, law in {
+        "clear": Clear(N_CELLS), "uniform": LAWS["uniform"], "gaussian": LAWS["gaussian"],
+        "window": design_window(N_CELLS, Fraction(9), optional=True),
+        "classes": design_membership(N_CELLS, Fraction(1, 4), SURE),
+    }.items()]  # fmt: skip
+    named = CategoryColumn("named", Clear(3), True, ("u", "v", "w"))
+    label = LabelColumn("l", Clear(2), False, ("A", "B"))
+    plan = TablePlan((*missing, named, label), 1, PROMISE)
+    inputs = [[*[N_CELLS] * len(missing), 3, person % 2] for person in range(200)]
+    for by in (None, "l"):
+        found = reconstruct(reports_of(plan, inputs), by=by, method=method)
+        for columns in found.classes.values() if by else [found.columns]:
+            for name in ("clear", "named"):
+                each = columns[name]
+                assert each.std_error == pytest.approx(1)
+                assert each.missing is not None
+                assert each.missing.value == pytest.approx(1)
+            for each in (columns[column.name].numbers for column in missing):
+                assert each is not None
+                assert (each.cdf_low <= each.cdf_high + 1e-9).all()
+            sure = columns["clear"].numbers
+            assert sure is not None
+            assert sure.mean is None
+            assert not sure.cdf_low[1:-1].any()
+            assert sure.cdf_high[1:].all()
+            assert {(each.low, each.high) for each in sure.quantiles} == {(0, 100)}
+        if not by:
+            assert found["l"].share == pytest.approx([0.5, 0.5])
+        assert "undecidable, and so is all below" in "\n".join(distribution_lines(found))
+        json.dumps(found.record(), allow_nan=False)
+
+
 @pytest.mark.parametrize("law", ["window", "uniform"])
 def test_many_equal_values_at_an_end(law: str) -> None:
     """60% at the low end, which do not lie evenly within an interval: the band is none that contradicts itself.
@@ -264,7 +311,7 @@ def test_iterated_bayes_is_the_papers_formula(rng) -> None:
 
 
 def test_em_is_that_of_another_program(rng) -> None:
-    """PyUnfold's iterative unfolding, after as many steps as bring it within 10⁻⁴, equals ours: both find the likeliest."""
+    """Iterative unfolding by PyUnfold, in steps that bring it within 10⁻⁴, equals ours: both find the likeliest."""
     pyunfold = pytest.importorskip("pyunfold", reason="pyunfold is not installed; pip install .[bench]")
     matrix = transition(number(LAWS["window"], optional=False, intervals=10))
     counts = rng.multinomial(20_000, matrix @ INTERVALS.reshape(10, 2).sum(axis=1)).astype(float)
