@@ -64,7 +64,8 @@ class SparkError(AssocprivError):
 def counted(count: int, what: str) -> str:
     """Return a number of things in words.
 
-    >>> counted(1, "byte"), counted(2048, "byte")
-    ('1 byte', '2,048 bytes')
+    >>> counted(1, "byte"), counted(2048, "byte"), counted(0, "class")
+    ('1 byte', '2,048 bytes', '0 classes')
     """
-    return f"{count:,} {what}{'s' * (count != 1)}"
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count:,} {what}{plural if count != 1 else ''}"
