@@ -64,7 +64,7 @@ _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 _names, __dir__ = on_first_use(globals(), _HOMES)
 _DOORS = (
-    "amplification", "campaigns", "exchange", "guidance", "numeric", "operating", "pipelines", "plot", "sending",
+    "amplification", "exchange", "guidance", "numeric", "operating", "pipelines", "plot", "sending",
     "serving", "showing", "spark", "suppression",
 )  # fmt: skip
 

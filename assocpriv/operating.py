@@ -41,7 +41,7 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
         quota: the most reports that may come with the key; repeated ones do not count.
 
     Raises:
-        FileError: no such folder, that of a campaign's plan, a name that another key has, or a quota below 1.
+        FileError: no such folder, a name that another key has, or a quota below 1.
     """
     from assocpriv.collector.keys import add_key as add
 
@@ -49,18 +49,17 @@ def add_key(data: str | PathLike[str], name: str, *, quota: int | None = None) -
 
 
 def list_keys(data: str | PathLike[str]) -> "list[SourceKey]":
-    """Return the keys of a collection's folder, or of the campaign that it is part of, revoked ones too.
+    """Return the keys of a collection's folder, revoked ones too.
 
     Raises:
         FileError: no such folder, or they cannot be read.
     """
-    from assocpriv.collector.campaign_folder import campaign_above
     from assocpriv.collector.keys import read_keys
     from assocpriv.core.errors import FileError
 
     if not Path(data).is_dir():
         raise FileError(f"there is no folder {data}")
-    return read_keys(campaign_above(Path(data)) or Path(data))
+    return read_keys(Path(data))
 
 
 def revoke_key(data: str | PathLike[str], number: int) -> "SourceKey":

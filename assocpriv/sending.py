@@ -26,33 +26,32 @@ def send_report(
     collector: "str | Collector",
     *,
     ledger: str | PathLike[str],
-    occasion: str | None = None,
+    occasion: str,
     limit: "Breach | None" = None,
     plan_id: str | None = None,
     max_level: int | None = None,
     empty: str = "error",
 ) -> "SentReport":
-    """Answer what a collector asks: fetch its plan, check it, make one report, write it down, send it.
+    """Answer a collector: fetch its plan, check it, make one report, write it down, send it.
 
-    Of a campaign the round is drawn first, by this device and once, and its plan is answered when it is there. A report
-    that could not be sent waits in the ledger: the same call sends the same bytes again, or :func:`send_unsent`.
+    A report that could not be sent waits in the ledger: the same call sends the same bytes again, or
+    :func:`send_unsent`.
 
     Args:
         record: names of items; of another kind of plan what it takes, as {"age": 34}; or bytes, text as
             ``assocpriv report`` reads it. Of a guided plan the values by column: the guidance is asked for.
         collector: its URL, or a :class:`Collector` with a key or another patience.
         ledger: what this device told; made if it is missing, and something was written down.
-        occasion: what the record is of; the same one gets the same report again. A campaign is answered once, and
-            needs none.
+        occasion: what the record is of; the same one gets the same report again.
         limit: a promise that all reports of this device keep, under any plans.
-        plan_id: id of the plan, or the campaign, that the collector must have.
+        plan_id: id of the plan that the collector must have.
         max_level: of a guided plan, the highest level that is answered.
         empty: "error", or "keep" to report on an empty basket.
 
     Raises:
         CollectorError: it cannot be reached, refuses, or is none; what was made waits in the ledger.
         BudgetError: the device has told all that a promise allows.
-        PlanError: a plan or campaign that breaks its rules, or is another than ``plan_id``.
+        PlanError: a plan that breaks its rules, or is another than ``plan_id``.
         RecordError, GuidanceError: nothing is spent.
         FileError: a ledger that cannot be used.
     """

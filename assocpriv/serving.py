@@ -1,6 +1,5 @@
 """The door of running a collection: a collector behind HTTP, which devices send their reports to."""
 
-import asyncio
 import contextlib
 import errno
 import resource
@@ -8,44 +7,30 @@ import socket
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from assocpriv.core.errors import FileError, NotAPlanError, PlanError
+from assocpriv.core.errors import FileError, PlanError
 from assocpriv.core.loading import on_first_use
 
 if TYPE_CHECKING:
-    from assocpriv.collector.served_campaign import ServedCampaign
     from assocpriv.collector.service import Service
+    from assocpriv.files.plans import read_plan
     from assocpriv.pages.sessions import TOKEN_FILE
-    from assocpriv.plans.campaign import Campaign
     from assocpriv.plans.published import PublishedPlan
 
-__all__ = ["TOKEN_FILE", "Service", "make_service", "read_published", "serve"]
-_HOMES = {"assocpriv.collector.service": ("Service",), "assocpriv.pages.sessions": ("TOKEN_FILE",)}
+__all__ = ["TOKEN_FILE", "Service", "make_service", "read_plan", "serve"]
+_HOMES = {
+    "assocpriv.collector.service": ("Service",),
+    "assocpriv.files.plans": ("read_plan",),
+    "assocpriv.pages.sessions": ("TOKEN_FILE",),
+}
 _STOP_SECONDS = 10  # that requests have to end, once the collector is told to stop
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
 
-def read_published(path: str | PathLike[str]) -> "PublishedPlan | Campaign":
-    """Read what a collector serves: a plan file, or the document of a campaign.
-
-    Raises:
-        PlanError: the file cannot be read, or is neither.
-    """
-    from assocpriv.collector.campaign_folder import read_campaign
-    from assocpriv.files.plans import read_plan
-
-    try:
-        return read_plan(Path(path))
-    except NotAPlanError as error:
-        with contextlib.suppress(PlanError):
-            return read_campaign(Path(path))
-        raise error from None
-
-
 def make_service(
-    plan: "PublishedPlan | Campaign",
+    plan: "PublishedPlan",
     data: str | PathLike[str],
     *,
     epoch_reports: int | None = None,
@@ -58,8 +43,8 @@ def make_service(
     """Return a collector as an ASGI application, for a server of one's own; one process may serve a folder.
 
     Args:
-        plan: the published plan, of any kind; or a campaign, whose plans are taken up as they join.
-        data: the folder for its reports, made if it is missing; of a campaign its folder, which must be there.
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing.
         epoch_reports: reports after which an epoch ends and is sealed; about a million by default.
         keys: take reports only with a key, as :func:`assocpriv.operating.add_key` makes them; a folder that has keys
             needs them in any case.
@@ -77,7 +62,6 @@ def make_service(
     _need_extra()
     if demo:
         _check_demonstration(plan, keys=keys)
-    from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above, open_campaign
     from assocpriv.collector.keys import KEYS_FILE, Keyring
     from assocpriv.collector.lock import FolderLock
     from assocpriv.collector.opening import open_store
@@ -85,52 +69,31 @@ def make_service(
     from assocpriv.collector.sealing import is_closed
     from assocpriv.collector.service import Service
     from assocpriv.collector.store import Collecting
-    from assocpriv.plans.campaign import Campaign
-
-    def collect(each: "PublishedPlan", at: Path) -> Collecting:
-        opened = open_store(at, each, store, epoch_reports=epoch_reports, beside=beside)
-        return Collecting(each, opened, at, is_closed(at))
 
     origins = [check_origin(each) for each in origins]
     folder = Path(data)
-    beside = open_campaign(folder).folder_of(plan.first_plan) if isinstance(plan, Campaign) else None
-    campaign = _locked_campaign(plan, folder, collect) if isinstance(plan, Campaign) else None
-    lock = FolderLock.take(folder) if campaign is None else campaign
+    lock = FolderLock.take(folder)
     try:
-        if campaign is None and (above := campaign_above(folder)) is not None:
-            raise FileError(
-                f"{folder} is part of a campaign, in which devices draw their plan; serve {above / CAMPAIGN_FILE}"
-            )
         keyring = Keyring(folder) if keys or (folder / KEYS_FILE).exists() else None
-        collections = [collect(cast("PublishedPlan", plan), folder)] if campaign is None else campaign.take_up()
-        service = Service(collections, keys=keyring, lock=lock, campaign=campaign, origins=origins)
-        _add_demonstration(service, folder, demo=demo)
+        opened = open_store(folder, plan, store, epoch_reports=epoch_reports)
+        collection = Collecting(plan, opened, folder, is_closed(folder))
+        service = Service(collection, lock, keys=keyring, origins=origins)
+        _add_demonstration(service, plan, folder, demo=demo)
         if admin:
-            _add_page(service, folder)
+            _add_page(service, plan, folder)
     except BaseException:
         lock.abandon()
         raise
     return service
 
 
-def _add_page(service: "Service", folder: Path) -> None:
+def _add_page(service: "Service", plan: "PublishedPlan", folder: Path) -> None:
     """Serve the operator's page at /admin, whose token is in the folder."""
-    from assocpriv.pages.admin import AdminPage, Shown, Sources
+    from assocpriv.pages.admin import AdminPage, Sources
     from assocpriv.pages.sessions import Sessions, read_or_make_token
 
-    def collections() -> list[Shown]:
-        return [Shown(each.plan, each.folder) for each in service.collections.values() if each.folder is not None]
-
-    async def join(text: str) -> None:
-        from assocpriv.collector.campaign_folder import join_campaign
-        from assocpriv.plans.registry import parse_plan
-
-        await asyncio.to_thread(join_campaign, folder, parse_plan(text))
-        await service.catch_up()
-
-    sessions = Sessions(read_or_make_token(folder))
-    sources = Sources(collections, service.status, service.seal, join if service.has_campaign else None)
-    service.pages["admin"] = AdminPage(sources, sessions)
+    sources = Sources(plan, folder, service.status, service.seal)
+    service.pages["admin"] = AdminPage(sources, Sessions(read_or_make_token(folder)))
 
 
 def _check_demonstration(plan: object, *, keys: bool) -> None:
@@ -141,7 +104,7 @@ def _check_demonstration(plan: object, *, keys: bool) -> None:
         raise PlanError("visitors of a demonstration have no keys; serve it without --keys (keys=False)")
 
 
-def _add_demonstration(service: "Service", folder: Path, *, demo: bool) -> None:
+def _add_demonstration(service: "Service", plan: "PublishedPlan", folder: Path, *, demo: bool) -> None:
     """Serve the demonstration at /demo if it is wanted; keep its folder apart from those of people."""
     from assocpriv.pages.demo import DemoPage, check_demonstration, check_mark
 
@@ -150,23 +113,11 @@ def _add_demonstration(service: "Service", folder: Path, *, demo: bool) -> None:
 
     check_mark(folder, demo=demo, reports=reports() if demo else 0)
     if demo:
-        [collection] = service.collections.values()
-        service.pages["demo"] = DemoPage(check_demonstration(collection.plan), folder, reports)
-
-
-def _locked_campaign(campaign: "Campaign", folder: Path, collect: Any) -> "ServedCampaign":
-    """Return a campaign in its folder, locked, which must be that which is to be served."""
-    from assocpriv.collector.served_campaign import ServedCampaign
-
-    served = ServedCampaign(folder, collect)
-    if served.campaign != campaign:
-        served.release()
-        raise FileError(f"{folder} is the folder of another campaign; name the folder that campaign.json is in")
-    return served
+        service.pages["demo"] = DemoPage(check_demonstration(plan), folder, reports)
 
 
 def serve(
-    plan: "PublishedPlan | Campaign",
+    plan: "PublishedPlan",
     data: str | PathLike[str],
     *,
     host: str = "127.0.0.1",
@@ -182,9 +133,8 @@ def serve(
     """Collect reports of a plan over HTTP until the process is told to end (SIGTERM, SIGINT); what is stored stays.
 
     Args:
-        plan: the published plan, of any kind, or a campaign.
-        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile. Of a
-            campaign its folder; each plan's reports are in a folder in it.
+        plan: the published plan, of any kind.
+        data: the folder for its reports, made if it is missing; ``mine`` and the rest read it, also meanwhile.
         host: address to listen at; TLS is a reverse proxy's.
         port: 0 for any that is free.
         epoch_reports, keys, store, admin, origins, demo: as of :func:`make_service`.

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import assocpriv as ap
-from assocpriv.pages.admin import AdminPage, Shown, Sources
+from assocpriv.pages.admin import AdminPage, Sources
 from assocpriv.pages.sessions import Sessions
 from assocpriv.plans.published import PublishedPlan
 
@@ -27,26 +27,21 @@ class Collection:
 
     def __init__(self, folder: Path, plan: PublishedPlan = PLAN, reports: int = 5000) -> None:
         self.folder, self.plan, self.reports = folder, plan, reports
-        self.sealed, self.joined = list[str](), list[str]()
+        self.sealed = 0
         (folder / "plan.json").write_text(plan.canonical_json)
 
     def status(self) -> dict[str, Any]:
         """Return counts as a collector does."""
-        counts = {"reports": self.reports, "sealed": self.reports - 1, "epochs_sealed": 1, "guidance": None}
-        return {"reports": self.reports, "plans": {self.plan.plan_id: counts}, "keys": False}
+        return {"reports": self.reports, "sealed": self.reports - 1, "epochs_sealed": 1, "guidance": None}
 
-    async def seal(self, plan_id: str) -> int:
-        """Note what is sealed."""
-        self.sealed.append(plan_id)
+    async def seal(self) -> int:
+        """Count how often it is sealed."""
+        self.sealed += 1
         return 1
-
-    async def join(self, text: str) -> None:
-        """Note what joins."""
-        self.joined.append(text)
 
     def page(self, sessions: Sessions | None = None) -> AdminPage:
         """Return the operator's page of this collection."""
-        sources = Sources(lambda: [Shown(self.plan, self.folder)], self.status, self.seal, self.join)
+        sources = Sources(self.plan, self.folder, self.status, self.seal)
         return AdminPage(sources, sessions or Sessions(TOKEN))
 
 

@@ -19,7 +19,7 @@ from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
-    "ask", "audit", "campaign", "catalogue", "collector", "combine", "demo", "gather", "generate", "guide", "inspect",
+    "ask", "audit", "catalogue", "collector", "combine", "demo", "gather", "generate", "guide", "inspect",
     "mine", "numeric", "page", "plan", "privacy", "randomize", "refine", "report", "rules", "serve", "simulate",
     "suppress", "warm-up",
 )  # fmt: skip

@@ -5,7 +5,7 @@ sent, the plan's id, the plan's γ and a hash of the occasion (docs/formats/ledg
 
 Independent reports on the same habits multiply their likelihoods, and so their γ. The ledger refuses a report beyond
 the plan's ``reports_per_person``, and, where a limit is set for the device, one with which the product of all γ, over
-all plans and rounds, would reach it, or whose plan states no γ for all that is told.
+all plans, would reach it, or whose plan states no γ for all that is told.
 
 A report is handed out only after its record is on disk. So after a crash, at whatever byte of the write,
 
@@ -36,7 +36,6 @@ from assocpriv.client.ledger_records import (
     MARK,
     MOST_BYTES,
     Acknowledged,
-    DrawnRound,
     Entry,
     Record,
     Waiting,
@@ -47,7 +46,6 @@ from assocpriv.core.entropy import Entropy, SystemEntropy
 from assocpriv.core.errors import BudgetError, FileError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.files.atomic import sync_folder
-from assocpriv.plans.campaign import Campaign
 from assocpriv.plans.published import PublishedPlan
 
 _MOST_OCCASION = 1000  # characters
@@ -159,7 +157,7 @@ class Ledger:
             PlanError: the occasion is no name, or the device has a limit and no γ covers all that the plan sends.
             TypeError: no plan, or a record of another type.
         """
-        return self._made(record, plan, hash_occasion(occasion), entropy).report
+        return self._made(record, plan, occasion, entropy).report
 
     def submit(self, record: Any, plan: PublishedPlan, *, occasion: str, entropy: Entropy | None = None) -> Submission:
         """Return the report on an occasion as :meth:`report` does, to be sent to a collector.
@@ -167,43 +165,16 @@ class Ledger:
         Until :meth:`acknowledge` it is among :meth:`unsent`. A report that was handed out before, without a collector,
         is sent as well when it is asked for here.
         """
-        return self._submitted(record, plan, hash_occasion(occasion), entropy)
-
-    def draw_round(self, campaign: Campaign, *, entropy: Entropy | None = None) -> int:
-        """Return the round of a campaign that this device answers, counted from 1: drawn once, on disk, and kept.
-
-        It is drawn by the weights of the rounds and of nothing else, before any record is looked at.
-        """
-        if not isinstance(campaign, Campaign):
-            raise TypeError(f"campaign must be a Campaign, got a {type(campaign).__name__}")
+        entry = self._made(record, plan, occasion, entropy, waits=True)
         with self._guard:
-            self._check_ready()
-            if campaign.campaign_id not in self._book.rounds:
-                drawn = campaign.draw_round(entropy or SystemEntropy())
-                self._record(DrawnRound(self._book.count + 1, campaign.campaign_id, drawn))
-            return self._book.rounds[campaign.campaign_id]
-
-    def submit_round(
-        self, record: Any, plan: PublishedPlan, campaign: Campaign, *, entropy: Entropy | None = None
-    ) -> Submission:
-        """Return this device's one report of a campaign: made now under the plan of its round, or the one made before.
-
-        That one is returned whatever plan the round has by now.
-
-        Raises:
-            BudgetError, RecordError, FileError, TypeError: as :meth:`report`.
-            PlanError: a plan that does not keep the campaign's promise, or no round drawn.
-        """
-        if campaign.campaign_id not in self._book.rounds:
-            raise PlanError("this device has drawn no round of the campaign; it draws one first, with draw_round")
-        if self.answered(campaign) is None:
-            campaign.check_plan(plan)
-        return self._submitted(record, plan, bytes.fromhex(campaign.campaign_id), entropy)
-
-    def answered(self, campaign: Campaign) -> Submission | None:
-        """Return this device's one report of a campaign, if it was made."""
-        entry = self._book.find("", bytes.fromhex(campaign.campaign_id))
-        return None if entry is None else self._book.submission(entry)
+            if (found := self._book.submission(entry)) is None:
+                # an id made of the report alone would be another person's too, whose report holds the same
+                submission_id = entry.submission_id or secrets.token_bytes(ID_BYTES)
+                self._check_ready()
+                self._record(Waiting(self._book.count + 1, entry.number, submission_id))
+                found = self._book.submission(entry)
+            assert found is not None
+            return found
 
     def unsent(self) -> tuple[Submission, ...]:
         """Return the reports that no collector has acknowledged yet, what waits longest first."""
@@ -216,32 +187,21 @@ class Ledger:
             if submission in self._book.unsent():
                 self._record(Acknowledged(self._book.count + 1, submission.number))
 
-    def _submitted(self, record: Any, plan: PublishedPlan, occasion: bytes, entropy: Entropy | None) -> Submission:
-        entry = self._made(record, plan, occasion, entropy, waits=True)
-        with self._guard:
-            if (found := self._book.submission(entry)) is None:
-                # an id made of the report alone would be another person's too, whose report holds the same
-                submission_id = entry.submission_id or secrets.token_bytes(ID_BYTES)
-                self._check_ready()
-                self._record(Waiting(self._book.count + 1, entry.number, submission_id))
-                found = self._book.submission(entry)
-            assert found is not None
-            return found
-
     def _made(
-        self, record: Any, plan: PublishedPlan, occasion: bytes, entropy: Entropy | None, *, waits: bool = False
+        self, record: Any, plan: PublishedPlan, occasion: str, entropy: Entropy | None, *, waits: bool = False
     ) -> Entry:
+        name = hash_occasion(occasion)
         if not isinstance(plan, PublishedPlan):
             raise TypeError(f"plan must be a Plan (read_plan reads one from a file), got a {type(plan).__name__}")
         with self._guard:
             self._check_ready()
-            if (found := self._book.find(plan.plan_id, occasion)) is None:
+            if (found := self._book.find(plan.plan_id, name)) is None:
                 self._check_budget(plan)
                 report = make_report(record, plan, entropy=entropy or SystemEntropy())
                 # of its own: the words of a report's draw say all that is in it
                 submission_id = secrets.token_bytes(ID_BYTES)
                 number, gamma = self._book.count + 1, plan.amplification
-                found = Entry(number, plan.plan_id, occasion, gamma, report, submission_id, waits)
+                found = Entry(number, plan.plan_id, name, gamma, report, submission_id, waits)
                 self._record(found)
             return found
 

@@ -1,4 +1,4 @@
-"""What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector, rounds.
+"""What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector.
 
 Of a record it holds what may be sent and nothing of what it was made of.
 """
@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assocpriv.client.ledger_records import Acknowledged, Entry, Record, Waiting
+from assocpriv.client.ledger_records import Entry, Record, Waiting
 from assocpriv.core.privacy import round_up
 
 _PRODUCT_BITS = 192  # after the point of a product of γ, which is rounded up there
@@ -56,12 +56,10 @@ class LedgerBook:
         self.count = 0
         self.spent: Counter[str] = Counter()
         self.amplification: Fraction | None = Fraction(1)
-        self.rounds: dict[str, int] = {}
         self._entries: dict[int, Entry] = {}
         self._ids: dict[int, bytes] = {}  # of those that wait or waited, in this order
         self._acknowledged: set[int] = set()
         self._numbers: dict[tuple[str, bytes], int] = {}
-        self._answers: dict[bytes, int] = {}  # of campaigns
 
     def add(self, record: Record) -> bool:
         """Take in the next record; False, and nothing is taken in, for one that cannot stand here."""
@@ -74,30 +72,24 @@ class LedgerBook:
             if known is None or record.entry in self._ids or known.submission_id not in (None, record.submission_id):
                 return False
             self._ids[record.entry] = record.submission_id
-        elif isinstance(record, Acknowledged):
+        else:
             if record.entry not in self._ids or record.entry in self._acknowledged:
                 return False
             self._acknowledged.add(record.entry)
-        else:
-            if record.campaign_id in self.rounds or not record.round_number:
-                return False
-            self.rounds[record.campaign_id] = record.round_number
         self.count += 1
         return True
 
     def _add_entry(self, entry: Entry) -> None:
         self._entries[entry.number] = entry
         self._numbers.setdefault((entry.plan_id, entry.occasion), entry.number)
-        if entry.occasion.hex() in self.rounds:
-            self._answers.setdefault(entry.occasion, entry.number)
         if entry.waits and entry.submission_id is not None:
             self._ids[entry.number] = entry.submission_id
         self.spent[entry.plan_id] += 1
         self.amplification = multiply(self.amplification, entry.amplification)
 
     def find(self, plan_id: str, occasion: bytes) -> Entry | None:
-        """Return the report of an occasion, of a campaign's whatever plan it is of."""
-        number = self._answers.get(occasion, self._numbers.get((plan_id, occasion)))
+        """Return the report of an occasion."""
+        number = self._numbers.get((plan_id, occasion))
         return None if number is None else self._entries[number]
 
     def submission(self, entry: Entry) -> Submission | None:

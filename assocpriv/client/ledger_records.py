@@ -25,17 +25,16 @@ _FIRST_REPORT = struct.Struct("<32s32sH")  # plan id, hash of the occasion, leng
 _REPORT = struct.Struct("<32s32s16sH")  # the same with the submission's id
 _WAITING = struct.Struct("<I16s")  # number of a report's record, the submission's id
 _ACKNOWLEDGED = struct.Struct("<I")  # number of a report's record
-_ROUND = struct.Struct("<32sI")  # campaign's id, round
 _CHECKSUM_BYTES = 32
 _FRACTION = re.compile(rb"[1-9][0-9]{0,499}/[1-9][0-9]{0,499}")
 _UNSTATED = b"none"  # in place of γ, where the plan states none
 # what a record of version 2 is of: a byte behind its number
-_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT, _DRAWN = 1, 2, 3, 4, 5
+_HANDED_OUT, _FOR_COLLECTOR, _WAITS, _SENT = 1, 2, 3, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One report that was made, on the ``occasion`` whose name has this SHA-256; of a campaign that is its id.
+    """One report that was made, on the ``occasion`` whose name has this SHA-256.
 
     ``number`` is the record's place in the file. ``submission_id`` is 16 bytes; None in records of version 1. ``waits``
     says that it was made for a collector, which is to acknowledge it.
@@ -85,20 +84,7 @@ class Acknowledged:
         return _framed(self.number, bytes([_SENT]) + _ACKNOWLEDGED.pack(self.entry))
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnRound:
-    """The round, counted from 1, that this device drew of a campaign."""
-
-    number: int
-    campaign_id: str
-    round_number: int
-
-    def to_bytes(self) -> bytes:
-        """Return the record, without the mark behind it."""
-        return _framed(self.number, bytes([_DRAWN]) + _ROUND.pack(bytes.fromhex(self.campaign_id), self.round_number))
-
-
-Record = Entry | Waiting | Acknowledged | DrawnRound
+Record = Entry | Waiting | Acknowledged
 
 
 def _framed(number: int, body: bytes, prefix: bytes = HEADER) -> bytes:
@@ -176,9 +162,6 @@ def _record(number: int, body: bytes) -> Record | None:
         return Waiting(number, *_WAITING.unpack(rest))
     if kind == _SENT and len(rest) == _ACKNOWLEDGED.size:
         return Acknowledged(number, *_ACKNOWLEDGED.unpack(rest))
-    if kind == _DRAWN and len(rest) == _ROUND.size:
-        campaign_id, drawn = _ROUND.unpack(rest)
-        return DrawnRound(number, campaign_id.hex(), drawn)
     return None
 
 

@@ -6,10 +6,10 @@ ledger is closed while anything is sent, so others can use it meanwhile.
 """
 
 import contextlib
+import re
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -17,29 +17,17 @@ from assocpriv.client.collector_connection import Answer, Collector, read_json
 from assocpriv.client.kinds import ask_for, parse_values, takes_names
 from assocpriv.client.ledger import Ledger
 from assocpriv.client.ledger_book import Submission
+from assocpriv.client.ledger_records import ID_BYTES
 from assocpriv.core.errors import BasketError, CollectorError, PlanError
 from assocpriv.core.privacy import Breach
-from assocpriv.plans.campaign import MOST_TEXT, Campaign, is_id, parse_object
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.plans.registry import parse_plan
 
+_ID = re.compile("[0-9a-f]{64}")
 _MOST_PLAN = 64 << 20
 _MOST_GUIDANCE = 1 << 28
 _MOST_UPLOAD = 4 << 20  # that a collector takes at a time
 _MOST_RECEIPT = 1 << 12
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What a collector asks: a plan, or a campaign and the ids of the plans that its rounds have so far."""
-
-    plan: PublishedPlan | None = None
-    campaign: Campaign | None = None
-    plan_ids: tuple[str | None, ...] = ()
-
-    def takes(self, plan_id: str) -> bool:
-        """Tell whether reports of a plan are collected here."""
-        return plan_id in (self.plan_ids if self.plan is None else (self.plan.plan_id,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +37,7 @@ class Device:
     Attributes:
         ledger: its file; made if it is missing, and something was written down.
         limit: a promise that all its reports keep, under any plans.
-        pinned_id: id of the plan or the campaign that the collector must have, where it is known from elsewhere.
+        pinned_id: id of the plan that the collector must have, where it is known from elsewhere.
         max_level: of a guided plan the highest level that is answered; any by default.
         empty: ``"error"``, or ``"keep"`` to report on an empty basket.
     """
@@ -66,10 +54,8 @@ class SentReport:
     """What became of one record.
 
     Attributes:
-        state: ``"sent"``; ``"sent before"``, when nothing was sent now; or ``"no plan yet"``, when the round that
-            this device drew has none, so nothing was made: come again later.
-        campaign_id, round_number: of a campaign, and of the round that this device drew; else None.
-        plan_id, report_bytes: of what was answered; None and 0 for no plan yet.
+        state: ``"sent"``; or ``"sent before"``, when nothing was sent now.
+        plan_id, report_bytes: of what was answered.
         new: whether the report was made now.
         spent, left: reports of the plan made by this device, and how many more it may make.
         amplification: γ of all that the device told, under any plans; None if one of these states none.
@@ -77,15 +63,13 @@ class SentReport:
     """
 
     state: str
-    campaign_id: str | None = None
-    round_number: int | None = None
-    plan_id: str | None = None
-    report_bytes: int = 0
-    new: bool = False
-    spent: int = 0
-    left: int = 0
-    amplification: Fraction | None = None
-    unbounded: str = ""
+    plan_id: str
+    report_bytes: int
+    new: bool
+    spent: int
+    left: int
+    amplification: Fraction | None
+    unbounded: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,57 +83,31 @@ class SentWaiting:
 # ---- what a collector asks
 
 
-def fetch_offer(collector: Collector, pinned_id: str | None = None) -> Offer:
-    """Ask a collector for its campaign, or else for its plan.
+def _fetch_plan(collector: Collector, pinned_id: str | None = None) -> PublishedPlan:
+    """Ask a collector for its plan.
 
     Raises:
-        CollectorError: no answer, or neither of both.
-        PlanError: what it publishes breaks a rule, or is not what was pinned.
+        CollectorError: no answer, or no plan.
+        PlanError: the plan breaks a rule, or is not what was pinned.
     """
-    if pinned_id is not None and not is_id(pinned_id):
-        raise PlanError("a plan's or campaign's id has 64 lowercase hexadecimal digits; give it whole")
+    if pinned_id is not None and not _ID.fullmatch(pinned_id):
+        raise PlanError("a plan's id has 64 lowercase hexadecimal digits; give it whole")
     with _saying("nothing was made or sent"):
-        answer = collector.ask("/campaign", most_bytes=2 * MOST_TEXT)
-        none = answer.status == 404
-        offer = Offer(_fetch_plan(collector, "/plan")) if none else _campaign_of(_good(answer, "campaign"))
-    found = offer.plan.plan_id if offer.plan else offer.campaign.campaign_id if offer.campaign else ""
-    if pinned_id not in (None, found):
+        answer = _good(collector.ask("/plan", most_bytes=_MOST_PLAN), "plan")
+        try:
+            plan = parse_plan(answer.body.decode("utf-8"))
+        except UnicodeDecodeError:
+            raise CollectorError("the collector's answer is no plan") from None
+        if answer.headers.get("assocpriv-plan") != plan.plan_id:
+            raise CollectorError(
+                f"the collector answers with plan {plan.plan_id[:12]} where it says that it has another"
+            )
+    if pinned_id not in (None, plan.plan_id):
         raise PlanError(
-            f"the collector publishes {found[:12]}…, not the plan or campaign {(pinned_id or '')[:12]}… that was asked "
-            "for; nothing was made or sent"
+            f"the collector publishes {plan.plan_id[:12]}…, not the plan {(pinned_id or '')[:12]}… that was asked for; "
+            "nothing was made or sent"
         )
-    return offer
-
-
-def _fetch_plan(collector: Collector, path: str, wanted: str | None = None) -> PublishedPlan:
-    answer = _good(collector.ask(path, most_bytes=_MOST_PLAN), "plan")
-    try:
-        plan = parse_plan(answer.body.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise CollectorError("the collector's answer is no plan") from None
-    if answer.headers.get("assocpriv-plan") != plan.plan_id or wanted not in (None, plan.plan_id):
-        raise CollectorError(f"the collector answers with plan {plan.plan_id[:12]} where it says that it has another")
     return plan
-
-
-def _campaign_of(answer: Answer) -> Offer:
-    try:
-        content = parse_object(answer.body.decode("utf-8"))
-    except UnicodeDecodeError:
-        content = None
-    if not isinstance(content, dict) or set(content) != {"campaign", "plans"}:
-        raise CollectorError("the collector's answer is no campaign")
-    campaign, ids = Campaign.from_json(content["campaign"]), content["plans"]
-    known = [each for each in ids if each is not None] if isinstance(ids, list) else []
-    if (
-        not isinstance(ids, list)
-        or len(ids) != len(campaign.rounds)
-        or not all(map(is_id, known))
-        or len(set(known)) != len(known)
-        or ids[0] not in (None, campaign.first_plan)
-    ):
-        raise CollectorError("the plans of the collector's campaign are not what its rounds can have")
-    return Offer(campaign=campaign, plan_ids=tuple(ids))
 
 
 @contextlib.contextmanager
@@ -170,15 +128,9 @@ def _good(answer: Answer, what: str) -> Answer:
 # ---- one record
 
 
-def send_record(record: Any, collector: Collector, device: Device, occasion: str | None) -> SentReport:
+def send_record(record: Any, collector: Collector, device: Device, occasion: str) -> SentReport:
     """Answer what a collector asks with one record; see :func:`assocpriv.sending.send_report`."""
-    offer = fetch_offer(collector, device.pinned_id)
-    if offer.campaign is not None:
-        return _send_round(record, collector, device, offer)
-    assert offer.plan is not None
-    plan = offer.plan
-    if occasion is None:
-        raise PlanError("the collector has a plan, and each occasion gets one report: name it, as --occasion 2026-W47")
+    plan = _fetch_plan(collector, device.pinned_id)
     with _opened(device) as ledger:
         known = ledger.has(plan, occasion)
     made = None if known else _prepared(record, plan, collector, device)
@@ -189,29 +141,7 @@ def send_record(record: Any, collector: Collector, device: Device, occasion: str
         told = before + new, left, ledger.amplification
     sent = _deliver(submission, collector, device)
     note = plan.unbounded if plan.amplification is None else ""
-    return SentReport(sent, None, None, plan.plan_id, plan.report_bytes, new, *told, note)
-
-
-def _send_round(record: Any, collector: Collector, device: Device, offer: Offer) -> SentReport:
-    campaign = offer.campaign
-    assert campaign is not None
-    with _opened(device) as ledger:
-        drawn, gamma = ledger.draw_round(campaign), ledger.amplification
-        submission = ledger.answered(campaign)
-    if new := submission is None:
-        plan_id = offer.plan_ids[drawn - 1]
-        if plan_id is None:
-            return SentReport("no plan yet", campaign.campaign_id, drawn, amplification=gamma)
-        plan = _fetch_plan(collector, f"/plans/{plan_id}", plan_id)
-        campaign.check_plan(plan)
-        made = _prepared(record, plan, collector, device)
-        with _opened(device) as ledger:
-            submission = ledger.submit_round(made, plan, campaign)
-            gamma = ledger.amplification
-    assert submission is not None
-    sent = _deliver(submission, collector, device)
-    length = len(submission.report)
-    return SentReport(sent, campaign.campaign_id, drawn, submission.plan_id, length, new, 1, 0, gamma)
+    return SentReport(sent, plan.plan_id, plan.report_bytes, new, *told, note)
 
 
 @contextlib.contextmanager
@@ -254,15 +184,13 @@ def _deliver(submission: Submission, collector: Collector, device: Device) -> st
 
 def send_waiting(collector: Collector, device: Device) -> SentWaiting:
     """Send what waits in a ledger; see :func:`assocpriv.sending.send_unsent`."""
-    offer = fetch_offer(collector, device.pinned_id)
+    plan = _fetch_plan(collector, device.pinned_id)
     with _opened(device) as ledger:
         waiting = ledger.unsent()
-    wanted = sorted((each for each in waiting if offer.takes(each.plan_id)), key=lambda each: each.plan_id)
-    for _, group in groupby(wanted, key=lambda each: each.plan_id):
-        submissions = list(group)
-        at_a_time = max(1, _MOST_UPLOAD // (len(submissions[0].submission_id) + len(submissions[0].report)))
-        for start in range(0, len(submissions), at_a_time):
-            _send(submissions[start : start + at_a_time], collector, device)
+    wanted = [each for each in waiting if each.plan_id == plan.plan_id]
+    at_a_time = max(1, _MOST_UPLOAD // (ID_BYTES + plan.report_bytes))
+    for start in range(0, len(wanted), at_a_time):
+        _send(wanted[start : start + at_a_time], collector, device)
     return SentWaiting(len(wanted), len(waiting) - len(wanted))
 
 

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assocpriv.collector.campaign_folder import campaign_above
 from assocpriv.collector.wire import Refused
 from assocpriv.core.errors import FileError
 from assocpriv.files.atomic import atomic_output, sync_folder
@@ -83,7 +82,7 @@ def add_key(folder: Path, name: str, quota: int | None = None) -> tuple[SourceKe
     """Make a key and return what is kept of it, and the key itself, which nothing can tell again.
 
     Raises:
-        FileError: no such folder, one of a campaign's plan, a name or a quota that cannot be, or the disk refuses.
+        FileError: no such folder, a name or a quota that cannot be, or the disk refuses.
     """
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     with _changing(folder) as keys:
@@ -113,8 +112,6 @@ def revoke_key(folder: Path, number: int) -> SourceKey:
 @contextmanager
 def _changing(folder: Path) -> Iterator[list[SourceKey]]:
     """Give the keys to change, and write them when that is done; others who change them wait."""
-    if (above := campaign_above(folder)) is not None:
-        raise FileError(f"keys hold for a whole campaign, and its collector reads no others; name {above}")
     try:
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:

@@ -12,20 +12,19 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  #
 
 @dataclass(frozen=True)
 class Load:
-    """What there is at a moment: in the stores, in front of them, and in which folders."""
+    """What there is at a moment: in the store, in front of it, and in which folder."""
 
     reports: int
     epochs_sealed: int
     epochs_waiting: int
     queue_depth: int
     waiting_bytes: int
-    folders: tuple[Path, ...]
+    folder: Path
 
     def to_lines(self) -> list[str]:
-        """Return gauges; sizes are of all files in the folders."""
-        free = min((shutil.disk_usage(folder).free for folder in self.folders), default=None)
+        """Return gauges; sizes are of all files in the folder."""
         return [
-            *_one("reports", "gauge", "Reports in all collections.", self.reports),
+            *_one("reports", "gauge", "Reports in the collection.", self.reports),
             *_one("epochs_sealed", "gauge", "Epochs that are sealed.", self.epochs_sealed),
             *_one(
                 "epochs_waiting",
@@ -35,8 +34,8 @@ class Load:
             ),
             *_one("queue_depth", "gauge", "Requests that wait for the disk.", self.queue_depth),
             *_one("waiting_bytes", "gauge", "Bytes of requests that are not answered.", self.waiting_bytes),
-            *_one("store_bytes", "gauge", "Bytes of all files of the collections.", sum(map(_bytes_in, self.folders))),
-            *([] if free is None else _one("disk_free_bytes", "gauge", "Bytes free on their disk.", free)),
+            *_one("store_bytes", "gauge", "Bytes of all files of the collection.", _bytes_in(self.folder)),
+            *_one("disk_free_bytes", "gauge", "Bytes free on their disk.", shutil.disk_usage(self.folder).free),
         ]
 
 

@@ -14,32 +14,23 @@ SQLITE = "sqlite"
 
 
 def open_store(
-    folder: Path,
-    plan: PublishedPlan,
-    store: str | None = None,
-    *,
-    epoch_reports: int | None = None,
-    beside: Path | None = None,
+    folder: Path, plan: PublishedPlan, store: str | None = None, *, epoch_reports: int | None = None
 ) -> ReportStore:
     """Open the store of a folder: ``sqlite``, or the URL of a database; by default that which it has.
-
-    A folder that has none so far is kept where that ``beside`` it is, the first plan's of a campaign.
 
     Raises:
         FileError: it has another kind, or cannot be opened.
         PlanError: what is named is no store, or its extra is missing.
     """
     mark, most = read_mark(folder), epoch_reports or EPOCH_REPORTS
-    has_sqlite = mark is None and bool(epoch_files(folder) or ids_files(folder))
-    kept = read_mark(beside) if mark is None and beside is not None and not has_sqlite else mark
-    if store == SQLITE or (store is None and kept is None):
+    if store == SQLITE or (store is None and mark is None):
         if mark is not None:
             raise FileError(f"reports of {folder} are kept in PostgreSQL; name its URL as the store")
         return SqliteStore(folder, plan, epoch_reports=most)
     from assocpriv.collector.postgres_link import PostgresUrl
     from assocpriv.collector.postgres_store import PostgresStore
 
-    url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(kept.store if kept else "")
-    if has_sqlite:
+    url = PostgresUrl(store) if store is not None else PostgresUrl.of_mark(mark.store if mark else "")
+    if mark is None and (epoch_files(folder) or ids_files(folder)):
         raise FileError(f"{folder} has reports in SQLite, whose ids PostgreSQL would not know; name a new folder")
     return PostgresStore(folder, plan, url, epoch_reports=most)

@@ -15,11 +15,9 @@ from assocpriv.collector.lock import FolderLock
 from assocpriv.collector.metrics import Load, Metrics
 from assocpriv.collector.origins import shared_with
 from assocpriv.collector.published_guidance import PublishedGuidance
-from assocpriv.collector.served_campaign import ServedCampaign
 from assocpriv.collector.store import Collecting, StoreFullError
 from assocpriv.collector.wire import MOST_BYTES, Refused, read_upload
 from assocpriv.plans.guided.plan import GuidedPlan
-from assocpriv.plans.published import PublishedPlan
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -53,34 +51,30 @@ class Page(Protocol):
 
 
 class Service:
-    """The application. Its stores are written to between the start and the end of its lifespan."""
+    """The application. Its store is written to between the start and the end of its lifespan."""
 
     def __init__(
         self,
-        collections: Sequence[Collecting],
+        collection: Collecting,
+        lock: FolderLock,
         *,
         keys: Keyring | None = None,
-        lock: FolderLock | ServedCampaign | None = None,
-        campaign: ServedCampaign | None = None,
         origins: Sequence[str] = (),
     ) -> None:
-        """Serve collections, whose folder's ``lock`` is released at the end.
+        """Serve a collection, whose folder's ``lock`` is released at the end.
 
-        Of a ``campaign`` plans are taken up as they join. With ``keys`` reports are taken with one of them only.
-        ``pages`` are served at their names and below: what is under ``admin`` at /admin. Pages of other ``origins`` may
-        use all but these from people's browsers.
+        With ``keys`` reports are taken with one of them only. ``pages`` are served at their names and below: what is
+        under ``admin`` at /admin. Pages of other ``origins`` may use all but these from people's browsers.
         """
-        self.collections = {each.plan.plan_id: each for each in collections}
-        self._by_header = {plan_id.encode("ascii"): each.plan for plan_id, each in self.collections.items()}
-        self._intakes: dict[str, Intake] = {}
+        self._collection = collection
+        self._plan, self._store = collection.plan, collection.store
+        self._named = self._plan.plan_id.encode("ascii")  # as requests name the plan
+        self._intake: Intake  # from the start to the end of the lifespan
         self.pages: dict[str, Page] = {}
-        self._keys, self._lock, self._campaign = keys, lock, campaign
-        self._joining = asyncio.Lock()
-        self._guidance = {
-            plan_id: PublishedGuidance(each.folder, each.plan)
-            for plan_id, each in self.collections.items()
-            if isinstance(each.plan, GuidedPlan) and each.folder is not None
-        }
+        self._keys, self._lock = keys, lock
+        self._guidance = (
+            PublishedGuidance(collection.folder, self._plan) if isinstance(self._plan, GuidedPlan) else None
+        )
         self.metrics, self._bodies = Metrics(), _Bodies()
         self._rest = self._routes()
         self._for_devices = shared_with(self._answer_device, origins)
@@ -115,44 +109,36 @@ class Service:
             raise Refused(405, "method", "reports are sent with POST")
         headers = scope["headers"]
         key = None if self._keys is None else self._keys.key_of(headers)
-        try:
-            plan = self._plan_named(headers)
-        except Refused:
-            if not await self.catch_up():
-                raise
-            plan = self._plan_named(headers)
-        body = await self._bodies.read(headers, receive)
+        self._check(headers)
+        body, plan = await self._bodies.read(headers, receive), self._plan
         upload = read_upload(body, plan) if key is None else read_upload(body, plan, key.number, key.quota)
-        result = await self._intakes[plan.plan_id].submit(upload)
+        result = await self._intake.submit(upload)
         if isinstance(result, Refused):
             raise result
         self.metrics.took(result, upload.count - result)
         return b'{"accepted": %d, "duplicates": %d}' % (result, upload.count - result)
 
-    def _plan_named(self, headers: Headers) -> PublishedPlan:
-        """Return the plan that a request says its reports are of; raises Refused."""
+    def _check(self, headers: Headers) -> None:
+        """Check what a request says of its reports; raises Refused."""
         named = content_type = b""
         for name, value in headers:
             if name == b"assocpriv-plan":
                 named = value
             elif name == b"content-type":
                 content_type = value
-        plan = self._by_header.get(named)
-        if plan is None:
+        if named != self._named:
             raise self._other_plan(named)
-        if self.collections[plan.plan_id].closed:
+        if self._collection.closed:
             raise Refused(410, "closed", _CLOSED)
         if content_type.partition(b";")[0].strip().lower() != b"application/octet-stream":
             raise Refused(415, "content-type", "reports are sent as Content-Type: application/octet-stream")
-        return plan
 
     def _other_plan(self, named: bytes) -> Refused:
-        taken = sorted(self.collections)
         if len(named) != 64 or not all(digit in b"0123456789abcdef" for digit in named):
             message = "name the plan's id, 64 hexadecimal digits, in the header Assocpriv-Plan"
-            return Refused(400, "no-plan", message, plans=taken)
-        message = "reports of another plan are collected here; GET /plan, or of a campaign /campaign, gives it"
-        return Refused(409, "other-plan", message, plans=taken)
+            return Refused(400, "no-plan", message, plan=self._plan.plan_id)
+        message = "reports of another plan are collected here; GET /plan gives it"
+        return Refused(409, "other-plan", message, plan=self._plan.plan_id)
 
     async def _refuse(self, refusal: Refused, send: Send) -> None:
         self.metrics.refused(refusal.reason)
@@ -160,52 +146,24 @@ class Service:
         headers += _HEADERS_OF.get(refusal.status, [])
         await _answer(refusal.status, json.dumps(refusal.to_json()).encode("ascii"), headers, send)
 
-    # ---- plans that join a campaign
-
-    @property
-    def has_campaign(self) -> bool:
-        """Whether plans may join."""
-        return self._campaign is not None
-
-    async def catch_up(self) -> bool:
-        """Serve plans that joined the campaign since the last look; tell whether there was something to look at."""
-        if self._campaign is None or not self._campaign.has_changed():
-            return False
-        async with self._joining:
-            for each in await asyncio.to_thread(self._campaign.take_up):
-                self._serve(each)
-        return True
-
-    def _serve(self, each: Collecting) -> None:
-        """Take reports of a further plan; whoever goes through the collections meanwhile has those of before."""
-        plan_id = each.plan.plan_id
-        self._intakes = {**self._intakes, plan_id: Intake(each.plan, each.store, observe=self.metrics.committed)}
-        self.collections = {**self.collections, plan_id: each}
-        self._by_header = {**self._by_header, plan_id.encode("ascii"): each.plan}
-
-    async def _get_campaign(self, _: "Request") -> "Response":
-        from starlette.responses import JSONResponse
-
-        await self.catch_up()
-        assert self._campaign is not None
-        return JSONResponse(self._campaign.to_json(), headers={"cache-control": "no-cache"})
-
     # ---- what goes out
 
     def status(self) -> dict[str, Any]:
-        """Return how many reports there are, of all plans and of each."""
-        plans = dict[str, dict[str, Any]]()
-        for plan_id, each in self.collections.items():
-            now = each.store.status()
-            plans[plan_id] = {"reports": now.reports, "sealed": now.sealed, "epochs_sealed": now.sealed_epochs}
-            if plan_id in self._guidance:
-                plans[plan_id]["guidance"] = self._guidance[plan_id].to_json()
-        reports = sum(each["reports"] for each in plans.values())
-        return {"reports": reports, "plans": plans, "keys": self._keys is not None, "open": self._keys is None}
+        """Return how many reports there are."""
+        now = self._store.status()
+        return {
+            "plan": self._plan.plan_id,
+            "reports": now.reports,
+            "sealed": now.sealed,
+            "epochs_sealed": now.sealed_epochs,
+            **({} if self._guidance is None else {"guidance": self._guidance.to_json()}),
+            "keys": self._keys is not None,
+            "open": self._keys is None,
+        }
 
-    async def seal(self, plan_id: str) -> int:
-        """Seal what a collection has; see :meth:`Intake.seal`."""
-        return await self._intakes[plan_id].seal()
+    async def seal(self) -> int:
+        """Seal what the collection has; see :meth:`Intake.seal`."""
+        return await self._intake.seal()
 
     def _routes(self) -> Application:
         from starlette.applications import Starlette
@@ -213,15 +171,16 @@ class Service:
         from starlette.routing import Route
 
         routes = [
-            # a plan of a campaign is answered by those who drew its round, so it is asked for by its id
-            Route("/plan", self._get_plan) if self._campaign is None else Route("/campaign", self._get_campaign),
-            Route("/plans/{plan_id}", self._get_plan),
+            Route("/plan", self._get_plan),
             Route("/status", self._get_status),
             Route("/metrics", self._get_metrics),
             Route("/healthz", self._get_health),
-            *(Route("/guidance/level", each.get_level) for each in self._guidance.values()),
-            *(Route("/guidance", each.get_guidance) for each in self._guidance.values()),
         ]
+        if self._guidance is not None:
+            routes += [
+                Route("/guidance/level", self._guidance.get_level),
+                Route("/guidance", self._guidance.get_guidance),
+            ]
         handlers: Any = {HTTPException: _http_error, StoreFullError: _store_away}
         application = Starlette(routes=routes, exception_handlers=handlers)
         application.router.redirect_slashes = False  # a redirect would repeat the request's Host
@@ -230,12 +189,8 @@ class Service:
     async def _get_plan(self, request: "Request") -> "Response":
         from starlette.responses import Response
 
-        plan_id = request.path_params.get("plan_id") or next(iter(self.collections))
-        if plan_id not in self.collections:
-            await self.catch_up()
-        if plan_id not in self.collections:
-            return _json_error(404, "not-found", "no reports of this plan are collected here")
-        if self.collections[plan_id].closed:  # a report that is made now would be spent for nothing
+        plan_id = self._plan.plan_id
+        if self._collection.closed:  # a report that is made now would be spent for nothing
             return _json_error(410, "closed", _CLOSED)
         headers = {
             "etag": f'"{plan_id}"',
@@ -245,8 +200,7 @@ class Service:
         }
         if plan_id in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        text = self.collections[plan_id].plan.canonical_json
-        return Response(text, media_type="application/json", headers=headers)
+        return Response(self._plan.canonical_json, media_type="application/json", headers=headers)
 
     async def _get_status(self, _: "Request") -> "Response":
         from starlette.responses import JSONResponse
@@ -261,14 +215,14 @@ class Service:
 
     def _load(self) -> Load:
         """Return what an operator alarms on beside counters."""
-        stored = [each.store.status() for each in self.collections.values()]
+        stored = self._store.status()
         return Load(
-            reports=sum(each.reports for each in stored),
-            epochs_sealed=sum(each.sealed_epochs for each in stored),
-            epochs_waiting=sum(each.waiting_epochs for each in stored),
-            queue_depth=sum(intake.waiting for intake in self._intakes.values()),
-            waiting_bytes=sum(intake.waiting_bytes for intake in self._intakes.values()),
-            folders=tuple(each.folder for each in self.collections.values() if each.folder is not None),
+            reports=stored.reports,
+            epochs_sealed=stored.sealed_epochs,
+            epochs_waiting=stored.waiting_epochs,
+            queue_depth=self._intake.waiting,
+            waiting_bytes=self._intake.waiting_bytes,
+            folder=self._collection.folder,
         )
 
     async def _get_health(self, _: "Request") -> "Response":
@@ -282,16 +236,13 @@ class Service:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                for plan_id, each in self.collections.items():
-                    self._intakes[plan_id] = Intake(each.plan, each.store, observe=self.metrics.committed)
+                self._intake = Intake(self._plan, self._store, observe=self.metrics.committed)
                 await send({"type": "lifespan.startup.complete"})
             else:
                 for page in self.pages.values():
                     await page.close()
-                for intake in self._intakes.values():
-                    await intake.close()
-                if self._lock is not None:
-                    self._lock.release()
+                await self._intake.close()
+                self._lock.release()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 

@@ -74,5 +74,5 @@ class Collecting:
 
     plan: PublishedPlan
     store: ReportStore
-    folder: Path | None = None
+    folder: Path
     closed: bool = False

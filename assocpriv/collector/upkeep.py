@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from assocpriv.collector.campaign_folder import CAMPAIGN_FILE, campaign_above
 from assocpriv.collector.keys import KEYS_FILE
 from assocpriv.collector.lock import LOCK_FILE, FolderLock
 from assocpriv.collector.opening import open_store
@@ -68,7 +67,7 @@ def folder_status(folder: Path) -> CollectionStatus:
         by_key=dict(sorted((sealed + unsealed).items())),
         set_aside=dict(sorted(sealed_counts(folder / ASIDE_FOLDER, ())[0].items())),
         in_database=0 if mark is None else mark.unsealed,
-        keys=_needs_keys(folder),
+        keys=(folder / KEYS_FILE).exists(),
         served=_is_served(folder),
         closed=is_closed(folder),
     )
@@ -165,20 +164,8 @@ def _locked(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _needs_keys(folder: Path) -> bool:
-    """Tell whether a folder has keys; of a campaign's plan those of the campaign alone hold."""
-    return ((campaign_above(folder) or folder) / KEYS_FILE).exists()
-
-
-def _is_campaign(folder: Path) -> bool:
-    """Tell whether a folder is a campaign's, with a folder for each of its plans."""
-    return (folder / CAMPAIGN_FILE).exists()
-
-
 def _check_folder(folder: Path) -> None:
     if not (folder / PLAN_FILE).is_file():
-        if _is_campaign(folder):
-            raise FileError(f"{folder} is a campaign's folder; name the folder of one of its plans, which is in it")
         raise FileError(f"{folder} is no folder of a collector: it has no {PLAN_FILE}, which serve writes")
 
 

@@ -255,8 +255,6 @@ def check_report_output(path: str | Path) -> None:
 
 def gather_hint(path: Path) -> str:
     """Say how single reports at a path, or baskets, become a collection."""
-    if (path / "campaign.json").exists():
-        return "it is the folder of a campaign; name the folder of one of its plans, which is in it"
     if path.suffix.lower() == ".json":
         return "it looks like a plan or a model; name the file of reports"
     if _no_reports(path):

@@ -1,11 +1,11 @@
 """The operator's page, /admin: an ASGI application of rendered pages without script (docs/cli/serve.md).
 
-It is given what it shows: the collections, how many reports there are, and how to seal. What takes time runs in
+It is given what it shows: the collection, how many reports there are, and how to seal. What takes time runs in
 processes of its own (analysis.py). Every answer forbids scripts, frames, caches and other hosts.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -47,28 +47,20 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A collection: its plan and the folder that its reports are in."""
-
-    plan: PublishedPlan
-    folder: Path
-
-
-@dataclass(frozen=True)
 class Sources:
     """What the page asks of the collector.
 
     Attributes:
-        collections: those that there are now, the first round first.
+        plan: the plan of the collection.
+        folder: where its reports are.
         status: as ``GET /status``.
-        seal: seals the epochs of a plan, and returns how many.
-        join: makes a plan the next round's; None where there is no campaign.
+        seal: seals the epochs, and returns how many.
     """
 
-    collections: Callable[[], Sequence[Shown]]
+    plan: PublishedPlan
+    folder: Path
     status: Callable[[], Mapping[str, Any]]
-    seal: Callable[[str], Awaitable[int]]
-    join: Callable[[str], Awaitable[None]] | None = None
+    seal: Callable[[], Awaitable[int]]
 
 
 class AdminPage:
@@ -76,10 +68,10 @@ class AdminPage:
 
     def __init__(self, sources: Sources, sessions: Sessions, analyst: Analyst | None = None) -> None:
         self._sources, self._sessions = sources, sessions
+        self._plan, self._folder = sources.plan, sources.folder
         self._analyst = analyst or Analyst()
-        now = sources.status()["plans"].items()
-        self._rates = {plan_id: Rate(counts["reports"]) for plan_id, counts in now}
-        self._notices: dict[str, str] = {}  # what the last action on a plan came to, to be shown once
+        self._rate = Rate(sources.status()["reports"])
+        self._notice = ""  # what the last action came to, to be shown once
         self._acting = asyncio.Lock()
         self._pages = Starlette(
             routes=[
@@ -156,34 +148,33 @@ class AdminPage:
     async def _show(self, request: Request) -> Response:
         if not self._may(request):
             return self._login_page(request)
-        shown, (wishes, wrong) = self._chosen(request), _wishes(request)
-        counts = await self._counts(shown)
-        rate = self._rates.setdefault(shown.plan.plan_id, Rate(counts["reports"])).per_second(counts["reports"])
-        question = question_of(shown.plan, shown.folder, wishes) if counts["reports"] else None
+        wishes, wrong = _wishes(request)
+        counts = await asyncio.to_thread(self._sources.status)
+        rate = self._rate.per_second(counts["reports"])
+        question = question_of(self._plan, self._folder, wishes) if counts["reports"] else None
         answer, working = (None, False) if question is None else self._analyst.ask(question, counts["reports"])
-        facts = await asyncio.to_thread(collection_facts, shown.plan, shown.folder, counts, answer, rate, wishes)
-        notice = self._notices.pop(shown.plan.plan_id, "")
+        facts = await asyncio.to_thread(collection_facts, self._plan, self._folder, counts, answer, rate, wishes)
+        notice, self._notice = self._notice, ""
         more = {"wishes": wishes, "wrong": wrong, "notice": notice, "working": working}
         more["refresh"] = working and answer is None
-        return _page("collection.html", self._frame(request, shown) | facts | more)
+        return _page("collection.html", self._frame(request) | facts | more)
 
     async def _show_round(self, request: Request) -> Response:
         if not self._may(request):
             return self._login_page(request)
-        shown, question = self._chosen(request), self._round(request)
+        question = self._round(request)
         if isinstance(question, str):
-            self._notices[shown.plan.plan_id] = question
-            return RedirectResponse(f"/admin?plan={shown.plan.plan_id[:12]}", 303)
-        counts = await self._counts(shown)
+            self._notice = question
+            return RedirectResponse("/admin", 303)
+        counts = await asyncio.to_thread(self._sources.status)
         answer, working = self._analyst.ask(question, counts["reports"])
         facts = await asyncio.to_thread(round_facts, answer)
         more = {
             "refresh": working and answer is None,
             "query": urlencode(dict(request.query_params)),
             "wishes": _wishes(request)[0],
-            "can_join": self._sources.join is not None,
         }
-        return _page("round.html", self._frame(request, shown) | facts | more)
+        return _page("round.html", self._frame(request) | facts | more)
 
     def _round(self, request: Request) -> Question | str:
         """Return the question that asks for the next round, or what is wrong with what was typed."""
@@ -193,8 +184,8 @@ class AdminPage:
             return wrong
         if people and not (people.isascii() and people.isdigit() and len(people) <= 15 and int(people)):
             return "The number of people must be a whole number from 1."
-        shown, itemsets = self._chosen(request), "itemsets" in request.query_params
-        return next_round(shown.plan, shown.folder, wishes, itemsets=itemsets, people=people)
+        itemsets = "itemsets" in request.query_params
+        return next_round(self._folder, wishes, itemsets=itemsets, people=people)
 
     async def _next_plan(self, request: Request) -> Response:
         """Hand out the plan that was proposed."""
@@ -216,30 +207,15 @@ class AdminPage:
         name = request.path_params["name"]
         if not self._may(request):
             return RedirectResponse("/admin", 303)
-        sealed = {path.name: path for path in self._chosen(request).folder.glob("[!.]*.parquet")}
+        sealed = {path.name: path for path in self._folder.glob("[!.]*.parquet")}
         if name not in sealed:
             return _page("error.html", {"error": "There is no such file."}, 404)
         return FileResponse(sealed[name], media_type="application/octet-stream", headers=_attached(name))
 
-    async def _counts(self, shown: Shown) -> dict[str, Any]:
-        status = await asyncio.to_thread(self._sources.status)
-        return dict(status["plans"][shown.plan.plan_id])
-
-    def _chosen(self, request: Request) -> Shown:
-        """Return the collection that is asked for, the first by default."""
-        there, named = self._sources.collections(), request.query_params.get("plan", "")
-        return next((each for each in there if named and each.plan.plan_id.startswith(named)), there[0])
-
-    def _frame(self, request: Request, shown: Shown) -> dict[str, Any]:
-        """Return what every page shows of a collection and of those beside it."""
-        ids = [each.plan.plan_id[:12] for each in self._sources.collections()]
-        value = request.cookies.get(_COOKIE, "")
-        return {
-            "plan": shown.plan.plan_id[:12],
-            "plan_id": shown.plan.plan_id,
-            "plans": ids,
-            "form_token": self._sessions.form_token(value),
-        }
+    def _frame(self, request: Request) -> dict[str, Any]:
+        """Return what every page shows once the operator is logged in."""
+        form_token = self._sessions.form_token(request.cookies.get(_COOKIE, ""))
+        return {"logged_in": True, "plan_id": self._plan.plan_id, "form_token": form_token}
 
     # ---- what is done
 
@@ -257,53 +233,42 @@ class AdminPage:
             self._may(request) and self._sessions.is_own_form(request.cookies.get(_COOKIE, ""), form.get("form", ""))
         ):
             return self._login_page(request, "Please log in again.", 403)
-        shown, action = self._chosen(request), _ACTIONS[request.url.path.removeprefix("/admin/")]
+        action = _ACTIONS[request.url.path.removeprefix("/admin/")]
         async with self._acting:
-            done, said = await action(self, shown, request)
+            done, said = await action(self)
         if bearer:
             return JSONResponse({"done": done, "message": said}, 200 if done else 409)
-        self._notices[shown.plan.plan_id] = said
-        return RedirectResponse(f"/admin?plan={shown.plan.plan_id[:12]}", 303)
+        self._notice = said
+        return RedirectResponse("/admin", 303)
 
-    async def _seal(self, shown: Shown, _: Request) -> tuple[bool, str]:
+    async def _seal(self) -> tuple[bool, str]:
         try:
-            sealed = await self._sources.seal(shown.plan.plan_id)
+            sealed = await self._sources.seal()
         except AssocprivError as error:
             return False, f"Sealing failed: {error}."
         return True, f"{counted(sealed, 'epoch')} sealed." if sealed else "There was nothing to seal."
 
-    async def _guide(self, shown: Shown, request: Request) -> tuple[bool, str]:
+    async def _guide(self) -> tuple[bool, str]:
         """Take what came in into the miner's state, and publish the guidance that follows from it."""
-        done, said = await self._seal(shown, request)
+        done, said = await self._seal()
         if not done:
             return done, said
-        state = str(shown.folder / STATE_FILE)
-        publish = ("guide", "publish", state, "-o", str(shown.folder / GUIDANCE_FILE), "--force")
+        state = str(self._folder / STATE_FILE)
+        publish = ("guide", "publish", state, "-o", str(self._folder / GUIDANCE_FILE), "--force")
         record: Any = {}
-        for command in (("guide", "collect", str(shown.folder), "--state", state), publish):
+        for command in (("guide", "collect", str(self._folder), "--state", state), publish):
             record = await run_command(command, MOST_SECONDS)
             if isinstance(record, str):
                 return False, f"{record[:1].upper()}{record[1:]}."
         again = "published" if record["new"] else "stays, as no whole batch has come in since it was published"
         return True, f"Guidance {record['serial']}, of level {record['level']}, {again}."
 
-    async def _join(self, _: Shown, request: Request) -> tuple[bool, str]:
-        """Make the proposed plan the campaign's next round."""
-        text, join = await self._proposed(request), self._sources.join
-        if text is None or join is None:
-            return False, "The plan was made anew meanwhile, of more reports; look at it again."
-        try:
-            await join(text.decode("utf-8"))
-        except AssocprivError as error:
-            return False, f"The plan did not join: {error}."
-        return True, "The plan joined the campaign: devices that drew its round will answer it."
 
-
-_ACTIONS: dict[str, Any] = {"seal": AdminPage._seal, "guide": AdminPage._guide, "join": AdminPage._join}
+_ACTIONS: dict[str, Any] = {"seal": AdminPage._seal, "guide": AdminPage._guide}
 
 
 def _page(template: str, shown: Mapping[str, Any], status: int = 200) -> Response:
-    frame = {"plans": [], "plan": "", "refresh": False, "error": "", "form_token": ""}
+    frame = {"logged_in": False, "refresh": False, "error": "", "form_token": ""}
     return HTMLResponse(_TEMPLATES.get_template(template).render(frame | dict(shown)), status)
 
 

@@ -36,7 +36,6 @@ class Question:
     """
 
     name: str
-    plan_id: str
     steps: tuple[tuple[str, tuple[str, ...]], ...]
 
 

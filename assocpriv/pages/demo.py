@@ -22,7 +22,6 @@ from assocpriv.core.errors import FileError, PlanError
 from assocpriv.pages.analysis import Analyst, Answer, Question
 from assocpriv.pages.wording import NORMAL
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.published import PublishedPlan
 
 MARK = "demonstration"  # a file in a folder whose reports are nobody's
 _HERE = Path(__file__).parent
@@ -93,7 +92,7 @@ class DemoPage:
         self._plan, self._folder, self._reports = plan, folder, reports
         self._shoppers = Shoppers.of(plan)
         self._analyst = analyst or Analyst(_SECONDS, least_age=_LEAST_AGE)
-        self._question = _question_of(plan, folder, self._shoppers)
+        self._question = _question_of(folder, self._shoppers)
         self._pages = Starlette(
             routes=[
                 Route("/demo", self._show),
@@ -149,12 +148,11 @@ class DemoPage:
         return JSONResponse(shown | (_estimates_of(answer, self._shoppers) if answer else {}))
 
 
-def _question_of(plan: PublishedPlan, folder: Path, shoppers: Shoppers) -> Question:
+def _question_of(folder: Path, shoppers: Shoppers) -> Question:
     asked = [f"--itemset={_written(itemset)}" for itemset in shoppers.itemsets]
     mined = "{made}/itemsets.parquet"
     return Question(
         "demonstration",
-        plan.plan_id,
         (
             ("asked", ("ask", str(folder), *asked)),
             ("mined", ("mine", str(folder), "--min-support", "auto", "-o", mined)),

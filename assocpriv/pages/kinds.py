@@ -42,16 +42,16 @@ def question_of(plan: PublishedPlan, folder: Path, wishes: Wishes) -> Question |
     """Return what to ask of a collection; None of a kind of which nothing is."""
     kind = KINDS.get(plan.kind)
     steps = kind.steps(plan, folder, wishes) if kind is not None else ()
-    return Question("now", plan.plan_id, steps) if steps else None
+    return Question("now", steps) if steps else None
 
 
-def next_round(plan: PublishedPlan, folder: Path, wishes: Wishes, *, itemsets: bool, people: str) -> Question:
+def next_round(folder: Path, wishes: Wishes, *, itemsets: bool, people: str) -> Question:
     """Return the question what another round should ask other people."""
     itemsets_file, options = "{made}/itemsets.parquet", ["--itemsets"] * itemsets
     options += ["--reports", people] if people else []
     mine = ("mine", str(folder), "--min-support", wishes.support, "-o", itemsets_file)
     refine = ("refine", itemsets_file, "--plan", str(folder / "plan.json"), *options, "-o", f"{{made}}/{NEXT_PLAN}")
-    return Question("round", plan.plan_id, (("mined", mine), ("plan", refine)))
+    return Question("round", (("mined", mine), ("plan", refine)))
 
 
 def first_error(answer: Answer) -> str:

@@ -175,16 +175,11 @@ def parse_text(text: str) -> object:
             f"not a plan: it has more than {_MOST_MARKS:,} of the characters {' '.join(_MARKS)} which stand "
             "between values; a plan of a million items has room for four an item"
         )
-    return load_object(text, "plan", NotAPlanError)
-
-
-def load_object(text: str, what: str, not_json: type[PlanError] = PlanError) -> object:
-    """Return the JSON content of the text of a plan, or of something else; refuse a field that stands twice."""
 
     def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         fields = dict(pairs)
         if len(fields) != len(pairs):
-            raise PlanError(f"a field of the {what} is given twice; two readers might take different ones")
+            raise PlanError("a field of the plan is given twice; two readers might take different ones")
         return fields
 
     try:
@@ -192,7 +187,7 @@ def load_object(text: str, what: str, not_json: type[PlanError] = PlanError) -> 
     except PlanError:
         raise
     except (ValueError, RecursionError):
-        raise not_json(f"not a {what}: the text is not valid JSON") from None
+        raise NotAPlanError("not a plan: the text is not valid JSON") from None
 
 
 def check_envelope(content: object) -> dict[str, Any]:

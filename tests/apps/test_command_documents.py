@@ -178,18 +178,6 @@ def released_votes(folder: Path) -> Path:
     return folder / "released.parquet"
 
 
-def begun_campaign(home: Path, out: Path) -> list[Any]:
-    """Return the arguments that begin a campaign with a plan."""
-    return ["campaign", "new", home / "plan.json", "--rounds", "3,5", "-o", out / "campaign"]
-
-
-def joined_campaign(home: Path, out: Path) -> list[Any]:
-    """Return the arguments that give it a second plan."""
-    run(*begun_campaign(home, out))
-    run(*PLAN_ARGUMENTS, "--reports", 777, "-o", out / "second.json")
-    return ["campaign", "join", out / "campaign", out / "second.json"]
-
-
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
     "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
@@ -222,8 +210,6 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "guide", "collect", released_votes(out), "--state", out / "state.json"
     ],
     "assocpriv guide simulate": lambda home, out: ["guide", "simulate", *votes(out), "--level", 1],
-    "assocpriv campaign new": begun_campaign,
-    "assocpriv campaign join": joined_campaign,
     "assocpriv gather": lambda home, out: ["gather", inbox(out), "--plan", home / "plan.json", "-o", out / "c"],
     "assocpriv collector keys add": lambda home, out: ["collector", "keys", "add", collected(out), "--name", "till"],
     "assocpriv collector keys list": lambda home, out: ["collector", "keys", "list", collected(out)],

@@ -42,7 +42,6 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.campaign import Campaign
 
 ENTROPY = SystemEntropy()
 BUDGET = 3
@@ -642,7 +641,6 @@ class NotedRandomizer(Randomizer):
 
 
 SHORT = replace(small_plan("none", 62, 2, 2), reports_per_person=BUDGET)  # 8 bytes
-CAMPAIGN = Campaign("", Breach("1%", "99%"), (1,) * 64, "ab" * 32)
 
 
 def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
@@ -651,7 +649,6 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
     disk = DiskFile.disk = Disk(rng, honest=honest)
     sent: dict[str, set[bytes]] = {}
     submitted: dict[str, set[bytes]] = {}
-    rounds: set[int] = set()
     done: set[bytes] = set()
     if begun := rng.random() < 0.3:  # a file of version 1 goes on
         told = Entry(1, SHORT.plan_id, hash_occasion("w1"), SHORT.amplification, b"12345678")
@@ -663,8 +660,6 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
             with Ledger.open(Path("ledger")) as ledger:
                 for _ in range(rng.randint(1, 3)):
                     occasion = f"w{rng.randint(1, BUDGET + 2)}"
-                    if rng.random() < 0.2:
-                        rounds.add(ledger.draw_round(CAMPAIGN, entropy=entropy))
                     try:
                         if rng.random() < 0.5:
                             report = ledger.report(BASKET, SHORT, occasion=occasion, entropy=entropy)
@@ -690,8 +685,6 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
         wrong.append("more reports than the budget")
     if not set().union(*sent.values()) <= disk.drawn:
         wrong.append("a report that nobody drew")
-    if len(rounds) > 1:
-        wrong.append("two rounds of one campaign")
     with Ledger.open(Path("ledger")) as ledger:
         for occasion, reports in sent.items():
             if {ledger.report([], SHORT, occasion=occasion, entropy=entropy)} != reports:
@@ -701,8 +694,6 @@ def life_of_a_device(seed: int, *, honest: bool = True) -> list[str]:
         for occasion, ids in submitted.items():
             if {ledger.submit([], SHORT, occasion=occasion, entropy=entropy).submission_id} != ids:
                 wrong.append("a submission's id was forgotten")
-        if rounds and {ledger.draw_round(CAMPAIGN, entropy=entropy)} != rounds:
-            wrong.append("a round was forgotten")
     assert disk.shown.startswith(FIRST_HEADER if begun else HEADER)
     return wrong
 

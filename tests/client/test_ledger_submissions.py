@@ -1,28 +1,23 @@
-"""What a ledger keeps for sending: ids of submissions, what waits, drawn rounds; ledgers of the first version go on."""
+"""What a ledger keeps for sending: ids of submissions, what waits; ledgers of the first version go on."""
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from naive import fixed_plan, small_plan
+from naive import small_plan
 
 from assocpriv.client.ledger import Ledger, hash_occasion
 from assocpriv.client.ledger_book import LedgerBook
-from assocpriv.client.ledger_records import FIRST_HEADER, MARK, Acknowledged, DrawnRound, Entry, Waiting, parse_ledger
-from assocpriv.core.errors import BudgetError, FileError, PlanError
-from assocpriv.core.privacy import Breach
-from assocpriv.lab.enumeration import distribution
-from assocpriv.plans.campaign import Campaign
+from assocpriv.client.ledger_records import FIRST_HEADER, MARK, Acknowledged, Entry, Waiting, parse_ledger
+from assocpriv.core.errors import FileError
 from tests.vectors import device_decoder as decoder
+from tests.vectors import make_devices
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "devices.json").read_text(encoding="ascii"))
 PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=3)
 BASKET = ["1", "3"]
-FIRST, SECOND = (fixed_plan(2, 1, 1, 1, shares=[1, 3]), fixed_plan(2, 1, 1, 1, shares=[2, 3]))
-CAMPAIGN = Campaign("", Breach("5%", "50%"), (3, 5, 2), FIRST.plan_id)
 
 
 @pytest.fixture
@@ -40,9 +35,12 @@ def as_content(record: Any) -> dict[str, Any]:
                 "gamma": gamma, "report": record.report.hex()}  # fmt: skip
     if isinstance(record, Waiting):
         return {"kind": 3, "of": record.entry, "id": record.submission_id.hex()}
-    if isinstance(record, Acknowledged):
-        return {"kind": 4, "of": record.entry}
-    return {"kind": 5, "campaign": record.campaign_id, "round": record.round_number}
+    return {"kind": 4, "of": record.entry}
+
+
+def test_vectors_are_what_the_script_makes() -> None:
+    """The file holds what the script and the second reader make of it."""
+    assert json.loads(json.dumps(make_devices.make_all(decoder))) == VECTORS
 
 
 @pytest.mark.parametrize("name", VECTORS["ledgers"])
@@ -128,64 +126,3 @@ def test_what_cannot_follow_is_damage(path: Path) -> None:
         file.write(Acknowledged(2, 2).to_bytes() + MARK)
     with pytest.raises(FileError, match="damaged at record 2"):
         Ledger.open(path)
-
-
-# ---- campaigns
-
-
-def test_a_round_is_drawn_once(path: Path) -> None:
-    """It is on disk before it is told, the same after restarts, and each campaign has its own."""
-    with Ledger.open(path) as ledger:
-        drawn = ledger.draw_round(CAMPAIGN)
-        (record,) = parse_ledger(path.read_bytes())[0]
-        assert record == DrawnRound(1, CAMPAIGN.campaign_id, drawn)
-    for _ in range(3):
-        with Ledger.open(path) as ledger:
-            assert ledger.draw_round(CAMPAIGN) == drawn
-    with Ledger.open(path) as ledger:
-        assert ledger.draw_round(replace(CAMPAIGN, rounds=(7,))) == 1
-        assert ledger.draw_round(CAMPAIGN) == drawn
-
-
-def test_nobody_answers_twice_in_a_campaign(path: Path) -> None:
-    """Whatever plan the round has later, the one report is sent again; another campaign with its plan gets none new."""
-    with Ledger.open(path) as ledger:
-        with pytest.raises(PlanError, match="drawn no round"):
-            ledger.submit_round(["1"], FIRST, CAMPAIGN)
-        ledger.draw_round(CAMPAIGN)
-        with pytest.raises(PlanError, match="lets a person report 3 times"):
-            ledger.submit_round(BASKET, PLAN, CAMPAIGN)
-        made = ledger.submit_round(["1"], FIRST, CAMPAIGN)
-        for plan in (FIRST, SECOND, PLAN):
-            assert ledger.submit_round(["0"], plan, CAMPAIGN) == made
-        assert ledger.answered(CAMPAIGN) == made
-        again = replace(CAMPAIGN, name="again")
-        ledger.draw_round(again)
-        for plan in (FIRST, FIRST):
-            with pytest.raises(BudgetError, match="made 1 of the 1 report"):
-                ledger.submit_round(["1"], plan, again)
-        assert (ledger.spent(FIRST), ledger.spent(SECOND)) == (1, 0)
-    with Ledger.open(path) as ledger:
-        assert ledger.unsent() == (made,)
-
-
-def test_what_is_seen_has_the_promise_of_the_report(tmp_path: Path) -> None:
-    """Round and report of the shipping ledger, draw by draw: weight_i / sum · P[y | record], so γ is the report's."""
-    plans = {1: FIRST, 2: SECOND, 3: FIRST}
-    seen = {}
-    for held in ("0", "1"):
-        count = iter(range(10**6))
-
-        def answer(entropy: Any, held: str = held, count: Any = count) -> tuple[int, bytes]:
-            with Ledger.open(tmp_path / f"{held}-{next(count)}") as ledger:
-                drawn = ledger.draw_round(CAMPAIGN, entropy=entropy)
-                return drawn, ledger.submit_round([held], plans[drawn], CAMPAIGN, entropy=entropy).report
-
-        seen[held] = distribution(answer)
-    for held, other in (("0", "1"), ("1", "0")):
-        for drawn, weight in enumerate(CAMPAIGN.rounds, 1):
-            of_round = {y: p for (i, y), p in seen[held].items() if i == drawn}
-            assert sum(of_round.values()) == Fraction(weight, 10)
-            ratios = [p / seen[other][drawn, y] for y, p in of_round.items()]
-            assert max(ratios) == plans[drawn].amplification
-    assert max(p / seen["1"][key] for key, p in seen["0"].items()) == max(FIRST.amplification, SECOND.amplification)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from canary import NAME, marks_in, shown_by
 from click.testing import CliRunner
-from naive import fixed_plan, small_plan
+from naive import small_plan
 
 from assocpriv.apps.cli import main
 from assocpriv.client import collector_connection
@@ -26,7 +26,6 @@ from assocpriv.client.ledger import Ledger
 from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, CollectorError, PlanError
 from assocpriv.core.privacy import Breach
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.campaign import Campaign
 from assocpriv.plans.guided.attributes import category, class_label
 from assocpriv.plans.guided.guidance import UNIT, Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
@@ -36,8 +35,6 @@ from assocpriv.sending import Collector, SentReport, SentWaiting, read_key, send
 BASE = small_plan("none", 5, 2, 2)
 PLAN = replace(BASE, catalogue=Catalogue(["milk", "bread", "tea", "eggs", "a, b"]), reports_per_person=3)
 OTHER = small_plan("none", 6, 2, 2)
-ROUNDS = {1: fixed_plan(2, 1, 1, 1, shares=[1, 3]), 2: fixed_plan(2, 1, 1, 1, shares=[2, 3])}
-CAMPAIGN = Campaign("soup", Breach("5%", "50%"), (1, 1), ROUNDS[1].plan_id)
 BASKET = ["milk", "tea"]
 REFUSAL = b'{"error": "x", "message": "no more\\u0007 of this"}'
 Reply = tuple[int, dict[str, str], bytes]
@@ -59,10 +56,9 @@ class Scripted:
     asked: list[str] = field(default_factory=list)
     url: str = ""
 
-    def publish(self, plan: PublishedPlan, path: str = "/plan", **headers: str) -> None:
+    def publish(self, plan: PublishedPlan) -> None:
         """Serve a plan, and take its reports."""
-        named = {"Assocpriv-Plan": plan.plan_id, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        self.pages[path] = 200, named, plan.canonical_json.encode()
+        self.pages["/plan"] = 200, {"Assocpriv-Plan": plan.plan_id}, plan.canonical_json.encode()
         self.lengths[plan.plan_id] = 16 + plan.report_bytes
 
     def take(self, plan_id: str, body: bytes, key: str | None) -> Reply | None:
@@ -186,7 +182,7 @@ def test_what_fails_is_sent_again_as_the_same_bytes(served: Scripted, path: Path
 
 def test_pauses_double_and_end(path: Path, served: Scripted) -> None:
     """Pauses grow to a minute and vary by half; beyond the patience it gives up, and what it asks for is said."""
-    served.pages = {"/campaign": (503, {}, REFUSAL)}
+    served.pages = {"/plan": (503, {}, REFUSAL)}
     for jitter, first in ((0.0, 0.25), (1.0, 0.5)):
         waited = Waited()
         collector = replace(waited.collector(served.url, patience_seconds=300.0), clock=replace(
@@ -199,7 +195,7 @@ def test_pauses_double_and_end(path: Path, served: Scripted) -> None:
         assert waited.pauses[:3] == [first, 2 * first, 4 * first]
         assert max(waited.pauses) == 120 * first
         assert waited.seconds <= 300
-    served.pages = {"/campaign": (429, {"Retry-After": "3600"}, REFUSAL)}
+    served.pages = {"/plan": (429, {"Retry-After": "3600"}, REFUSAL)}
     with pytest.raises(CollectorError, match="asks to come again in 3,600 seconds"):
         send_report(BASKET, Waited().collector(served.url), ledger=path, occasion="w1")
     assert not path.exists()
@@ -271,15 +267,12 @@ def test_refusals_stop_at_once(served: Scripted, path: Path, reply: Reply, said:
         ({"/plan": (200, {}, b"\xff")}, "is no plan"),
         ({"/plan": (200, {"Content-Length": "9999"}, b"{")}, "the connection broke off"),
         ({"/plan": (302, {"Location": "http://example.com/"}, b"")}, "sends elsewhere"),
-        ({"/campaign": (200, {}, b"{}")}, "is no campaign"),
-        ({"/campaign": (200, {}, b'{"campaign": {}, "plans": []}')}, "not a campaign"),
-        ({"/campaign": (200, {}, b" " * 200_000)}, "more than 131,072 bytes"),
-        ({"/campaign": (403, {}, REFUSAL)}, r"gives no campaign \(status 403\)"),
+        ({"/plan": (403, {}, REFUSAL)}, r"gives no plan \(status 403\)"),
     ],
-    ids=range(11),
+    ids=range(8),
 )
 def test_hostile_publications_are_refused(served: Scripted, path: Path, pages: Any, said: str) -> None:
-    """Whatever stands in place of a plan or campaign: one line, and neither a ledger nor a report."""
+    """Whatever stands in place of a plan: one line, and neither a ledger nor a report."""
     served.pages = pages
     with pytest.raises(AssocprivError, match=said) as caught:
         send(served, path)
@@ -291,7 +284,7 @@ def test_hostile_publications_are_refused(served: Scripted, path: Path, pages: A
 def test_a_plan_can_be_pinned(served: Scripted, path: Path) -> None:
     """With the id that is known from elsewhere no other plan is answered."""
     assert send(served, path, plan_id=PLAN.plan_id).state == "sent"
-    with pytest.raises(PlanError, match="not the plan or campaign"):
+    with pytest.raises(PlanError, match="not the plan "):
         send(served, path, plan_id=OTHER.plan_id)
     with pytest.raises(PlanError, match="64 lowercase"):
         send(served, path, plan_id="abc")
@@ -390,63 +383,6 @@ def test_a_certificate_that_nobody_signed_is_refused(path: Path) -> None:
     assert not path.exists()
 
 
-# ---- campaigns
-
-
-def campaign_of(served: Scripted, *rounds: int) -> None:
-    """Serve a campaign whose given rounds have plans."""
-    ids = [ROUNDS[each].plan_id if each in rounds else None for each in (1, 2)]
-    served.pages = {"/campaign": (200, {}, json.dumps({"campaign": CAMPAIGN.to_json(), "plans": ids}).encode())}
-    for each in rounds:
-        served.publish(ROUNDS[each], f"/plans/{ROUNDS[each].plan_id}")
-
-
-def test_a_campaign_is_answered_once(served: Scripted, tmp_path: Path) -> None:
-    """Each device keeps to its round: without a plan it waits, with one it answers, and never again."""
-    campaign_of(served, 1)
-    rounds = set()
-    for place in range(12):
-        path = tmp_path / f"{place}.bin"
-        first = send(served, path, ["1"], occasion=None)
-        rounds.add(first.round_number)
-        assert first.campaign_id == CAMPAIGN.campaign_id
-        if first.round_number == 2:
-            assert (first.state, first.plan_id) == ("no plan yet", None)
-            campaign_of(served, 1, 2)
-            first = send(served, path, ["1"], occasion=None)
-            campaign_of(served, 1)
-        assert (first.state, first.new) == ("sent", True)
-        assert first.plan_id == ROUNDS[first.round_number or 0].plan_id
-        again = send(served, path, ["0"], occasion="other")
-        assert again == replace(first, state="sent before", new=False)
-    assert rounds == {1, 2}
-    assert len(served.stored) == 12
-
-
-@pytest.mark.parametrize(
-    "plans",
-    [[], [None], [None, "x"], [OTHER.plan_id, None], [ROUNDS[1].plan_id] * 2, "ab", [None, None, None]],
-    ids=str,
-)
-def test_plans_that_a_campaign_cannot_have(served: Scripted, path: Path, plans: Any) -> None:
-    """Another number of plans, another first one, one twice, or no ids: nothing is drawn."""
-    served.pages = {"/campaign": (200, {}, json.dumps({"campaign": CAMPAIGN.to_json(), "plans": plans}).encode())}
-    with pytest.raises(CollectorError, match="not what its rounds can have"):
-        send(served, path, ["1"])
-    assert not path.exists()
-
-
-def test_a_rounds_plan_must_keep_the_promise(served: Scripted, path: Path) -> None:
-    """A plan that breaks the campaign's promise is not answered, whoever joined it."""
-    bad = replace(fixed_plan(2, 1, 1, 1, shares=[1, 30]), reports_per_person=1)
-    content = {"campaign": replace(CAMPAIGN, rounds=(1,), first_plan=bad.plan_id).to_json(), "plans": [bad.plan_id]}
-    served.pages = {"/campaign": (200, {}, json.dumps(content).encode())}
-    served.publish(bad, f"/plans/{bad.plan_id}")
-    with pytest.raises(PlanError, match="has γ 30; the campaign's promise"):
-        send(served, path, ["1"])
-    assert not served.posts
-
-
 # ---- guided plans
 
 GUIDED: GuidedPlan = guided_plan(
@@ -499,7 +435,7 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path) -> None
     assert f"sent to {served.url}" in first.stdout
     assert served.posts[0][2] == "Bearer till-7-secret"
     again = json.loads(command(served, path, *options, "--json", text="").stdout)
-    assert (again["state"], again["new"], again["round"]) == ("sent before", False, None)
+    assert (again["state"], again["new"]) == ("sent before", False)
     served.faults = [(503, {}, REFUSAL)] * 2
     failed = command(served, path, "--occasion", "w2", "--patience", "0", *options[2:])
     assert (failed.exit_code, failed.stdout) == (1, "")
@@ -508,15 +444,12 @@ def test_the_command_sends(served: Scripted, path: Path, tmp_path: Path) -> None
     served.faults = []
     assert "1 report sent to" in command(served, path, "--unsent").stdout
     assert json.loads(command(served, path, "--unsent", "--json").stdout) == {"sent": 0, "other_plans": 0}
-    campaign_of(served)
-    waits = command(served, tmp_path / "c.bin").stdout
-    assert "that round has no plan yet, so nothing was made or sent" in waits
 
 
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        ((), 1, "name it, as --occasion"),
+        ((), 2, "Missing option '--occasion'"),
         (("--occasion", "w1", "-o", "r.bin"), 2, "give --collector, or --plan and --output"),
         (("--unsent", "--occasion", "w1"), 2, "--unsent makes no report"),
         (("--unsent",), 1, "there is no ledger"),

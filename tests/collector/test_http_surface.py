@@ -27,8 +27,7 @@ REASONS = {
 }
 METHODS = st.sampled_from(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 PATHS = st.one_of(
-    st.sampled_from(["/reports", "/plan", "/status", "/metrics", "/healthz", "/campaign", "/guidance", "/", "//", "*"]),
-    st.builds("/plans/{}".format, st.sampled_from([PLAN.plan_id, "0" * 64, "..", "%00", "%ff"])),
+    st.sampled_from(["/reports", "/plan", "/status", "/metrics", "/healthz", "/guidance", "/", "//", "*"]),
     st.text("abz/.%?&=;~0", max_size=20).map(lambda text: f"/{text}"),
 )
 VALUES = st.one_of(
@@ -64,7 +63,7 @@ def test_any_request_has_a_designed_answer(
         told = json.loads(content)
         assert told["error"] in REASONS[status]
         assert told["message"]
-        assert set(told) <= {"error", "message", "plans", "record_bytes", "most_bytes", "count", "ids"}
+        assert set(told) <= {"error", "message", "plan", "record_bytes", "most_bytes", "count", "ids"}
     elif status >= 400 and method != "HEAD":  # is no HTTP
         assert (status, content) == (400, b"Invalid HTTP request received.")
     assert MARK not in json.dumps(answered) + content.decode("latin-1")

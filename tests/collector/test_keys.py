@@ -215,20 +215,3 @@ def test_what_cannot_be_operated_is_told(tmp_path: Path) -> None:
         set_aside(tmp_path, 7)
     with pytest.raises(FileError, match="set-aside has no reports of key 7"):
         set_aside(tmp_path, 7, restore=True)
-
-
-def test_keys_of_a_campaign_are_those_of_its_plans(tmp_path: Path) -> None:
-    """They lie in the campaign's folder; what a folder holds is asked of those of its plans."""
-    folder = tmp_path / "0123456789ab"
-    SqliteStore(folder, PLAN).close()
-    add_key(tmp_path, "till 7")
-    assert not collection_status(folder).keys
-    (tmp_path / "campaign.json").write_text("{}")
-    assert collection_status(folder).keys
-    assert [key.name for key in list_keys(folder)] == ["till 7"]
-    with pytest.raises(FileError, match=f"keys hold for a whole campaign.*name {tmp_path}$"):
-        add_key(folder, "till 8")  # which nobody would ask for
-    (tmp_path / "keys.json").rename(folder / "keys.json")
-    assert not collection_status(folder).keys
-    with pytest.raises(FileError, match="is a campaign's folder; name the folder of one of its plans"):
-        collection_status(tmp_path)

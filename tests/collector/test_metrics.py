@@ -20,7 +20,7 @@ def test_metrics_are_what_prometheus_reads(tmp_path: Path) -> None:
     metrics.refused("no-plan")
     for seconds in (0.0005, 0.001, 0.03, 9.0):
         metrics.committed(seconds)
-    text = metrics.text(Load(41, 3, 1, 2, 99, (tmp_path,)))
+    text = metrics.text(Load(41, 3, 1, 2, 99, tmp_path))
     families = {family.name: family for family in text_string_to_metric_families(text)}
     values = {
         (sample.name, *sample.labels.values()): sample.value for each in families.values() for sample in each.samples

@@ -28,7 +28,7 @@ def test_a_named_site_may_send_reports_and_read_answers_and_no_other(forks: Fork
         told = {"access-control-allow-origin": SHOP, "access-control-expose-headers": "Assocpriv-Plan, Retry-After"}
         for method, path, body, expected in [
             ("POST", "/reports", records([1]), 200), ("POST", "/reports", b"1", 400), ("GET", "/plan", None, 200),
-            ("GET", "/campaign", None, 404),
+            ("GET", "/nothing", None, 404),
         ]:  # fmt: skip
             for origin, said in [
                 (SHOP, told),

@@ -5,7 +5,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,12 @@ from postgres_server import PASSWORD, QUOTED, Server
 from uploads import PLAN, records, stored, upload
 
 import assocpriv as ap
-from assocpriv import campaigns
 from assocpriv.collector import postgres_link, postgres_store, sealing
-from assocpriv.collector.campaign_folder import open_campaign
 from assocpriv.collector.opening import open_store
 from assocpriv.collector.postgres_link import PostgresUrl
 from assocpriv.collector.postgres_store import PostgresStore
 from assocpriv.collector.store import StoreFullError
 from assocpriv.core.errors import FileError, PlanError
-from assocpriv.core.privacy import Breach
 from assocpriv.operating import collection_status, seal_collection
 from assocpriv.serving import make_service
 
@@ -310,27 +306,6 @@ def test_stores_are_not_mixed_up(tmp_path: Path, database: Server) -> None:
     with pytest.raises(FileError, match="holds files, and is no collector's folder"):
         make_service(PLAN, tmp_path / "four")
     assert [path.name for path in (tmp_path / "four").iterdir()] == ["mine.txt"]
-
-
-def test_a_campaign_of_two_front_ends(tmp_path: Path, database: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each plan has a schema, and ids are common; a plan that joins later is kept where the first one is."""
-    second = replace(PLAN, promise=Breach("5%", "51%"))
-    folders = [campaigns.begin(PLAN, [1, 1], tmp_path / name).folder for name in ("one", "two")]
-    for folder in folders:
-        with Visitor(make_service(open_campaign(folder).campaign, folder, store=database.url)) as visitor:
-            assert visitor.post("/reports", records([1, 2]), **SENT).status == 200
-    monkeypatch.setenv("PGPASSWORD", PASSWORD)
-    for folder, number in zip(folders, (3, 4), strict=True):
-        campaigns.join(folder, second)
-        with Visitor(make_service(open_campaign(folder).campaign, folder)) as visitor:
-            sent = SENT | {"assocpriv_plan": second.plan_id}
-            assert visitor.post("/reports", records([1, 2, number]), **sent).status == 200
-    assert len(database.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'assocpriv%'")) == 2
-    for plan, found in ((PLAN, [1, 2]), (second, [1, 2, 3, 4])):
-        homes = [folder / plan.plan_id[:12] for folder in folders]
-        assert seal_collection(homes[0]) == len(found)
-        assert stored(homes[0]) == found
-        assert not list(homes[1].glob("*.parquet"))
 
 
 def test_the_service_comes_back_with_its_server(tmp_path: Path, database: Server) -> None:

@@ -56,7 +56,7 @@ def test_guidance_is_taken_up_without_a_restart(tmp_path: Path) -> None:
         assert f'"level":{first.level}' in visitor.get("/guidance/level").text
         assert visitor.get("/guidance", if_none_match=answer.headers["etag"]).status == 304
         send(visitor, reports(first, 20, 1))
-        visitor.run(visitor.application.seal(PLAN.plan_id))
+        visitor.run(visitor.application.seal())
         guidance.collect_files(tmp_path / "data", state)
         second = guidance.publish_file(state, published, force=True)[0].guidance
         assert second.serial == 2
@@ -81,17 +81,17 @@ def test_a_growing_collection_is_collected_once(tmp_path: Path) -> None:
         asked = guidance.publish_file(state, data / "guidance.json")[0].guidance
         send(visitor, reports(asked, 5, 1))
         assert collected() == 0  # nothing is sealed
-        visitor.run(visitor.application.seal(PLAN.plan_id))
+        visitor.run(visitor.application.seal())
         assert [collected(), collected()] == [5, 5]
         same = reports(asked, 1, 2)
         for total in (6, 7):  # epochs of one report each, the same
             send(visitor, same)
-            visitor.run(visitor.application.seal(PLAN.plan_id))
+            visitor.run(visitor.application.seal())
             assert collected() == total
         unknown = reports(asked, 3, 3)
         unknown[0, 0] = 9  # the serial number of guidance that was never published
         send(visitor, unknown)
-        visitor.run(visitor.application.seal(PLAN.plan_id))
+        visitor.run(visitor.application.seal())
         assert [collected(), collected()] == [9, 9]
     one = next(data.glob("*.parquet"))
     with pytest.raises(WireError, match="was collected before"):

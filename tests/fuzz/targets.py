@@ -37,13 +37,11 @@ from assocpriv.client.ledger_records import (
     HEADER,
     MARK,
     Acknowledged,
-    DrawnRound,
     Entry,
     Waiting,
     parse_ledger,
 )
 from assocpriv.client.numeric.randomizer import randomize_record
-from assocpriv.collector.campaign_folder import read_campaign
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
@@ -60,7 +58,6 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
 from assocpriv.plans.baskets.view import View
-from assocpriv.plans.campaign import Campaign
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan, guided_plan
@@ -486,33 +483,13 @@ def ledger_seeds() -> list[bytes]:
         Entry(number, "ab" * 32, bytes(32), Fraction(19, 3), bytes(range(10 * number)), submission_id)
         for number, submission_id in ((1, bytes(16)), (1, None))
     ]
-    later = [Waiting(2, 1, bytes(16)), Acknowledged(3, 1), DrawnRound(4, "cd" * 32, 2)]
+    later = [Waiting(2, 1, bytes(16)), Acknowledged(3, 1)]
     record, *others = [entry.to_bytes() + MARK for entry in [made[0], *later]]
     first = made[1].to_bytes() + MARK
     return [HEADER, HEADER + record[: -len(MARK)], HEADER + record + b"".join(others), FIRST_HEADER + first + others[0]]
 
 
-# ---- campaigns
-
-
-def run_campaign(data: bytes) -> bool:
-    """A campaign's document: refused, or read again under the same id."""
-    campaign = accepted(lambda: read_campaign(written(data, "campaign.json")))
-    if campaign is None:
-        return False
-    assert Campaign.parse(campaign.canonical_json) == campaign
-    return True
-
-
-def campaign_seeds() -> list[bytes]:
-    """Return two campaigns."""
-    promise = Breach("5%", "50%")
-    made = [Campaign("soup", promise, (3, 5, 2), "ab" * 32), Campaign("", promise, (1,), "0" * 64)]
-    return [each.canonical_json.encode() for each in made]
-
-
 TARGETS: dict[str, Target] = {
-    "campaign": Target(run_campaign, campaign_seeds),
     "plan": Target(run_plan, plan_seeds),
     "table_plan": Target(run_table_plan, table_plan_seeds),
     "guided_plan": Target(run_guided_plan, lambda: [plan.canonical_json.encode() for plan in guided_plans()]),

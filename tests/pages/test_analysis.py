@@ -32,7 +32,7 @@ class Commands:
 
 def question(name: str, *commands: str) -> Question:
     """Return a question of commands, each with the number of reports as its argument."""
-    return Question(name, "0" * 64, tuple((command, (command, "{reports}")) for command in commands))
+    return Question(name, tuple((command, (command, "{reports}")) for command in commands))
 
 
 async def answered(analyst: Analyst, asked: Question, reports: int) -> tuple[Answer, bool]:

@@ -15,7 +15,6 @@ from debian_packages import program
 from running_collector import Collector, Forks
 
 import assocpriv as ap
-from assocpriv import campaigns
 from assocpriv.core.errors import FileError, PlanError
 from assocpriv.files.plans import write_plan
 from assocpriv.pages.demo import MARK
@@ -97,7 +96,7 @@ def test_reports_of_people_are_no_demonstration(tmp_path: Path) -> None:
             sent = device.post("/reports", body, assocpriv_plan=PLAN.plan_id, content_type="application/octet-stream")
             assert sent.json == {"accepted": 1, "duplicates": 0}
             if sealed:
-                assert device.run(device.application.seal(PLAN.plan_id)) == 1
+                assert device.run(device.application.seal()) == 1
         with pytest.raises(FileError, match=r"holds reports of people; a demonstration takes a folder of its own"):
             make_service(PLAN, folder, demo=True)
         assert not (folder / MARK).exists()
@@ -115,14 +114,6 @@ def test_plans_that_cannot_be_demonstrated(tmp_path: Path, name: str) -> None:
     with pytest.raises(PlanError, match=r"is of baskets: serve a plan that asks for the items of a catalogue"):
         make_service(parse_plan(json.dumps(plan)), tmp_path / "d", demo=True)
     assert not (tmp_path / "d").exists()
-
-
-def test_a_campaign_cannot_be_demonstrated(tmp_path: Path) -> None:
-    """A campaign is refused as a plan of another kind is: its folder is not marked."""
-    begun = campaigns.begin(PLAN, [1, 1], tmp_path / "c")
-    with pytest.raises(PlanError, match=r"is of baskets"):
-        make_service(begun.campaign, tmp_path / "c", demo=True)
-    assert not (tmp_path / "c" / MARK).exists()
 
 
 def test_beliefs_are_those_of_the_plan() -> None:

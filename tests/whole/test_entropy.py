@@ -224,7 +224,6 @@ IMPORTS = {
     "client/baskets/randomizer.py": {"Entropy"},
     "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
-    "plans/campaign.py": {"Entropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},

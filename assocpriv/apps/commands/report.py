@@ -29,7 +29,7 @@ _MOST_BYTES = 1 << 24  # of a record
 @click.option("--plan", "plan_path", type=PATH, help="The published plan; with --output.")
 @click.option("--collector", "url", metavar="URL", help="Where to ask for the plan, and to send the report.")
 @click.option("--ledger", type=OUTPUT, required=True, help="What this device told; made if missing.")
-@click.option("--occasion", help="What the record is of, as 2026-W47; one report each. A campaign needs none.")
+@click.option("--occasion", help="What the record is of, as 2026-W47; one report each.")
 @click.option(
     "--basket", help="Names with commas between; other programs can see it. Better give them on standard input."
 )
@@ -38,7 +38,7 @@ _MOST_BYTES = 1 << 24  # of a record
 @click.option("--posterior", help="See --prior.")
 @epsilon_option
 @click.option("--unsent", is_flag=True, help="Send the reports that wait for the collector, and make none.")
-@click.option("--plan-id", metavar="ID", help="Id of the plan or campaign that the collector must have.")
+@click.option("--plan-id", metavar="ID", help="Id of the plan that the collector must have.")
 @click.option("--key-file", type=PATH, help="File with the key that the collector asks for.")
 @click.option("--max-level", metavar="K", type=WholeRange(1), help="Highest level k* of guidance.  [default: any]")
 @click.option("--patience", metavar="SECONDS", type=NUMBER, help="How long to try.  [default: 60]")
@@ -61,6 +61,8 @@ def report(plan_path: Path | None, url: str | None, unsent: bool, basket: str | 
     """
     if (url is None) == (device["output"] is None) or (plan_path is None) != (url is not None):
         raise click.UsageError("give --collector, or --plan and --output")
+    if device["occasion"] is None and not unsent:
+        raise click.UsageError("Missing option '--occasion'.")
     limit = take_promise(device)
     asked = {name: device.pop(name) for name in ("plan_id", "key_file", "max_level", "patience", "insecure")}
     if url is None:
@@ -82,8 +84,6 @@ def _write(plan_path: Path, basket: str | None, *, output: Path, **device: Any) 
     from assocpriv.assurance import parse_record, read_plan, takes_names
     from assocpriv.assurance import report as make_report
 
-    if device["occasion"] is None:
-        raise click.UsageError("Missing option '--occasion'.")
     plan = read_plan(plan_path)
     if basket is not None and not takes_names(plan):
         raise click.UsageError(f"--basket does not go with a plan of the kind {plan.kind}; see docs/cli/clients.md")

@@ -43,14 +43,11 @@ def serve(
 ) -> None:
     """Collect reports of PLAN over HTTP until told to stop; mine, ask and the rest read the folder, also meanwhile.
 
-    PLAN is a plan, or the campaign.json of a campaign, whose folder is DATA.
-
     \b
     Example:
       assocpriv serve plan.json --data collection
-      assocpriv serve campaign/campaign.json --data campaign
     """
-    from assocpriv.serving import TOKEN_FILE, read_published
+    from assocpriv.serving import TOKEN_FILE, read_plan
     from assocpriv.serving import serve as run
 
     def tell(url: str) -> None:
@@ -61,7 +58,7 @@ def serve(
             say([f"the operator's page is {url}/admin, its token in {data / TOKEN_FILE}"])
 
     run(
-        read_published(plan),
+        read_plan(plan),
         data,
         host=host,
         port=port,

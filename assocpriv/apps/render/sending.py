@@ -11,23 +11,16 @@ from assocpriv.sending import SentReport, SentWaiting
 def sent_record(sent: SentReport) -> dict[str, Any]:
     """Return what became of a report, for ``--json``."""
     return {
-        **fields(sent, "state campaign_id plan_id new report_bytes spent left"),
-        "round": sent.round_number,
+        **fields(sent, "state plan_id new report_bytes spent left"),
         "amplification": sent.amplification and format_bound(sent.amplification),
     }
 
 
 def sent_lines(sent: SentReport, url: str) -> list[str]:
     """Say what became of a report."""
-    place = ""
-    if sent.campaign_id is not None:
-        place = f"this device drew round {sent.round_number} of campaign {sent.campaign_id[:16]}…"
-    if sent.plan_id is None:
-        return [place, "that round has no plan yet, so nothing was made or sent; run this again later"]
     made = "a new report" if sent.new else "the report made before"
     state = f"sent to {url}" if sent.state == "sent" else f"which {url} has already"
     return [
-        *([place] if place else []),
         f"{made}, {counted(sent.report_bytes, 'byte')}, {state}",
         f"of plan {sent.plan_id[:16]}… this device has made {counted(sent.spent, 'report')}; left: {sent.left}",
         *([sent.unbounded] if sent.unbounded else []),

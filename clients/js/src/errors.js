@@ -13,7 +13,7 @@ export class AssocprivError extends Error {
   static errorName = "AssocprivError";
 }
 
-/** A plan, guidance or campaign that breaks a rule: do not answer it. */
+/** A plan or guidance that breaks a rule: do not answer it. */
 export class PlanError extends AssocprivError {
   static errorName = "PlanError";
 }

@@ -5,11 +5,10 @@
 
 export { chancesOf, mostBelieved, percentAwayFrom, posterior } from "./baskets/belief.js";
 export { Transaction } from "./baskets/plan.js";
-export { Campaign, loadCampaign } from "./device/campaign.js";
 export { Collector } from "./device/connection.js";
 export { Ledger } from "./device/ledger.js";
-export { fetchOffer } from "./device/offer.js";
 export { openLedger } from "./device/open.js";
+export { fetchPlan } from "./device/publication.js";
 export { sendRecord, sendWaiting } from "./device/sending.js";
 export { openWaiting, Waiting } from "./device/waiting.js";
 export {

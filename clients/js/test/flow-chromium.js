@@ -88,7 +88,7 @@ function guidedCollector() {
   const { plan: name, guidance } = vectors.guidance[0];
   const { plan, id } = vectors.plans.find((each) => each.name === name);
   const level = { plan: id, serial: guidance.serial, level: guidance.level };
-  const pages = { "/plan": plan, [`/plans/${id}`]: plan };
+  const pages = { "/plan": plan };
   const stored = [];
   const answer = async (route) => {
     const request = route.request();

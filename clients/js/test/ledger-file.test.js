@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 
-import { BudgetError, LedgerError, loadCampaign, loadPlan, PlanError, RecordError } from "../src/index.js";
+import { BudgetError, LedgerError, loadPlan, PlanError, RecordError } from "../src/index.js";
 import { bytesOf } from "../src/device/book.js";
 import { openLedgerFile } from "../src/node/index.js";
 import { parseLedger, recordBytes } from "../src/node/ledger-records.js";
@@ -104,31 +104,6 @@ test("a limit holds for all reports together, and takes no plan whose γ does no
   for (const limit of [{ prior: "50%", posterior: "5%" }, { prior: "0", posterior: "1/2" }, { prior: 0.05, posterior: "1/2" }]) {
     await assert.rejects(openLedgerFile(path, { limit }), PlanError);
   }
-});
-
-test("a campaign's round is drawn once and written first, and it has one report", async (t) => {
-  const path = scratch(t);
-  const plan = await planOf(1);
-  const other = await planOf(2);
-  const content = JSON.parse(DEVICES.campaigns["three rounds"].text);
-  const promise = { prior: "1/1000000", posterior: "999999/1000000" };
-  const campaign = await loadCampaign(JSON.stringify({ ...content, promise, first_plan: plan.id }));
-  const strict = await loadCampaign(JSON.stringify({ ...content, promise: { prior: "49/100", posterior: "1/2" } }));
-  const ledger = await openLedgerFile(path);
-  await assert.rejects(ledger.submitRound(plan, campaign, []), PlanError, "no round drawn");
-  const [drawn, together] = await Promise.all([ledger.drawRound(campaign), ledger.drawRound(campaign)]);
-  assert.equal(together, drawn);
-  await ledger.drawRound(strict);
-  await assert.rejects(ledger.submitRound(plan, strict, []), PlanError, "γ");
-  await assert.rejects(ledger.submitRound(other, campaign, []), PlanError, "two reports");
-  assert.equal(await ledger.answered(campaign), null);
-  const made = await ledger.submitRound(plan, campaign, []);
-  ledger.close();
-  const again = await openLedgerFile(path);
-  assert.equal(await again.drawRound(campaign), drawn);
-  assert.deepEqual(await again.submitRound(other, campaign, null), made);
-  assert.deepEqual(await again.answered(campaign), made);
-  again.close();
 });
 
 test("a report that was handed out is sent under the id that it has", async (t) => {

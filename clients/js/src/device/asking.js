@@ -10,7 +10,7 @@ import { CollectorError, LevelError, PlanError } from "../errors.js";
 import { GuidedPlan } from "../guided/plan.js";
 import { inputOf } from "../tables/columns.js";
 import { inputsOf } from "../tables/records.js";
-import { good } from "./offer.js";
+import { good } from "./publication.js";
 
 const MOST_GUIDANCE = 1 << 28;
 const MOST_LEVEL = 1 << 12;

@@ -1,5 +1,5 @@
 /**
- * What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector, rounds.
+ * What the records of a ledger say together: reports by occasion, what is spent, what waits for a collector.
  *
  * Of a person's record it holds what may be sent, and nothing of what it was made of.
  * @module
@@ -13,9 +13,8 @@ import { gammaOf, multiply } from "./bounds.js";
  * A record of a ledger, as docs/formats/ledger.md has it by kinds; ids and hashes are hexadecimal digits.
  *
  * 1 and 2: `plan`, `occasion`, `id` (null in version 1), `gamma` ("a/b" or "none"), `report`. 3: `of`, `id`. 4: `of`.
- * 5: `campaign`, `round`.
  * @typedef {{ number: number, kind: number, plan?: string, occasion?: string, id?: string | null, gamma?: string,
- *   report?: Uint8Array<ArrayBuffer>, of?: number, campaign?: string, round?: number }} LedgerRecord
+ *   report?: Uint8Array<ArrayBuffer>, of?: number }} LedgerRecord
  */
 
 /**
@@ -34,14 +33,11 @@ export class Book {
   reports = 0;
   /** γ of all reports together; null where a plan stated none. @type {Fraction | null} */
   amplification = [1n, 1n];
-  /** Rounds by the ids of campaigns. @type {Map<string, number>} */
-  rounds = new Map();
   #entries = new Map();
   #spent = new Map();
   #ids = new Map(); // of those that wait or waited, in this order
   #acknowledged = new Set();
   #numbers = new Map();
-  #answers = new Map(); // of campaigns
 
   /**
    * Take in the next record; false, and nothing is taken in, for one that cannot stand here.
@@ -56,10 +52,7 @@ export class Book {
   #addKind(record) {
     if (record.kind === 1 || record.kind === 2) return this.#addReport(record);
     if (record.kind === 3) return this.#addWaiting(record);
-    if (record.kind === 4) return this.#addAcknowledged(record);
-    if (record.kind !== 5 || this.rounds.has(record.campaign) || !(record.round >= 1)) return false;
-    this.rounds.set(record.campaign, record.round);
-    return true;
+    return record.kind === 4 && this.#addAcknowledged(record);
   }
 
   #addReport(record) {
@@ -69,7 +62,6 @@ export class Book {
     const name = `${plan} ${occasion}`;
     this.#entries.set(number, record);
     if (!this.#numbers.has(name)) this.#numbers.set(name, number);
-    if (this.rounds.has(occasion) && !this.#answers.has(occasion)) this.#answers.set(occasion, number);
     if (record.kind === 2) this.#ids.set(number, record.id);
     this.#spent.set(plan, this.spent(plan) + 1);
     this.reports += 1;
@@ -96,13 +88,13 @@ export class Book {
   }
 
   /**
-   * Return the record of the report of an occasion, of a campaign's whatever plan it is of.
+   * Return the record of the report of an occasion.
    * @param {string} planId
-   * @param {string} occasion its hash, or the campaign's id
+   * @param {string} occasion its hash
    * @returns {any} undefined for none
    */
   find(planId, occasion) {
-    return this.#entries.get(this.#answers.get(occasion) ?? this.#numbers.get(`${planId} ${occasion}`));
+    return this.#entries.get(this.#numbers.get(`${planId} ${occasion}`));
   }
 
   /**

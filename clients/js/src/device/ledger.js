@@ -15,13 +15,13 @@ import { hexOf, Plan } from "../plan.js";
 import { systemWords } from "../words.js";
 import { Book } from "./book.js";
 import { gammaText, multiply } from "./bounds.js";
-import { Campaign } from "./campaign.js";
 import { hashOccasion } from "./occasion.js";
 
 /** @typedef {import("./book.js").Submission} Submission */
 /** @typedef {import("./book.js").LedgerRecord} LedgerRecord */
 
-const ID_BYTES = 16;
+/** Bytes of the id of a submission. */
+export const ID_BYTES = 16;
 
 /** A device's ledger, open. */
 export class Ledger {
@@ -70,7 +70,15 @@ export class Ledger {
    */
   async submit(plan, occasion, record, words) {
     checkLoaded(plan);
-    return this.#submit(plan, await hashOccasion(occasion), record, words);
+    const hash = await hashOccasion(occasion);
+    await this.#change((book) => {
+      const found = book.find(plan.id, hash);
+      if (found === undefined) return this.#made(book, plan, hash, record, words, 2);
+      // an id made of the report alone would be another person's too, whose report holds the same
+      return book.submission(found.number) ? null : { kind: 3, of: found.number, id: found.id ?? randomId() };
+    });
+    const { number } = this.#book.find(plan.id, hash);
+    return /** @type {Submission} */ (this.#book.submission(number));
   }
 
   /**
@@ -88,57 +96,6 @@ export class Ledger {
       return book.find(plan.id, hash) === undefined ? this.#made(book, plan, hash, record, words, 1) : null;
     });
     return this.#book.find(plan.id, hash).report.slice();
-  }
-
-  /**
-   * Return the round of a campaign that this device answers, from 1: drawn once, on disk, and kept.
-   *
-   * It is drawn by the weights of the rounds and of nothing else, before any record is looked at.
-   * @param {Campaign} campaign
-   * @param {import("../words.js").Words} [words]
-   * @returns {Promise<number>}
-   */
-  async drawRound(campaign, words = systemWords()) {
-    const { id } = checkCampaign(campaign);
-    await this.#change((book) => {
-      return book.rounds.has(id) ? null : { kind: 5, campaign: id, round: campaign.drawRound(words) };
-    });
-    return /** @type {number} */ (this.#book.rounds.get(id));
-  }
-
-  /**
-   * Return this device's one report of a campaign: made now under the plan of its round, or the one made before,
-   * whatever plan the round has by now.
-   * @param {Plan} plan
-   * @param {Campaign} campaign
-   * @param {any} record
-   * @param {import("../words.js").Words} [words]
-   * @returns {Promise<Submission>}
-   * @throws {PlanError} a plan that does not keep the campaign's promise, or no round drawn; and as `submit`
-   */
-  async submitRound(plan, campaign, record, words) {
-    checkLoaded(plan);
-    const { id } = checkCampaign(campaign);
-    await this.#look((book) => {
-      if (!book.rounds.has(id)) {
-        throw new PlanError("this device has drawn no round of the campaign; it draws one first, with drawRound");
-      }
-      if (book.find("", id) === undefined) campaign.checkPlan(plan);
-    });
-    return this.#submit(plan, id, record, words);
-  }
-
-  /**
-   * Return this device's one report of a campaign; null before it is made.
-   * @param {Campaign} campaign
-   * @returns {Promise<Submission | null>}
-   */
-  answered(campaign) {
-    const { id } = checkCampaign(campaign);
-    return this.#look((book) => {
-      const made = book.find("", id);
-      return made === undefined ? null : book.submission(made.number);
-    });
   }
 
   /**
@@ -189,17 +146,6 @@ export class Ledger {
       }
       return { spent, left, amplification: book.amplification };
     });
-  }
-
-  async #submit(plan, occasion, record, words) {
-    await this.#change((book) => {
-      const found = book.find(plan.id, occasion);
-      if (found === undefined) return this.#made(book, plan, occasion, record, words, 2);
-      // an id made of the report alone would be another person's too, whose report holds the same
-      return book.submission(found.number) ? null : { kind: 3, of: found.number, id: found.id ?? randomId() };
-    });
-    const { number } = this.#book.find(plan.id, occasion);
-    return /** @type {Submission} */ (this.#book.submission(number));
   }
 
   #made(book, plan, occasion, record, words = systemWords(), kind) {
@@ -305,11 +251,4 @@ function randomId() {
 
 function checkLoaded(plan) {
   if (!(plan instanceof Plan) || plan.id === "") throw new TypeError("a plan is loaded by loadPlan, which checks it");
-}
-
-function checkCampaign(campaign) {
-  if (!(campaign instanceof Campaign) || campaign.id === "") {
-    throw new TypeError("a campaign is loaded by loadCampaign, which checks it");
-  }
-  return campaign;
 }

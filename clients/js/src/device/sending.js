@@ -6,10 +6,11 @@
  * @module
  */
 
-import { CollectorError, LevelError, PlanError, RecordError } from "../errors.js";
+import { CollectorError, LevelError, RecordError } from "../errors.js";
 import { checkValues, isGuided, withGuidance } from "./asking.js";
 import { Collector, joined } from "./connection.js";
-import { fetchOffer, fetchPlan, saying } from "./offer.js";
+import { ID_BYTES } from "./ledger.js";
+import { fetchPlan, saying } from "./publication.js";
 
 /** @typedef {import("./ledger.js").Ledger} Ledger */
 /** @typedef {import("./book.js").Submission} Submission */
@@ -22,9 +23,9 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  * @typedef {object} SendOptions
  * @property {string | Collector} collector its address, or a `Collector`
  * @property {Ledger} ledger
- * @property {string} [occasion] what the record is of, as "2026-W47"; of a campaign there is none
+ * @property {string} [occasion] what the record is of, as "2026-W47"; of `sendWaiting` none
  * @property {string} [key] where the collection takes reports with a key only
- * @property {string} [pinnedId] id of the plan or the campaign that the collector must have, known from elsewhere
+ * @property {string} [pinnedId] id of the plan that the collector must have, known from elsewhere
  * @property {number} [maxLevel] of a guided plan the highest level that is answered; any by default
  * @property {import("./waiting.js").Waiting} [waiting] where a record of a guided plan waits, encrypted, for guidance
  * @property {boolean} [empty] report on an empty basket, too: by default that is refused, as a till may have failed
@@ -33,11 +34,8 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
 /**
  * What became of one record.
  * @typedef {object} Sent
- * @property {"sent" | "sent before" | "no plan yet" | "waits for guidance"} state `sent before`: nothing was sent now;
- *   `no plan yet`: the round that this device drew has none, so nothing was made: come again later
- * @property {string | null} campaignId
- * @property {number | null} round of the campaign, that this device drew
- * @property {string | null} planId
+ * @property {"sent" | "sent before" | "waits for guidance"} state `sent before`: nothing was sent now
+ * @property {string} planId
  * @property {number} reportBytes
  * @property {boolean} isNew whether there was none of the occasion when this was asked; of calls at once all say so
  */
@@ -47,51 +45,28 @@ const KEPT = "the report waits in the ledger: call this again, or sendWaiting, t
  *
  * @param {any} record what the plan's kind takes: of baskets names; of tables values by columns, also of guided plans,
  *   whose guidance is asked for. Leave it as it is until the promise is settled
- * @param {SendOptions} options
+ * @param {SendOptions & { occasion: string }} options
  * @returns {Promise<Sent>}
  * @throws {CollectorError} no answer, or a refusal; a report that was made waits in the ledger
  * @throws {import("../errors.js").LedgerError} the ledger failed: nothing was sent
- * @throws {PlanError} a plan that must not be answered, or another than was pinned
+ * @throws {import("../errors.js").PlanError} a plan that must not be answered, or another than was pinned
  * @throws {RecordError} the record does not fit the plan
  * @throws {import("../errors.js").BudgetError} no further report may be made
  */
 export async function sendRecord(record, options) {
   const device = { ...options, collector: collectorOf(options) };
-  const offer = await fetchOffer(device.collector, device.pinnedId);
-  if (offer.campaign !== null) return sendRound(record, offer, device);
-  const plan = /** @type {import("../plan.js").Plan} */ (offer.plan);
+  const plan = await fetchPlan(device.collector, device.pinnedId);
   const { occasion, ledger } = device;
-  if (occasion === undefined) {
-    throw new PlanError('the collector has a plan, and each occasion gets one report: name it, as occasion: "2026-W47"');
-  }
   const isKnown = await ledger.has(plan, occasion);
   const made = isKnown ? null : await prepared(record, plan, device);
-  const about = { campaignId: null, round: null, planId: plan.id, isNew: !isKnown };
-  if (made === WAITS) return waits(about);
-  return deliver(await ledger.submit(plan, occasion, made), device, about);
-}
-
-async function sendRound(record, { campaign, planIds }, device) {
-  const { ledger, collector } = device;
-  const round = await ledger.drawRound(campaign);
-  const about = { campaignId: campaign.id, round, planId: null, isNew: false };
-  const answered = await ledger.answered(campaign);
-  if (answered !== null) return deliver(answered, device, about);
-  const planId = planIds[round - 1];
-  if (planId === null) return { state: "no plan yet", ...about, reportBytes: 0 };
-  const plan = await saying("nothing was made or sent", () => fetchPlan(collector, `/plans/${planId}`, planId));
-  campaign.checkPlan(plan);
-  const made = await prepared(record, plan, { ...device, occasion: null });
-  about.isNew = true;
-  if (made === WAITS) return waits({ ...about, planId });
-  return deliver(await ledger.submitRound(plan, campaign, made), device, about);
+  if (made === WAITS) return { state: "waits for guidance", planId: plan.id, isNew: false, reportBytes: 0 };
+  const submission = await ledger.submit(plan, occasion, made);
+  if (!submission.acknowledged) await send([submission], device);
+  const state = submission.acknowledged ? "sent before" : "sent";
+  return { state, planId: plan.id, isNew: !isKnown, reportBytes: submission.report.length };
 }
 
 const WAITS = Symbol("a record that waits");
-
-function waits(about) {
-  return { state: /** @type {const} */ ("waits for guidance"), ...about, isNew: false, reportBytes: 0 };
-}
 
 /**
  * Return the record that a plan's report is made of; where its guidance is not there, keep it until then.
@@ -126,51 +101,43 @@ async function prepared(record, plan, { collector, occasion, maxLevel, waiting, 
  */
 export async function sendWaiting(options) {
   const device = { ...options, collector: collectorOf(options) };
-  const offer = await fetchOffer(device.collector, device.pinnedId);
-  const before = await sendUnsent(offer, device);
-  const waiting = await answerWaiting(offer, device); // afterwards: guidance that is refused holds up nothing else
-  const { sent, otherPlans } = await sendUnsent(offer, device);
+  const plan = await fetchPlan(device.collector, device.pinnedId);
+  const before = await sendUnsent(plan, device);
+  const waiting = await answerWaiting(plan, device); // afterwards: guidance that is refused holds up nothing else
+  const { sent, otherPlans } = await sendUnsent(plan, device);
   return { sent: before.sent + sent, otherPlans, waiting };
 }
 
 /**
- * @param {import("./offer.js").Offer} offer
+ * @param {import("../plan.js").Plan} plan
  * @param {any} device
  */
-async function sendUnsent({ planIds }, device) {
+async function sendUnsent(plan, device) {
   const unsent = await device.ledger.unsent();
-  const wanted = unsent.filter((each) => planIds.includes(each.planId));
-  for (const planId of new Set(wanted.map((each) => each.planId))) {
-    const submissions = wanted.filter((each) => each.planId === planId);
-    const most = Math.max(1, Math.floor(MOST_UPLOAD / bodyOf(submissions.slice(0, 1)).length));
-    for (let start = 0; start < submissions.length; start += most) {
-      await send(submissions.slice(start, start + most), device);
-    }
+  const wanted = unsent.filter(({ planId }) => planId === plan.id);
+  const most = Math.max(1, Math.floor(MOST_UPLOAD / (ID_BYTES + plan.reportBytes)));
+  for (let start = 0; start < wanted.length; start += most) {
+    await send(wanted.slice(start, start + most), device);
   }
   return { sent: wanted.length, otherPlans: unsent.length - wanted.length };
 }
 
 /**
  * Make the reports of records whose guidance is there by now; return how many wait on.
- * @param {import("./offer.js").Offer} offer
+ * @param {import("../plan.js").Plan} plan
  * @param {any} device
  */
-async function answerWaiting({ campaign, planIds }, { ledger, collector, maxLevel, waiting }) {
+async function answerWaiting(plan, { ledger, collector, maxLevel, waiting }) {
   let left = 0;
-  for (const planId of planIds) {
-    const records = planId === null || waiting === undefined ? [] : await waiting.of(planId);
-    if (planId === null || records.length === 0) continue;
-    const plan = await fetchPlan(collector, `/plans/${planId}`, planId);
-    for (const { name, occasion, values } of records) {
-      const isKnown = campaign ? (await ledger.answered(campaign)) !== null : await ledger.has(plan, occasion);
-      const made = isKnown ? values : await withGuidance(values, plan, collector, maxLevel).catch(noneOfLevel);
-      if (made === null) {
-        left += 1;
-        continue;
-      }
-      await (campaign ? ledger.submitRound(plan, campaign, made) : ledger.submit(plan, occasion, made));
-      await waiting.forget(name);
+  for (const { name, occasion, values } of (await waiting?.of(plan.id)) ?? []) {
+    const isKnown = await ledger.has(plan, occasion);
+    const made = isKnown ? values : await withGuidance(values, plan, collector, maxLevel).catch(noneOfLevel);
+    if (made === null) {
+      left += 1;
+      continue;
     }
+    await ledger.submit(plan, occasion, made);
+    await waiting.forget(name);
   }
   return left;
 }
@@ -183,13 +150,6 @@ function noneOfLevel(error) {
 /** @param {any} options @returns {Collector} */
 function collectorOf({ collector, key }) {
   return collector instanceof Collector ? collector : new Collector(collector, { key });
-}
-
-/** Send a report that is in the ledger, unless the collector has it; return what became of it. */
-async function deliver(submission, device, about) {
-  if (!submission.acknowledged) await send([submission], device);
-  const state = /** @type {"sent" | "sent before"} */ (submission.acknowledged ? "sent before" : "sent");
-  return { state, ...about, planId: submission.planId, reportBytes: submission.report.length };
 }
 
 /** Send reports of one plan, and note in the ledger that the collector has them. */

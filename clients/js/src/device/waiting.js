@@ -45,7 +45,7 @@ export class Waiting {
   /**
    * Keep a record, in place of one that waits for the same plan and occasion.
    * @param {string} planId
-   * @param {string | null} occasion null of a campaign, which has one
+   * @param {string} occasion
    * @param {Record<string, any>} values
    */
   async keep(planId, occasion, values) {
@@ -54,7 +54,7 @@ export class Waiting {
     const nonce = globalThis.crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
     const plain = new TextEncoder().encode(textOf(occasion, values));
     const sealed = new Uint8Array(await subtle.encrypt(sealing(nonce, planId), key, plain));
-    const name = `${planId} ${occasion === null ? "" : await hashOccasion(occasion)}`;
+    const name = `${planId} ${await hashOccasion(occasion)}`;
     await this.#step((step) => {
       step.store("keys").put(key, name);
       step.store("records").put({ planId, nonce, sealed }, name);
@@ -64,7 +64,7 @@ export class Waiting {
   /**
    * Return the records that wait for a plan; they go on waiting.
    * @param {string} planId
-   * @returns {Promise<{ name: string, occasion: string | null, values: any }[]>}
+   * @returns {Promise<{ name: string, occasion: string, values: any }[]>}
    * @throws {LedgerError} one was changed, or encrypted with another key
    */
   async of(planId) {
@@ -95,7 +95,7 @@ export class Waiting {
 
 /**
  * Write a record that waits. JSON.stringify takes no BigInt, which a plan's columns do take.
- * @param {string | null} occasion
+ * @param {string} occasion
  * @param {Record<string, any>} values of which null, undefined and NaN are missing, and left out
  */
 export function textOf(occasion, values) {

@@ -50,10 +50,9 @@ export function recordBytes(record) {
 }
 
 /** @param {any} record */
-function partsOf({ kind, plan, occasion, id, gamma, report, of, campaign, round }) {
+function partsOf({ kind, plan, occasion, id, gamma, report, of }) {
   if (kind === 3) return [number32(of), bytesOf(id)];
   if (kind === 4) return [number32(of)];
-  if (kind === 5) return [bytesOf(campaign), number32(round)];
   const length = Buffer.alloc(2);
   length.writeUInt16LE(gamma.length);
   return [bytesOf(plan), bytesOf(occasion), bytesOf(id), length, Buffer.from(gamma, "ascii"), report];
@@ -128,9 +127,7 @@ function recordOf(body) {
   const rest = body.subarray(1);
   if (kind === 1 || kind === 2) return reportOf(kind, rest, true);
   if (kind === 3 && rest.length === 4 + ID) return { kind, of: rest.readUInt32LE(0), id: hexOf(rest.subarray(4)) };
-  if (kind === 4 && rest.length === 4) return { kind, of: rest.readUInt32LE(0) };
-  if (kind !== 5 || rest.length !== HASH + 4) return null;
-  return { kind, campaign: hexOf(rest.subarray(0, HASH)), round: rest.readUInt32LE(HASH) };
+  return kind === 4 && rest.length === 4 ? { kind, of: rest.readUInt32LE(0) } : null;
 }
 
 function reportOf(kind, body, hasId) {

@@ -4,7 +4,6 @@
  */
 
 import { checkBaskets } from "./baskets.js";
-import { checkCampaigns } from "./devices.js";
 import { checkGuided } from "./guided.js";
 import { checkTables } from "./tables.js";
 import { checkWords } from "./words.js";
@@ -15,5 +14,4 @@ export const CHECKS = [
   { says: "baskets agree with the vectors", files: ["plans", "reports"], check: checkBaskets },
   { says: "tables agree with the vectors", files: ["tables"], check: checkTables },
   { says: "guided tuples agree with the vectors", files: ["guided"], check: checkGuided },
-  { says: "campaigns agree with the vectors", files: ["devices"], check: checkCampaigns },
 ];
