@@ -1,9 +1,9 @@
 """The door of publishing: a table leaves its owner when no named inference can be drawn from it above a confidence.
 
 Of tables: ``check`` lists what one tells, ``suppress`` returns one in memory that tells no more than templates allow,
-and ``suppress_file`` writes one. Of baskets, and lists of itemsets or rules: ``check_items`` and ``suppress_items``;
-``templates_from_rules`` turns rules into templates. ``check_record``, ``publication_record`` and ``item_record`` give
-results as JSON has them. Templates are files, mappings, or :class:`Template` and :class:`ItemTemplate`.
+and ``suppress_file`` writes one. Of baskets: ``check_items`` and ``suppress_items``. ``check_record``,
+``publication_record`` and ``item_record`` give results as JSON has them. Templates are files, mappings, or
+:class:`Template` and :class:`ItemTemplate`.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from assocpriv.owner.suppression.items_release import BasketCheck, BasketRelease
     from assocpriv.owner.suppression.items_report import item_record
     from assocpriv.owner.suppression.items_templates import ItemTemplate, are_of_items
-    from assocpriv.owner.suppression.items_withholding import ListCheck, ListRelease, templates_from_rules
     from assocpriv.owner.suppression.publishing import Check, Publication, Request
     from assocpriv.owner.suppression.report import check_record, publication_record
     from assocpriv.owner.suppression.templates import Bound, Template, read_templates
 
 __all__ = [
-    "BasketCheck", "BasketRelease", "Bound", "Check", "Inference", "ItemTemplate", "ListCheck", "ListRelease",
-    "Publication", "Template", "are_of_items", "check", "check_items", "check_record", "check_writable",
-    "item_record", "publication_record", "read_templates", "suppress", "suppress_file", "suppress_items",
-    "templates_from_rules",
+    "BasketCheck", "BasketRelease", "Bound", "Check", "Inference", "ItemTemplate", "Publication", "Template",
+    "are_of_items", "check", "check_items", "check_record", "check_writable", "item_record", "publication_record",
+    "read_templates", "suppress", "suppress_file", "suppress_items",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
@@ -37,7 +35,6 @@ _HOMES = {
     "assocpriv.owner.suppression.items_release": ("BasketCheck", "BasketRelease"),
     "assocpriv.owner.suppression.items_report": ("item_record",),
     "assocpriv.owner.suppression.items_templates": ("ItemTemplate", "are_of_items"),
-    "assocpriv.owner.suppression.items_withholding": ("ListCheck", "ListRelease", "templates_from_rules"),
     "assocpriv.owner.suppression.publishing": ("Check", "Publication"),
     "assocpriv.owner.suppression.report": ("check_record", "publication_record"),
     "assocpriv.owner.suppression.templates": ("Bound", "Template", "read_templates"),
@@ -192,23 +189,21 @@ def check_items(
     repeats: str = "error",
     empty: str = "error",
     progress: Callable[[int, int], None] | None = None,
-) -> "BasketCheck | ListCheck":
-    """Say what baskets, or a list of mined itemsets or rules, tell above templates over items; nothing is written.
+) -> "BasketCheck":
+    """Say what baskets tell above templates over items; nothing is written.
 
-    Of baskets every pattern of a channel is counted: which of its items are there and which are not. Of a list it is
-    computed whether some baskets agree with all of its supports and keep the bound; a list without such violates it.
+    Every pattern of a channel is counted: which of its items are there and which are not.
 
     Args:
-        data: baskets, as a file, a table, lists or ``Baskets``; or a list, as a file that ``mine`` or ``rules`` wrote,
-            or a table with mlxtend's columns itemsets and support, or antecedents, consequents and measures.
+        data: baskets, as a file, a table, lists or ``Baskets``.
         templates: the name of a TOML or JSON file, or a list of mappings with ``channel`` (items), ``sensitive`` (a
             list of items, or of lists of items that are sensitive together) and ``confidence``, or of
-            :class:`ItemTemplate`, as ``templates_from_rules`` returns.
-        format, separator, header, transaction_column, item_column, repeats, empty, progress: of files and tables of
-            baskets, as of ``read_baskets``.
+            :class:`ItemTemplate`.
+        format, separator, header, transaction_column, item_column, repeats, empty, progress: of files and tables, as
+            of ``read_baskets``.
 
     Raises:
-        TemplateError: templates that break a rule, or an item that no basket has; a list that cannot be read.
+        TemplateError: templates that break a rule, or an item that no basket has.
         BasketError: baskets that cannot be read.
 
     >>> baskets = [["beer", "test"], ["beer", "test"], ["beer"], ["milk"]]
@@ -216,14 +211,14 @@ def check_items(
     >>> [(each.pattern, each.support, each.hits) for each in found.inferences]
     [((True,), 3, 2)]
     """
-    from assocpriv.owner.suppression.items_lists import is_list
     from assocpriv.owner.suppression.items_release import check_baskets
-    from assocpriv.owner.suppression.items_withholding import check_list
+    from assocpriv.records.basket_files import ReadOptions
 
-    said = (format, separator, header, transaction_column, item_column)
-    if said == (None,) * len(said) and is_list(data):
-        return check_list(data, templates)
-    return check_baskets(data, templates, _basket_options(said, repeats, empty, progress))
+    options = ReadOptions(
+        format, separator=separator, header=header, transaction_column=transaction_column, item_column=item_column,
+        repeats=repeats, empty=empty, progress=progress,
+    )  # fmt: skip
+    return check_baskets(data, templates, options)
 
 
 def suppress_items(
@@ -242,19 +237,19 @@ def suppress_items(
     report: str | PathLike[str] | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> "BasketRelease | ListRelease":
-    """Release baskets, or a list of mined itemsets or rules, that tell nothing above templates over items.
+) -> "BasketRelease":
+    """Release baskets that tell nothing above templates over items.
 
-    Of baskets whole items of the channels are dropped, everywhere; of a list lines are withheld, those of small support
-    first. What goes out is checked as it lies on disk, by other code, before it takes its name.
+    Whole items of the channels are dropped, everywhere. What goes out is checked as it lies on disk, by other code,
+    before it takes its name.
 
     Args:
         data, templates, format, separator, header, transaction_column, item_column, repeats, empty, progress: as of
             :func:`check_items`.
         output: file to write, in the format that came in; without it a table or lists are returned as they came, a file
             of baskets as ``Baskets``.
-        exact: of baskets, drop items from the fewest places instead, searched for seconds; ``least_cells`` of the
-            result's ``suppression`` says how few it could be.
+        exact: drop items from the fewest places instead, searched for seconds; ``least_cells`` of the result's
+            ``suppression`` says how few it could be.
         report: file for :func:`item_record` as JSON; it stays with the owner.
         force: replace existing files.
 
@@ -262,7 +257,7 @@ def suppress_items(
         What was done, with what is released as ``released`` unless it was written.
 
     Raises:
-        TemplateError: as :func:`check_items`; also where baskets violate a bound whatever is dropped.
+        TemplateError: as :func:`check_items`; also where the baskets violate a bound whatever is dropped.
         BasketError: baskets that cannot be read.
         FileError: a file exists and ``force`` is not set, is of another format, or cannot be written.
 
@@ -271,38 +266,22 @@ def suppress_items(
     >>> done.released, done.suppression.dropped
     ([['test'], ['test'], [], ['milk']], ('beer',))
     """
-    from assocpriv.core.errors import TemplateError
     from assocpriv.files.atomic import check_writable
-    from assocpriv.owner.suppression.items_lists import is_list
     from assocpriv.owner.suppression.items_release import suppress_baskets
     from assocpriv.owner.suppression.items_report import write_item_report
-    from assocpriv.owner.suppression.items_withholding import suppress_list
+    from assocpriv.records.basket_files import ReadOptions
 
     if report is not None:
-        check_writable(Path(report), force=force, inputs=_paths(data, templates, output))
-    said = (format, separator, header, transaction_column, item_column)
-    done: BasketRelease | ListRelease
-    if said == (None,) * len(said) and is_list(data):
-        if exact:
-            raise TemplateError("the fewest places (--exact, exact=) are of baskets; lines of a list go out by support")
-        done = suppress_list(data, templates, output, force=force)
-    else:
-        options = _basket_options(said, repeats, empty, progress)
-        done = suppress_baskets(data, templates, output, options, exact=exact, force=force)
+        inputs = [Path(each) for each in (data, templates, output) if isinstance(each, str | PathLike)]
+        check_writable(Path(report), force=force, inputs=inputs)
+    options = ReadOptions(
+        format, separator=separator, header=header, transaction_column=transaction_column, item_column=item_column,
+        repeats=repeats, empty=empty, progress=progress,
+    )  # fmt: skip
+    done = suppress_baskets(data, templates, output, options, exact=exact, force=force)
     if report is not None:
         write_item_report(done, Path(report), force=force)
     return done
-
-
-def _paths(*given: Any) -> list[Path]:
-    return [Path(each) for each in given if isinstance(each, str | PathLike)]
-
-
-def _basket_options(said: tuple[Any, ...], repeats: str, empty: str, progress: Any) -> Any:
-    from assocpriv.records.basket_files import ReadOptions
-
-    names = ("format", "separator", "header", "transaction_column", "item_column")
-    return ReadOptions(**dict(zip(names, said, strict=True)), repeats=repeats, empty=empty, progress=progress)
 
 
 def _request(

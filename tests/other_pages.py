@@ -50,7 +50,7 @@ class Balanced(HTMLParser):
 
 
 def made(folder: Path) -> dict[str, Path]:
-    """Write distributions, by class too, a tree and three reports of suppressions; return the files by name."""
+    """Write distributions, by class too, a tree and two reports of suppressions; return the files by name."""
     rng = np.random.default_rng(3)
     n = 4_000
     age, shop = rng.uniform(0, 100, n).round(1), rng.choice(HOSTILE[:3], n)
@@ -64,8 +64,7 @@ def made(folder: Path) -> dict[str, Path]:
     plan = numeric.plan({"columns": columns}, ap.Breach("5%", "95%"), reports=n)
     reports = numeric.randomize_table(table, plan)
     files = {
-        name: folder / f"{name}.json"
-        for name in ("plan", "rounds", "spread", "classes", "tree", "cells", "items", "lines")
+        name: folder / f"{name}.json" for name in ("plan", "rounds", "spread", "classes", "tree", "cells", "items")
     }
     write_plan(plan, files["plan"])
     numeric.reconstruct(reports).write(files["spread"])
@@ -88,7 +87,7 @@ def _rounds(path: Path) -> None:
 
 
 def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> None:
-    """Write the reports of a table, of baskets and of a list of rules."""
+    """Write the reports of a table and of baskets."""
     table.assign(old=np.where(table[HOSTILE[0]] > 50, "old", "young")).to_csv(folder / "table.csv", index=False)
     (folder / "cells.toml").write_text(
         f'[[template]]\nchannel = ["shop", "old"]\nsensitive = {{ class = ["{CLASSES[0]}"] }}\nconfidence = "60%"\n'
@@ -98,13 +97,9 @@ def _suppressed(folder: Path, files: dict[str, Path], table: pd.DataFrame) -> No
     )
     baskets = ["tea,<i>,milk", "tea,<i>,milk", "tea,milk", "tea", "<i>", "bread", "bread", "bread,milk"] * 5
     (folder / "baskets.csv").write_text("\n".join(baskets) + "\n")
-    pd.DataFrame(
-        {"itemsets": ["tea", "<i>", "milk", "tea,<i>", "tea,<i>,milk"], "support": [0.5, 0.4, 0.5, 0.25, 0.24]}
-    ).to_csv(folder / "list.csv", index=False)
     for name, source, templates, options in (
         ("cells", "table.csv", "cells.toml", ()),
         ("items", "baskets.csv", "items.toml", ("--format", "basket")),
-        ("lines", "list.csv", "items.toml", ()),
     ):
         out = folder / f"{name}-released.csv"
         run(

@@ -1,6 +1,6 @@
 """A page of a suppression: what was withheld, why, and the information that is left. It stays with the owner."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assocpriv.core.errors import counted
@@ -11,7 +11,7 @@ Record = Mapping[str, Any]
 
 
 def withheld_page(record: Record, title: str) -> str:
-    """Return the page of what ``suppress --report`` writes: of a table, of baskets, or of a list."""
+    """Return the page of what ``suppress --report`` writes: of a table, or of baskets."""
     bounds = [_bound(each) for each in record["bounds"]]
     rows = list(_withheld(record))
     kept = list(_kept(record))
@@ -20,7 +20,6 @@ def withheld_page(record: Record, title: str) -> str:
         "more_bounds": max(len(bounds) - MOST_ROWS, 0),
         "rows": rows[:MOST_ROWS],
         "more_rows": max(len(rows) - MOST_ROWS, 0),
-        "is_list": record.get("of") == "list",
         "kept": kept,
         "class_name": record.get("class") or "",
         "least_cells": record.get("least_cells"),
@@ -31,14 +30,11 @@ def withheld_page(record: Record, title: str) -> str:
 def _answer(record: Record, withheld: int) -> str:
     bounds = counted(len(record["bounds"]), "inference")
     below = "stays below its bound" if len(record["bounds"]) == 1 else "stay below their bounds"
-    if record.get("of") == "list":
-        return (
-            f"{withheld:,} of {record['lines']:,} lines are withheld, so that {bounds} cannot be drawn from the rest."
-        )
     cells = record["cells"]
-    places = cells if isinstance(cells, int) else sum(cells.values())
-    what = "item" if record.get("of") == "baskets" else "value"
-    total = counted(record.get("records", record.get("baskets", 0)), "basket" if what == "item" else "record")
+    if isinstance(cells, int):
+        what, places, total = "item", cells, counted(record["baskets"], "basket")
+    else:
+        what, places, total = "value", sum(cells.values()), counted(record["records"], "record")
     return f"{counted(withheld, what)} withheld in {places:,} places of {total}: {bounds} {below}."
 
 
@@ -65,8 +61,6 @@ def _withheld(record: Record) -> Iterator[dict[str, str]]:
         yield _row(f"{each['column']} = {each['value']}", each)
     for each in record.get("dropped", ()):
         yield _row(str(each["item"]), each)
-    for each in record.get("withheld", ()):
-        yield {"name": str(each["label"]), "cells": "", "why": _bound(each["bound"])["name"], "would": ""}
 
 
 def _row(name: str, each: Record) -> dict[str, str]:
@@ -77,13 +71,9 @@ def _row(name: str, each: Record) -> dict[str, str]:
         why = f"{_side(told['channel'])} → {told['column']} = {told['value']}"
     else:
         without = f" without {_side(told['without'])}" if told["without"] else ""
-        why = f"{_side(told['with'])}{without} → {_side(_listed(told['sensitive']))}"
+        why = f"{_side(told['with'])}{without} → {_side(told['sensitive'])}"
     would = f"{told['confidence']:.1%} of {told['support']:,}, at most {told['bound']:.1%}"
     return {"name": name, "cells": f"{each['cells']:,}", "why": why, "would": would}
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return [value] if isinstance(value, str) else value
 
 
 def _kept(record: Record) -> Iterator[dict[str, str]]:

@@ -1,7 +1,6 @@
-"""Tests of the command suppress on baskets and on lists of itemsets and rules."""
+"""Tests of the command suppress on baskets."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,12 @@ from assocpriv.apps.cli import main
 
 BASKETS = "beer,test\nmilk\ntest,beer,milk\nbeer\nbeer,test\nmilk,test\negg\negg,milk\n"
 TOML = '[[template]]\nchannel = ["beer"]\nsensitive = ["test"]\nconfidence = "60%"\n'
-RULES = 'antecedents,consequents,support,confidence\nbeer,test,0.375,0.75\n"beer,milk",test,0.125,1\n'
-LIST = 'support,itemsets\n0.5,beer\n0.5,test\n0.375,"beer,test"\n'
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with baskets, a list of itemsets, rules and templates, in which commands run."""
-    for name, text in {"b.csv": BASKETS, "t.toml": TOML, "rules.csv": RULES, "list.csv": LIST}.items():
+    """Return a folder with baskets and templates, in which commands run."""
+    for name, text in {"b.csv": BASKETS, "t.toml": TOML, "old.csv": ""}.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -41,55 +38,20 @@ def test_baskets_are_released(folder: Path) -> None:
 
 
 def test_check_has_the_exit_status_of_its_verdict(folder: Path) -> None:
-    """--check lists what is above, of baskets and of lists, with status 1, or says that nothing is, with 0."""
-    for arguments, line in (
-        (BASKET, "75.0%        4  beer"),
-        (["suppress", "list.csv", "--templates", "t.toml"], "75.0%"),
-    ):
-        found = CliRunner().invoke(main, [*arguments, "--check"])
-        assert found.exit_code == 1
-        assert line in found.stdout
-    run(*BASKET, "-o", "out.csv")
-    (folder / "higher.toml").write_text(TOML.replace("60", "75"))
-    for data, reading in (("b.csv", ["--format", "basket"]), ("list.csv", [])):
-        said = run("suppress", data, *reading, "--templates", "higher.toml", "--check").stdout
-        assert "nothing above a bound" in said or "no inference is above" in said
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "b.csv", "higher.toml", "list.csv", "out.csv", "rules.csv", "t.toml",
-    ]  # fmt: skip
+    """--check lists what is above with status 1, or says that nothing is, with 0; it writes nothing."""
+    found = CliRunner().invoke(main, [*BASKET, "--check"])
+    assert found.exit_code == 1
+    assert "75.0%        4  beer" in found.stdout
+    (folder / "t.toml").write_text(TOML.replace("60", "75"))
+    assert "no inference is above its bound" in run(*BASKET, "--check").stdout
+    assert sorted(path.name for path in folder.iterdir()) == ["b.csv", "old.csv", "t.toml"]
 
 
-def test_a_list_is_released(folder: Path) -> None:
-    """The line that would tell too much is withheld, and it is said how far that was checked."""
-    said = run("suppress", "list.csv", "--templates", "t.toml", "-o", "out.csv").stdout
-    assert (folder / "out.csv").read_text() == LIST.replace('0.375,"beer,test"\n', "")
-    assert "withheld  1 line" in said
-    assert "   3  beer, test  [beer -> test]" in said
-    assert "  beer -> test: 2 items, no other could tell more" in said
-
-
-def test_rules_become_templates_in_one_step(folder: Path) -> None:
-    """--from-rules bounds each rule of a file by --confidence."""
-    arguments = ["suppress", "b.csv", "--format", "basket", "--from-rules", "rules.csv", "--confidence", "60%"]
-    record = run_json(*arguments, "-o", "out.csv", "--report", "report.json")
+def test_json_and_report_say_the_same(folder: Path) -> None:
+    """--report writes what --json prints."""
+    record = run_json(*BASKET, "-o", "out.csv", "--report", "report.json")
     assert json.loads((folder / "report.json").read_text()) == record
-    bounds = [(each["channel"], each["sensitive"], each["confidence"]) for each in record["bounds"]]
-    assert bounds == [(["beer"], ["test"], 0.6), (["beer", "milk"], ["test"], 0.6)]
     assert [each["item"] for each in record["dropped"]] == ["beer"]
-    assert [each["item"] for each in record["steps"]] == ["milk"]
-
-
-def test_what_mine_and_rules_wrote_is_released(home: Path, tmp_path: Path) -> None:
-    """Itemsets and rules mined from randomized reports go out, in each format, where they imply too little."""
-    run("rules", home / "i.parquet", "--min-confidence", "50%", "-o", tmp_path / "rules.parquet")
-    (tmp_path / "t.json").write_text('[{"channel": ["1"], "sensitive": ["2"], "confidence": "70%"}]')
-    for source in (home / "i.csv", home / "i.json", home / "i.parquet", tmp_path / "rules.parquet"):
-        output = tmp_path / f"{source.stem}-out{source.suffix}"
-        record = run_json("suppress", source, "--templates", tmp_path / "t.json", "-o", output)
-        labels = [re.split(", | -> ", each["label"]) for each in record["withheld"]]
-        assert labels
-        assert all({"1", "2"} & set(names) for names in labels)
-        assert run_json("suppress", output, "--templates", tmp_path / "t.json", "--check")["passed"]
 
 
 def keys_of(value: Any) -> Iterator[str]:
@@ -103,33 +65,24 @@ def keys_of(value: Any) -> Iterator[str]:
 
 
 def test_docs_name_all_json_keys(folder: Path) -> None:
-    """The command's section names every key of what it prints of baskets and lists."""
+    """The command's section names every key of what it prints of baskets."""
     text = section("assocpriv suppress")
-    for data in (["b.csv", "--format", "basket"], ["list.csv"]):
-        arguments = ["suppress", *data, "--templates", "t.toml"]
-        checked = json.loads(CliRunner().invoke(main, [*arguments, "--check", "--json"]).stdout)
-        record = run_json(*arguments, "-o", "out.csv", "--force")
-        assert {key for key in (*keys_of(checked), *keys_of(record)) if f"`{key}`" not in text} == set()
+    checked = json.loads(CliRunner().invoke(main, [*BASKET, "--check", "--json"]).stdout)
+    record = run_json(*BASKET, "-o", "out.csv")
+    assert {key for key in (*keys_of(checked), *keys_of(record)) if f"`{key}`" not in text} == set()
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ([*BASKET[:-2], "-o", "out.csv"], 2, "give --templates FILE, or --from-rules"),
-        ([*BASKET, "--from-rules", "rules.csv", "--confidence", "1%", "-o", "out.csv"], 2, "give --templates FILE, or"),
-        ([*BASKET[:-2], "--from-rules", "rules.csv", "-o", "out.csv"], 2, "--from-rules and --confidence go together"),
-        ([*BASKET, "--confidence", "50%", "-o", "out.csv"], 2, "--from-rules and --confidence go together"),
+        ([*BASKET[:-2], "-o", "out.csv"], 2, "Missing option '--templates'"),
         (BASKET, 2, "give -o FILE"),
         ([*BASKET, "--class", "beer", "-o", "out.csv"], 2, "--class is said of tables"),
         ([*BASKET, "--mark", "?", "-o", "out.csv"], 2, "--mark is said of tables"),
         ([*BASKET, "-o", "b.csv", "--force"], 1, "b.csv is an input"),
         ([*BASKET, "-o", "t.toml", "--force"], 1, "t.toml is an input"),
-        ([*BASKET, "-o", "list.csv"], 1, "list.csv exists already"),
+        ([*BASKET, "-o", "old.csv"], 1, "old.csv exists already"),
         ([*BASKET, "-o", "out.csv", "--report", "b.csv", "--force"], 1, "b.csv is an input"),
-        (["suppress", "list.csv", "--templates", "t.toml", "-o", "out.json"], 1, "format it came in"),
-        (["suppress", "list.csv", "--templates", "t.toml", "--exact", "-o", "out.csv"], 1, "exact=) are of baskets"),
-        ([*BASKET[:-2], "--from-rules", "list.csv", "--confidence", "9%", "--check"], 1, "the list holds no rules"),
-        ([*BASKET[:-2], "--from-rules", "b.csv", "--confidence", "9%", "--check"], 1, "b.csv: a list has columns"),
         (["suppress", "no.csv", "--templates", "t.toml", "--check"], 1, "no.csv"),
     ],
 )  # fmt: skip

@@ -30,7 +30,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return other_pages.made(tmp_path_factory.mktemp("found"))
 
 
-@pytest.mark.parametrize("name", ["rounds", "spread", "classes", "tree", "cells", "items", "lines"])
+@pytest.mark.parametrize("name", ["rounds", "spread", "classes", "tree", "cells", "items"])
 def test_no_name_breaks_a_page(files: dict[str, Path], name: str) -> None:
     """Tags close in order, names are text; one script, nothing from elsewhere, nothing that runs."""
     text = page(files[name])
@@ -74,11 +74,10 @@ def test_the_tree_is_that_of_the_file(files: dict[str, Path]) -> None:
 
 
 def test_what_is_withheld_is_named_to_the_owner(files: dict[str, Path]) -> None:
-    """Every suppressed value, dropped item and withheld line, with what it would tell; the page says whose it is."""
+    """Every suppressed value and dropped item, with what it would tell; the page says whose it is."""
     for name, key, named in (
         ("cells", "suppressed", lambda each: f"{each['column']} = {each['value']}"),
         ("items", "dropped", lambda each: each["item"]),
-        ("lines", "withheld", lambda each: each["label"]),
     ):
         record = json.loads(files[name].read_text())
         text = Balanced(page(files[name])).text

@@ -1,4 +1,4 @@
-"""The command suppress: tables, baskets and lists of which no named inference can be drawn, to be published."""
+"""The command suppress: tables and baskets of which no named inference can be drawn, to be published."""
 
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,12 @@ _basket_options = joined(
     layout_options,
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
     choice("--empty", ["error", "keep"], "Empty baskets."),
-    click.option("--from-rules", type=PATH, help="List of rules that shall not be told, instead of --templates."),
-    click.option("--confidence", metavar="H", help="Highest confidence of each rule of --from-rules, as 50%."),
 )
 
 
 @click.command()
 @click.argument("table", type=PATH)
-@click.option("--templates", type=PATH, help="File of templates, TOML or JSON. This or --from-rules is required.")
+@click.option("--templates", type=PATH, required=True, help="File of templates, TOML or JSON.")
 @click.option("--check", "only_check", is_flag=True, help="List the inferences above their bounds; write nothing.")
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write, CSV or Parquet as the table.")
@@ -55,31 +53,27 @@ _basket_options = joined(
 @memory_option
 @_basket_options
 @result_options
-def suppress(table: Path, templates: Path | None, only_check: bool, output: Path | None, **options: Any) -> None:
+def suppress(table: Path, templates: Path, only_check: bool, output: Path | None, **options: Any) -> None:
     """Suppress values of TABLE until no inference that the templates name is above its confidence.
 
-    TABLE is the owner's, CSV with a header line or Parquet. Of templates over items it is a file of baskets, or a
-    list of itemsets or rules as mine and rules write it. The output is checked as written before it takes its name.
-    With --check the exit status is 1 where an inference is above its bound.
+    TABLE is the owner's, CSV with a header line or Parquet. Of templates over items it is a file of baskets. The
+    output is checked as written before it takes its name. With --check the exit status is 1 where an inference is above
+    its bound.
 
     \b
     Example:
       assocpriv suppress table.csv --templates templates.toml --check
       assocpriv suppress table.csv --templates templates.toml --class rating -o released.csv
       assocpriv suppress table.csv --templates templates.toml --bins age=entropy --class rating -o released.csv
-      assocpriv suppress baskets.csv --from-rules rules.csv --confidence 50% -o released.csv
+      assocpriv suppress baskets.csv --templates items.toml -o released.csv
     """
     from assocpriv import suppression
 
-    if (templates is None) == (options["from_rules"] is None):
-        raise click.UsageError("give --templates FILE, or --from-rules FILE with --confidence H")
-    if (options["from_rules"] is None) != (options["confidence"] is None):
-        raise click.UsageError("--from-rules and --confidence go together")
     if only_check:
         refuse_given(_WRITING, "writes, and --check does not")
     elif output is None:
         raise click.UsageError("give -o FILE to write what is released, or --check to list inferences")
-    if templates is None or suppression.are_of_items(templates):
+    if suppression.are_of_items(templates):
         refuse_given(_OF_TABLES, "is said of tables, and these templates are over items")
         _suppress_items(table, templates, output, options)
     else:
@@ -108,22 +102,19 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
     show_result(lambda: suppression.publication_record(done), lambda: publication_lines(done, output))
 
 
-def _suppress_items(data: Path, templates: Path | None, output: Path | None, options: dict[str, Any]) -> None:
+def _suppress_items(data: Path, templates: Path, output: Path | None, options: dict[str, Any]) -> None:
     from assocpriv import suppression
     from assocpriv.apps.render.suppressed_items import item_check_lines, item_release_lines
 
-    chosen: Any = templates
-    if templates is None:
-        chosen = suppression.templates_from_rules(options["from_rules"], options["confidence"])
     reading = {name: options[name] for name in (*LAYOUT, "repeats", "empty")}
     reading |= {"progress": Progress().stage("reading")}
     if output is None:
-        found = suppression.check_items(data, chosen, **reading)
+        found = suppression.check_items(data, templates, **reading)
         show_result(lambda: suppression.item_record(found), lambda: item_check_lines(found))
         _exit_with(found.passed)
         return
     own = {name: options[name] for name in ("exact", "report", "force")}
-    done = suppression.suppress_items(data, chosen, output, **own, **reading)
+    done = suppression.suppress_items(data, templates, output, **own, **reading)
     show_result(lambda: suppression.item_record(done), lambda: item_release_lines(done, output))
 
 

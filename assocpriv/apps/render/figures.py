@@ -36,13 +36,13 @@ def percent_up(value: float, decimals: int = 2) -> str:
     return f"{exact.quantize(Decimal(1).scaleb(-decimals), ROUND_CEILING)}%"
 
 
-def confidence_above(value: Fraction | float) -> str:
+def confidence_above(value: Fraction) -> str:
     """Write a confidence that is above its bound, rounded up: just above 30% must not read 30.0%.
 
-    >>> confidence_above(Fraction(3001, 10000)), confidence_above(0.6 + 1e-12)
+    >>> confidence_above(Fraction(3001, 10000)), confidence_above(Fraction(3, 5))
     ('30.1%', '60.0%')
     """
-    return percent_up(round(float(value), 9), 1)
+    return percent_up(float(value), 1)
 
 
 def percent_within(value: Fraction, *, up: bool) -> str:

@@ -1,4 +1,4 @@
-"""What baskets and lists tell above templates over items, and what was dropped so that they do not, as text."""
+"""What baskets tell above templates over items, and what was dropped so that they do not, as text."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -9,47 +9,24 @@ from assocpriv.apps.render.figures import confidence_above, percent, percent_as_
 from assocpriv.core.errors import counted
 
 if TYPE_CHECKING:
-    from assocpriv.suppression import BasketCheck, BasketRelease, ListCheck, ListRelease
+    from assocpriv.owner.suppression.items_disclosure import ItemInference
+    from assocpriv.suppression import BasketCheck, BasketRelease
 
 _MOST = 20  # lines of a list
-_SOME_PATTERN = "  some pattern of the channel is above it in all baskets that agree with the list"
 
 
-def item_check_lines(found: "BasketCheck | ListCheck") -> list[str]:
+def item_check_lines(found: "BasketCheck") -> list[str]:
     """Return what is above its bound, bound by bound."""
-    from assocpriv.suppression import BasketCheck
-
-    if isinstance(found, BasketCheck):
-        lines = [f"{counted(found.n_baskets, 'basket')}, {counted(len(found.bounds), 'bound')}"]
-        lines += ["no inference is above its bound"] * found.passed
-        for bound in dict.fromkeys(each.bound for each in found.inferences):
-            own = [(f"{each.support:>7,}", each) for each in found.inferences if each.bound == bound]
-            lines += ["", _heading(bound), "  confidence  baskets  pattern", *_violations(own)]
-        return lines
-    lines = [f"{counted(found.n_lines, 'line')}, {counted(len(found.bounds), 'bound')}"]
-    lines += ["the list implies nothing above a bound"] * found.passed
-    for bound in (one.bound for one in found.bounds if one.violated):
-        sure = [(percent(each.support), each) for each in found.inferences if each.bound == bound]
-        lines += ["", _heading(bound)]
-        lines += ["    at least    share  pattern", *_violations(sure)] if sure else [_SOME_PATTERN]
-    return [*lines, *_reach(found)]
-
-
-def _heading(bound: Any) -> str:
-    return f"{bound}, at most {_given(bound.confidence)}"
-
-
-def _violations(own: Sequence[tuple[str, Any]]) -> list[str]:
-    lines = [f"  {confidence_above(each.confidence):>10}  {size:>7}  {_pattern(each)}" for size, each in own[:_MOST]]
-    return [*lines, *_more(own)]
-
-
-def item_release_lines(done: "BasketRelease | ListRelease", output: Path) -> list[str]:
-    """Return what was dropped or withheld and why, and what is left."""
-    from assocpriv.suppression import BasketRelease
-
-    lines = _basket_lines(done) if isinstance(done, BasketRelease) else _list_lines(done)
-    return [*lines, "", f"written to {output}"]
+    lines = [f"{counted(found.n_baskets, 'basket')}, {counted(len(found.bounds), 'bound')}"]
+    lines += ["no inference is above its bound"] * found.passed
+    for bound in dict.fromkeys(each.bound for each in found.inferences):
+        own = [each for each in found.inferences if each.bound == bound]
+        lines += ["", f"{bound}, at most {_given(bound.confidence)}", "  confidence  baskets  pattern"]
+        lines += [
+            f"  {confidence_above(each.confidence):>10}  {each.support:>7,}  {_pattern(each)}" for each in own[:_MOST]
+        ]
+        lines += _more(own)
+    return lines
 
 
 def _least(cells: int, least: int) -> str:
@@ -58,7 +35,8 @@ def _least(cells: int, least: int) -> str:
     return f"fewest   at least {least:,}; the search ended early"
 
 
-def _basket_lines(done: "BasketRelease") -> list[str]:
+def item_release_lines(done: "BasketRelease", output: Path) -> list[str]:
+    """Return what was dropped and why, and what is left."""
     result = done.suppression
     total, bits = len(result.entropy_bits), sum(result.entropy_bits.values())
     lines = [
@@ -81,44 +59,21 @@ def _basket_lines(done: "BasketRelease") -> list[str]:
             f"  {item}: {', '.join(each.bound.sensitive)} given {_pattern(each)}: "
             f"{confidence_above(each.confidence)} of {counted(each.support, 'basket')}"
         )
-    return [*lines, *_more(result.reasons)]
-
-
-def _list_lines(done: "ListRelease") -> list[str]:
-    lines = [
-        f"lines     {done.n_lines:,}",
-        f"bounds    {len(done.bounds):,}, none broken by what the list implies as written",
-        f"withheld  {counted(len(done.withheld), 'line')}",
-    ]
-    if done.withheld:
-        lines += ["", "line  itemset or rule, and the bound that it would break"]
-    lines += [f"{one.place:>4}  {one.label}  [{one.bound}]" for one in done.withheld[:_MOST]]
-    return [*lines, *_more(done.withheld), *_reach(done)]
-
-
-def _reach(found: "ListCheck | ListRelease") -> list[str]:
-    """Say how far each bound was checked."""
-    lines = ["", "checked with all that the list states of these items together"]
-    for one in found.bounds[:_MOST]:
-        reach = "no other could tell more" if one.complete else "others might tell more"
-        off = f"; supports contradict each other by {float(one.tolerance):.2g}" if one.tolerance else ""
-        lines.append(f"  {one.bound}: {counted(len(one.items), 'item')}, {reach}{off}")
-        lines += [f"    no line names {', '.join(one.unnamed)}; is it spelled as in the list?"] * bool(one.unnamed)
-    return [*lines, *_more(found.bounds)]
+    return [*lines, *_more(result.reasons), "", f"written to {output}"]
 
 
 def _more(rows: Sequence[Any]) -> list[str]:
     return [f"… and {len(rows) - _MOST:,} more (--json)"] if len(rows) > _MOST else []
 
 
-def _pattern(found: Any) -> str:
+def _pattern(found: "ItemInference") -> str:
     """Name a pattern: items that are there, and those that are not."""
     pairs = list(zip(found.bound.channel, found.pattern, strict=True))
     names = [item if flag else f"no {item}" for item, flag in pairs if flag is not None]
     return ", ".join(names) or "(any basket)"
 
 
-def _share(value: Fraction | float) -> str:
+def _share(value: Fraction) -> str:
     return percent(float(value), 1)
 
 

@@ -137,7 +137,12 @@ def _source_of(data: Any, options: ReadOptions) -> _Source:
     if isinstance(data, str | PathLike):
         path = Path(fspath(data))
         check_regular(path)
-        return _Source(path, read_baskets(path, None, options)[0], layout_of(path, options))
+        baskets, layout = read_baskets(path, None, options)[0], layout_of(path, options)
+        if layout.is_parquet:
+            import pyarrow.parquet as pq
+
+            _refuse_mined(pq.read_schema(path).names)
+        return _Source(path, baskets, layout)
     said = {
         "format": options.format,
         **{name: getattr(options, name) for name in ("transaction_column", "item_column")},
@@ -147,8 +152,16 @@ def _source_of(data: Any, options: ReadOptions) -> _Source:
     baskets = named_baskets(data, None, unknown="error", repeats=options.repeats, table=said)
     if isinstance(data, Baskets) or not hasattr(data, "columns"):
         return _Source(data, baskets)
+    _refuse_mined(getattr(data, "column_names", data.columns))
     kind, columns = frame_layout(data, options.format or "auto", options.transaction_column, options.item_column)
     return _Source(data, baskets, None, kind, columns)
+
+
+def _refuse_mined(names: Iterable[Any]) -> None:
+    """Refuse a mined table, whose lists of items look like baskets: its supports would go out beside them."""
+    found = set(names)
+    if "antecedents" in found or ("support" in found and found & {"itemset", "itemsets"}):
+        raise TemplateError("these are mined itemsets or rules, not baskets; release the baskets, and mine those")
 
 
 def _named(baskets: Baskets, bounds: Sequence[ItemBound]) -> NamedItems:

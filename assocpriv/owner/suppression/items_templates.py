@@ -73,10 +73,6 @@ class ItemBound:
     sensitive: tuple[str, ...]
     confidence: Fraction
 
-    def allows(self, hits: int, support: int) -> bool:
-        """Say whether ``hits`` of ``support`` baskets may hold the sensitive itemset; decided in integers."""
-        return hits * self.confidence.denominator <= support * self.confidence.numerator
-
     def __str__(self) -> str:
         return f"{', '.join(self.channel)} -> {', '.join(self.sensitive)}"
 

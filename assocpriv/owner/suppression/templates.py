@@ -44,7 +44,7 @@ class Template:
         if not isinstance(sensitive, Mapping) or not sensitive:
             raise TemplateError(
                 'sensitive must map columns to lists of values, as {"Bankruptcy": ["Discharged"]}; templates over '
-                "items go with baskets and lists (suppress_items)"
+                "items go with baskets (suppress_items)"
             )
         columns = read_names(channel, "channel", "columns")
         values = {
