@@ -94,7 +94,6 @@ def suppress(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
-    exact: bool = False,
     missing: str | Sequence[str] = (),
 ) -> "tuple[Any, Publication]":
     """Return a table of the same kind in which no inference is above its bound, and what was done to it.
@@ -107,8 +106,6 @@ def suppress(
         table: a pandas, polars or pyarrow table.
         templates, class_column, bins, category, missing: as of :func:`check`.
         mark: stands for suppressed values.
-        exact: look for the fewest suppressed cells instead, whatever they tell about the class, for seconds;
-            ``least_cells`` of the result says how few it could be.
 
     Raises:
         TemplateError: also where even the most suppressed table violates a bound.
@@ -124,7 +121,7 @@ def suppress(
     """
     from assocpriv.owner.suppression.publishing import publish_frame
 
-    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark, exact))
+    return publish_frame(table, _request(templates, class_column, bins, category, (None, missing), mark))
 
 
 def suppress_file(
@@ -136,7 +133,6 @@ def suppress_file(
     bins: "int | str | Mapping[str, int | str] | Sequence[str] | None" = None,
     category: str | Collection[str] = (),
     mark: str = "*",
-    exact: bool = False,
     report: str | PathLike[str] | None = None,
     separator: str | None = None,
     missing: str | Sequence[str] = (),
@@ -152,7 +148,7 @@ def suppress_file(
     Args:
         table, templates, class_column, bins, category, separator, missing, memory_bytes, progress: as of :func:`check`.
         output: file to write.
-        mark, exact: as of :func:`suppress`.
+        mark: as of :func:`suppress`.
         report: file for :func:`publication_record` as JSON; it names suppressed values, and stays with the owner.
         force: replace existing files.
 
@@ -166,7 +162,7 @@ def suppress_file(
     from assocpriv.owner.suppression.report import write_report
 
     reading = (separator, missing, memory_bytes, progress)
-    request = _request(templates, class_column, bins, category, reading, mark, exact)
+    request = _request(templates, class_column, bins, category, reading, mark)
     inputs = [Path(table), *([Path(templates)] if isinstance(templates, str | PathLike) else [])]
     check_writable(Path(output), force=force, inputs=inputs)
     if report is not None:
@@ -233,7 +229,6 @@ def suppress_items(
     item_column: str | int | None = None,
     repeats: str = "error",
     empty: str = "error",
-    exact: bool = False,
     report: str | PathLike[str] | None = None,
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -248,8 +243,6 @@ def suppress_items(
             :func:`check_items`.
         output: file to write, in the format that came in; without it a table or lists are returned as they came, a file
             of baskets as ``Baskets``.
-        exact: drop items from the fewest places instead, searched for seconds; ``least_cells`` of the result's
-            ``suppression`` says how few it could be.
         report: file for :func:`item_record` as JSON; it stays with the owner.
         force: replace existing files.
 
@@ -278,16 +271,15 @@ def suppress_items(
         format, separator=separator, header=header, transaction_column=transaction_column, item_column=item_column,
         repeats=repeats, empty=empty, progress=progress,
     )  # fmt: skip
-    done = suppress_baskets(data, templates, output, options, exact=exact, force=force)
+    done = suppress_baskets(data, templates, output, options, force=force)
     if report is not None:
         write_item_report(done, Path(report), force=force)
     return done
 
 
 def _request(
-    templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...],
-    mark: str = "*", exact: bool = False,
-) -> "Request":  # fmt: skip
+    templates: Any, class_column: str | None, bins: Any, category: Any, reading: tuple[Any, ...], mark: str = "*"
+) -> "Request":
     from assocpriv.core.machine import default_memory
     from assocpriv.owner.suppression.binning import read_binning
     from assocpriv.owner.suppression.publishing import Request
@@ -297,4 +289,4 @@ def _request(
     separator, missing, memory, progress = (*reading, None, None)[:4]
     words = (missing,) if isinstance(missing, str) else tuple(missing)
     options = TableOptions(separator, words, False, memory or default_memory(), progress)
-    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, exact, options)
+    return Request(read_templates(templates), class_column, read_binning(bins, category), mark, options)

@@ -7,7 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 from typing import Any, NamedTuple
 
 Row = Mapping[str, str | None]
@@ -90,11 +89,3 @@ def disclose(rows: Sequence[Row], bounds: Sequence[Any], klass: str | None) -> t
         best = next(step for step in steps_left if step.score >= highest - 1e-12)
         hidden.remove((best.column, best.value))
         steps.append(best)
-
-
-def fewest_cells(rows: Sequence[Row], bounds: Sequence[Any]) -> int | None:
-    """Return the least number of suppressed cells that makes all bounds hold; None if nothing does."""
-    values = masking_values(rows, bounds)
-    counts = {(name, text): sum(row[name] == text for row in rows) for name, text in values}
-    sets = (set(chosen) for size in range(len(values) + 1) for chosen in combinations(values, size))
-    return min((sum(map(counts.get, chosen)) for chosen in sets if satisfies(rows, bounds, chosen)), default=None)  # type: ignore[arg-type]

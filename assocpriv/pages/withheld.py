@@ -22,7 +22,6 @@ def withheld_page(record: Record, title: str) -> str:
         "more_rows": max(len(rows) - MOST_ROWS, 0),
         "kept": kept,
         "class_name": record.get("class") or "",
-        "least_cells": record.get("least_cells"),
     }
     return sheet("withheld.html", title, _answer(record, len(rows)), view)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.owner.suppression.coded import CodedTable, code_cells
-from assocpriv.owner.suppression.disclosure import Suppression, disclose
+from assocpriv.owner.suppression.coded import code_cells
+from assocpriv.owner.suppression.disclosure import disclose
 from assocpriv.owner.suppression.templates import Bound
 
 Row = dict[str, Any]
@@ -90,7 +90,7 @@ def one(rng: np.random.Generator, shape: str, records: int, percent: int) -> Row
     if best is None or best.cells in (0, cells):
         return None
     table = code_cells({name: [str(value) for value in cells] for name, cells in columns.items()})
-    for_class, for_cells = (_released(table, bound, name) for name in ("class", None))
+    for_class, for_cells = (disclose(table, [bound], name) for name in ("class", None))
     kept = sum(after for _, after in for_class.information.values())
     return {
         "shape": shape,
@@ -103,10 +103,6 @@ def one(rng: np.random.Generator, shape: str, records: int, percent: int) -> Row
         "most_information": best.information,
         "information_with_class": kept,
     }
-
-
-def _released(table: CodedTable, bound: Bound, class_column: str | None) -> Suppression:
-    return disclose(table, [bound], class_column)
 
 
 def rows(tables: int, seed: int = 0) -> Iterator[Row]:

@@ -95,13 +95,6 @@ def test_bad_input(folder, options, message):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_exact(folder):
-    """--exact suppresses the fewest cells, and says that they are."""
-    said = run("suppress", "table.csv", "--templates", "t.toml", "--exact", "-o", "out.csv").stdout
-    assert "suppressed  2 values, 10 cells, the fewest that meet the templates" in said
-    assert (folder / "out.csv").read_text() == TABLE.replace("UK", "*").replace("CA", "*")
-
-
 @pytest.mark.parametrize("options", [[], ["--check", "-o", "out.csv"], ["--check", "--mark", "x"]])
 def test_usage(folder, options):
     """A table is either checked or released."""

@@ -34,7 +34,6 @@ def test_baskets_are_released(folder: Path) -> None:
     assert "dropped  1 item of the 1 in channels, from 4 places" in said
     assert "75.0%    50.0%    60%      beer -> test" in said
     assert "  beer: test given beer: 75.0% of 4 baskets" in said
-    assert "fewest   no choice drops fewer" in run(*BASKET, "--exact", "-o", "out.csv", "--force").stdout
 
 
 def test_check_has_the_exit_status_of_its_verdict(folder: Path) -> None:

@@ -21,7 +21,7 @@ from assocpriv.apps.progress import Progress
 
 _OF_TABLES = ("class_column", "bins", "category", "mark", "missing", "memory")
 _OF_BASKETS = (*(name for name in LAYOUT if name != "separator"), "repeats", "empty")
-_WRITING = ("output", "report", "exact", "mark", "force")
+_WRITING = ("output", "report", "mark", "force")
 _basket_options = joined(
     layout_options,
     choice("--repeats", ["error", "merge"], "Items repeated in a basket."),
@@ -36,7 +36,6 @@ _basket_options = joined(
 @click.option("--class", "class_column", metavar="COLUMN", help="Column whose classification shall remain possible.")
 @click.option("-o", "--output", type=OUTPUT, help="File to write, CSV or Parquet as the table.")
 @click.option("--report", type=OUTPUT, help="File for the report (JSON); it names what is suppressed.")
-@click.option("--exact", is_flag=True, help="Suppress the fewest cells instead; for few values, or baskets.")
 @click.option(
     "--bins",
     metavar="BINS",
@@ -96,7 +95,7 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
     suppression.read_templates(templates)
     suppression.check_writable(output, force=options["force"], inputs=[table, templates])
     compile_ahead("suppressing tables")
-    own = {name: options[name] for name in ("exact", "mark", "report", "force")}
+    own = {name: options[name] for name in ("mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     say(talk_lines(done))
     show_result(lambda: suppression.publication_record(done), lambda: publication_lines(done, output))
@@ -113,7 +112,7 @@ def _suppress_items(data: Path, templates: Path, output: Path | None, options: d
         show_result(lambda: suppression.item_record(found), lambda: item_check_lines(found))
         _exit_with(found.passed)
         return
-    own = {name: options[name] for name in ("exact", "report", "force")}
+    own = {name: options[name] for name in ("report", "force")}
     done = suppression.suppress_items(data, templates, output, **own, **reading)
     show_result(lambda: suppression.item_record(done), lambda: item_release_lines(done, output))
 

@@ -29,12 +29,6 @@ def item_check_lines(found: "BasketCheck") -> list[str]:
     return lines
 
 
-def _least(cells: int, least: int) -> str:
-    if cells == least:
-        return "fewest   no choice drops fewer"
-    return f"fewest   at least {least:,}; the search ended early"
-
-
 def item_release_lines(done: "BasketRelease", output: Path) -> list[str]:
     """Return what was dropped and why, and what is left."""
     result = done.suppression
@@ -43,7 +37,6 @@ def item_release_lines(done: "BasketRelease", output: Path) -> list[str]:
         f"baskets  {result.n_baskets:,}",
         f"bounds   {len(result.bounds):,}, all hold in the baskets as written",
         f"dropped  {counted(len(result.dropped), 'item')} of the {total} in channels, from {result.cells:,} places",
-        *([] if result.least_cells is None else [_least(result.cells, result.least_cells)]),
         f"left     {result.kept_bits:.4f} of {bits:.4f} bits of these items",
         "",
         "before   after    at most  inference",

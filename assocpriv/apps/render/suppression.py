@@ -45,7 +45,7 @@ def publication_lines(done: "Publication", output: Path) -> list[str]:
         f"records     {done.records:,}",
         f"bounds      {len(done.checked):,}{implied}, all hold in the table as written",
         *_bins(done.bins),
-        f"suppressed  {counted(len(result.reasons), 'value')}, {_cells(done)}",
+        f"suppressed  {counted(len(result.reasons), 'value')}, {counted(sum(result.cells.values()), 'cell')}",
     ]
     lines += ["", *_columns(done), "", *_confidences(done)]
     if result.reasons:
@@ -59,15 +59,6 @@ def talk_lines(done: "Publication") -> list[str]:
         return []
     why = "as the file has quotes or writes a value in several ways"
     return [f"cells written anew, {why}: {', '.join(done.respelled)}"]
-
-
-def _cells(done: "Publication") -> str:
-    cells = sum(done.suppression.cells.values())
-    if done.least_cells is None:
-        return counted(cells, "cell")
-    if done.least_cells == cells:
-        return f"{counted(cells, 'cell')}, the fewest that meet the templates"
-    return f"{counted(cells, 'cell')}; the search ended early, and no fewer than {done.least_cells:,} will do"
 
 
 def _columns(done: "Publication") -> Iterable[str]:

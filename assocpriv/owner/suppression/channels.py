@@ -75,42 +75,6 @@ class Channel:
         over = parts[..., 0] * self._limits[:, 1] > parts[..., 1] * self._limits[:, 0]
         return np.asarray(over, dtype=bool)
 
-    def violating_rows(self, shown: NDArray[np.bool_]) -> Ints:
-        """Return a row of each leaf that violates a bound when some of the values are shown, all others suppressed."""
-        order, starts = self._leaves(shown)
-        sums = np.add.reduceat(self.weights[order], starts, axis=0, dtype=np.int64)
-        shares = np.stack((sums[:, 1:], np.broadcast_to(sums[:, :1], sums[:, 1:].shape)), axis=-1)
-        rows: Ints = order[starts[self.violations(shares).any(1)]]
-        return rows
-
-    def invalid(self, shown: NDArray[np.bool_], spans: Mapping[str, tuple[int, int]]) -> NDArray[np.bool_]:
-        """Say of each value that is not shown whether it would violate a bound to show it too."""
-        order, starts = self._leaves(shown)
-        ends = np.zeros(len(order), dtype=np.int64)
-        ends[starts] = np.append(starts[1:], len(order))
-        best = np.zeros_like(self.best)
-        best[..., 1] = 1
-        state = np.where(shown, DISCLOSED, CANDIDATE).astype(np.uint8)
-        codes, pairs = np.ascontiguousarray(self.codes[:, order]), self._pairs(spans)
-        weigh_candidates(codes, self.weights[order], ends, starts, state, pairs, self._counts, best)
-        return np.asarray(self.violations(best).any(1), dtype=bool)
-
-    def _leaves(self, shown: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        """Return the rows in order of the leaves that some shown values make, and where each leaf begins there."""
-        width = len(shown) + 1
-        keys: Ints = np.cumsum(self._fixed, dtype=np.int64)
-        span = self.codes.shape[1] + 1
-        for column in self.codes:
-            if span * width >= _EXACT:
-                found, keys = np.unique(keys, return_inverse=True)
-                span = len(found)
-            keys, span = keys * width + np.where(shown[column], column, width - 1), span * width
-        order = np.argsort(keys, kind="stable")
-        return order, np.flatnonzero(_changes(keys[None, order]))
-
-    def _pairs(self, spans: Mapping[str, tuple[int, int]]) -> Ints:
-        return np.array([spans[name] for name in self.masking], dtype=np.int64).reshape(-1, 2)
-
     def losses(self, span: slice) -> Floats:
         """Return how much each candidate's disclosure adds to the highest confidence, summed over the bounds."""
         best = self.best[span]
@@ -159,7 +123,7 @@ class Channel:
         return np.array([highest_share(hits, sums[:, 0]) for hits in sums.T[1:]], dtype=np.int64)
 
     def _weigh(self, leaves: Ints, state: State, spans: Mapping[str, tuple[int, int]], best: Ints) -> None:
-        pairs = self._pairs(spans)
+        pairs = np.array([spans[name] for name in self.masking], dtype=np.int64).reshape(-1, 2)
         weigh_candidates(self.codes, self.weights, self.ends, leaves, state, pairs, self._counts, best)
         lower = best[..., 0] * self.now[:, 1] < best[..., 1] * self.now[:, 0]
         best[..., :2] = np.where(lower[..., None], self.now, best[..., :2])

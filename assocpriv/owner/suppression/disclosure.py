@@ -14,7 +14,7 @@ in the order of text, a missing cell last.
 Source: Wang, Fung, Yu, Template-Based Privacy Preservation in Classification Problems, 2005, section 4 (algorithm 1).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -32,8 +32,6 @@ TIE_BITS = 1e-12
 MARK = "*"
 MOST_RECORDS = 2**31 - 1  # products of two counts fit 64 bits
 _MOST_SAID = 5  # bounds in one error
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +117,7 @@ def _check_spellings(table: CodedTable, bounds: Sequence[Bound]) -> None:
                 )
 
 
-def disclose(
-    table: CodedTable,
-    bounds: Sequence[Bound],
-    class_column: str | None,
-    *,
-    mark: str = MARK,
-    progress: Progress | None = None,
-) -> Suppression:
+def disclose(table: CodedTable, bounds: Sequence[Bound], class_column: str | None, *, mark: str = MARK) -> Suppression:
     """Return the suppression that progressive disclosure ends with.
 
     Args:
@@ -134,19 +125,17 @@ def disclose(
         bounds: what must hold; redundant ones are left out of the search, as all others imply them.
         class_column: what a released table shall help to classify; None: values as such.
         mark: what stands for suppressed values in the reasons.
-        progress: is told how many values are decided, and of how many.
 
     Raises:
         TemplateError: the bounds do not fit the table; or the most suppressed table violates one, so that no
             suppression meets them (lemma 3.3).
     """
     check_columns(table, bounds, class_column)
-    search = Search(table, bounds, class_column)
-    steps = search.run(progress or (lambda _done, _total: None))
-    return result_of(search, bounds, steps, mark)
+    search = _Search(table, bounds, class_column)
+    return _result_of(search, bounds, search.run(), mark)
 
 
-class Search:
+class _Search:
     """What is disclosed so far, and for each candidate its gain, its loss and whether it may be disclosed.
 
     TemplateError if the most suppressed table violates a bound (lemma 3.3).
@@ -192,14 +181,12 @@ class Search:
                 "ask for a higher confidence"
             )
 
-    def run(self, report: Progress) -> tuple[Step, ...]:
+    def run(self) -> tuple[Step, ...]:
         """Disclose one candidate after another until none is left that is valid and beneficial."""
         steps: list[Step] = []
         while len(open_values := np.flatnonzero((self.state == CANDIDATE) & self.beneficial)):
-            report(int(np.count_nonzero(self.state != CANDIDATE)), len(self.state))
             scores = self.gains[open_values] / (self.losses[open_values] + 1)
             steps.append(self.disclose(int(open_values[np.argmax(scores >= scores.max() - TIE_BITS)])))
-        report(len(self.state), len(self.state))
         return tuple(steps)
 
     def disclose(self, value: int) -> Step:
@@ -237,7 +224,7 @@ class Search:
         }
 
 
-def result_of(search: Search, bounds: Sequence[Bound], steps: tuple[Step, ...], mark: str) -> Suppression:
+def _result_of(search: _Search, bounds: Sequence[Bound], steps: tuple[Step, ...], mark: str) -> Suppression:
     """Return what a search has come to: the values that are not disclosed, and why."""
     candidates, hidden = search.candidates, search.state != DISCLOSED
     reasons: dict[int, Inference] = {}

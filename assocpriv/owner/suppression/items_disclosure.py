@@ -24,8 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import TemplateError
-from assocpriv.owner.suppression.branches import Values
-from assocpriv.owner.suppression.items_exact import Demand, least_items
 from assocpriv.owner.suppression.items_templates import ItemBound, irredundant_items
 from assocpriv.plans.baskets.catalogue import sort_key
 
@@ -82,7 +80,6 @@ class ItemSuppression:
         reasons: of each dropped item an inference that it would bring above its bound.
         held: in how many baskets each item of a channel is.
         entropy_bits: of each item of a channel, as it is; a dropped one keeps none of it.
-        least_cells: of how few places any items must be dropped, as far as is known; None if that was not asked.
     """
 
     n_baskets: int
@@ -92,7 +89,6 @@ class ItemSuppression:
     reasons: tuple[ItemInference, ...]
     held: dict[str, int]
     entropy_bits: dict[str, float]
-    least_cells: int | None = None
 
     @property
     def cells(self) -> int:
@@ -255,15 +251,14 @@ class _State:
         return float(sum(rises, Fraction(0)) / len(rises))
 
 
-def disclose_items(
-    named: NamedItems, bounds: Sequence[ItemBound], *, shows_empty: bool = True, exact: bool = False
-) -> ItemSuppression:
+def disclose_items(named: NamedItems, bounds: Sequence[ItemBound], *, shows_empty: bool = True) -> ItemSuppression:
     """Choose the items that may stay in released baskets, by progressive disclosure.
 
     Args:
-        named: the baskets, over the items that the bounds name. bounds: all bounds; redundant ones do not take part
-        in the choice. shows_empty: whether what is released shows baskets that lose all their items, as files of the
-        long layout do not. exact: drop from the fewest places instead, as far as a search of seconds finds.
+        named: the baskets, over the items that the bounds name.
+        bounds: all bounds; redundant ones do not take part in the choice.
+        shows_empty: whether what is released shows baskets that lose all their items, as files of the long layout do
+            not.
 
     Raises:
         TemplateError: a bound does not hold even if all items of channels are dropped.
@@ -275,8 +270,7 @@ def disclose_items(
     _refuse_impossible(state, named)
     held = {item: int(named.counts[named.holds[:, named.items.index(item)]].sum()) for item in droppable}
     bits = {item: _entropy(held[item], named.n_baskets) for item in droppable}
-    hidden, least = _fewest(state, held) if exact else (frozenset[str](), None)
-    steps, open_items = [], [item for item in droppable if item not in hidden]
+    steps, open_items = [], list(droppable)
     while open_items := [item for item in open_items if state.allows(item)]:
         scored = [ItemStep(item, bits[item], loss := state.loss(item), bits[item] / (loss + 1)) for item in open_items]
         best = max(step.score for step in scored)
@@ -293,23 +287,7 @@ def disclose_items(
         tuple(_reason(item, state) for item in dropped),
         held,
         bits,
-        least,
     )
-
-
-def _fewest(state: _State, held: Mapping[str, int]) -> tuple[frozenset[str], int]:
-    """Return the items to drop from the fewest places, and a number of places that no choice is below."""
-    items = state.droppable
-
-    def demand(one: _Patterns) -> Demand:
-        named = {*one.bound.channel, *one.bound.sensitive}
-        return Demand(
-            Values(number for number, item in enumerate(items) if item in named),
-            lambda shown: state.confidence(one, [items[number] for number in shown]) <= one.bound.confidence,
-        )
-
-    hidden, least = least_items([held[item] for item in items], [demand(one) for one in state.patterns])
-    return frozenset(items[number] for number in hidden), least
 
 
 def _entropy(held: int, n: int) -> float:

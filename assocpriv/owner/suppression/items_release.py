@@ -95,7 +95,7 @@ def check_baskets(data: Any, templates: Templates, options: ReadOptions) -> Bask
 
 def suppress_baskets(
     data: Any, templates: Templates, output: str | PathLike[str] | None, options: ReadOptions,
-    *, exact: bool = False, force: bool = False,
+    *, force: bool = False,
 ) -> BasketRelease:  # fmt: skip
     """Drop as few and as dull items from all baskets as progressive disclosure finds, so that every template holds.
 
@@ -104,7 +104,6 @@ def suppress_baskets(
         templates: a file of templates over items, or a list of them.
         output: file to write, of the format that came in; None to return the baskets instead.
         options: how a file or a table is read.
-        exact: drop from the fewest places instead.
         force: whether to replace a file.
 
     Raises:
@@ -120,7 +119,7 @@ def suppress_baskets(
         raise TemplateError("baskets in memory are returned, not written; leave the output out, or give a file")
     if output is not None and source.layout is not None:
         check_ending(Path(fspath(output)), source.layout)
-    chosen = disclose_items(_named(source.baskets, bounds), bounds, shows_empty=source.shows_empty, exact=exact)
+    chosen = disclose_items(_named(source.baskets, bounds), bounds, shows_empty=source.shows_empty)
     if source.layout is not None and output is not None:
         _write(source, Path(fspath(output)), chosen, bounds, force)
         return BasketRelease(None, chosen)

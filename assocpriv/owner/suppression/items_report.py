@@ -38,7 +38,6 @@ def _release_record(released: BasketRelease) -> dict[str, Any]:
             for item, reason in zip(done.dropped, done.reasons, strict=True)
         ],
         "cells": done.cells,
-        "least_cells": done.least_cells,
         "entropy_bits": done.entropy_bits,
         "kept_bits": done.kept_bits,
         "steps": [{"item": s.item, "gain": s.gain, "loss": s.loss, "score": s.score} for s in done.steps],

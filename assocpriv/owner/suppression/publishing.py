@@ -17,7 +17,6 @@ from assocpriv.owner.suppression.disclosure import (
     check_columns,
     disclose,
 )
-from assocpriv.owner.suppression.exact import suppress_least
 from assocpriv.owner.suppression.inferences import Inference, inferences
 from assocpriv.owner.suppression.release import check_kinds, check_mark, release_frame, rewrites, write_release
 from assocpriv.owner.suppression.tables import (
@@ -41,7 +40,6 @@ class Request:
         class_column: whose classification shall remain possible; None if nothing is known of the use.
         binning: of columns of numbers.
         mark: stands for suppressed values.
-        exact: look for the fewest suppressed cells, instead of what tells most about the class.
         reading: how the table is read.
     """
 
@@ -49,7 +47,6 @@ class Request:
     class_column: str | None = None
     binning: Binning = field(default_factory=Binning)
     mark: str = MARK
-    exact: bool = False
     reading: TableOptions = field(default_factory=TableOptions)
 
     def __post_init__(self) -> None:
@@ -107,7 +104,6 @@ class Publication:
         checked: every bound, redundant ones too, as counted in the table that was written.
         redundant: how many bounds others imply.
         respelled: columns that wrote a value in several ways, and now in one.
-        least_cells: how few cells any suppression has that meets the templates, as far as is known; None if not exact.
     """
 
     records: int
@@ -118,7 +114,6 @@ class Publication:
     checked: tuple[Checked, ...]
     redundant: int
     respelled: tuple[str, ...]
-    least_cells: int | None = None
 
 
 def _read(source: Any, request: Request) -> tuple[SourceTable, dict[str, tuple[str, ...]]]:
@@ -144,7 +139,6 @@ class _Decision:
     source: SourceTable
     bins: dict[str, tuple[str, ...]]
     suppression: Suppression
-    least_cells: int | None
 
     @property
     def respelled(self) -> tuple[str, ...]:
@@ -156,11 +150,8 @@ def _decide(source: Any, request: Request) -> _Decision:
     if request.mark in request.reading.cells.missing:
         raise TemplateError(f"the mark {request.mark} stands for missing values already; choose another one")
     check_mark(table, masking_columns(request.bounds), request.mark)
-    asked = (table.coded, request.bounds, request.class_column)
-    if request.exact:
-        found = suppress_least(*asked, mark=request.mark)
-        return _Decision(table, bins, found.suppression, found.least_cells)
-    return _Decision(table, bins, disclose(*asked, mark=request.mark), None)
+    found = disclose(table.coded, request.bounds, request.class_column, mark=request.mark)
+    return _Decision(table, bins, found)
 
 
 def publish_file(
@@ -204,5 +195,5 @@ def publish_frame(frame: Any, request: Request) -> tuple[Any, Publication]:
 def _publication(decided: _Decision, request: Request, checked: tuple[Checked, ...]) -> Publication:
     return Publication(
         decided.source.coded.n_records, request.mark, request.class_column, decided.bins, decided.suppression, checked,
-        len(request.bounds) - len(irredundant(request.bounds)), decided.respelled, decided.least_cells,
+        len(request.bounds) - len(irredundant(request.bounds)), decided.respelled,
     )  # fmt: skip

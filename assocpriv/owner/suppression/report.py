@@ -45,7 +45,6 @@ def publication_record(done: Publication) -> dict[str, Any]:
         "respelled": list(done.respelled),
         "suppressed": [_suppressed(each) for each in result.reasons],
         "cells": result.cells,
-        "least_cells": done.least_cells,
         "information": {
             column: {"before": before, "after": after} for column, (before, after) in result.information.items()
         },

@@ -3,13 +3,12 @@
 import math
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from itertools import compress, product
+from itertools import product
 
 import numpy as np
 import pytest
 
 from assocpriv.core.errors import TemplateError
-from assocpriv.owner.suppression import items_exact
 from assocpriv.owner.suppression.items_disclosure import (
     ItemSuppression,
     disclose_items,
@@ -82,44 +81,11 @@ def random_baskets(rng: np.random.Generator, most: float = 0.8) -> list[frozense
     return [frozenset(np.array(list(ITEMS))[row].tolist()) for row in flags] + [frozenset(ITEMS)]
 
 
-def chosen(
-    baskets: Sets, bounds: Sequence[ItemBound], *, shows_empty: bool = True, exact: bool = False
-) -> ItemSuppression:
-    """Return what progressive disclosure finds, or the exact search."""
+def chosen(baskets: Sets, bounds: Sequence[ItemBound], *, shows_empty: bool = True) -> ItemSuppression:
+    """Return what progressive disclosure finds."""
     made = Baskets.from_sets(baskets)
     named = named_items(names_of(bounds), made.offsets, made.items, made.catalogue.index_of)
-    return disclose_items(named, bounds, shows_empty=shows_empty, exact=exact)
-
-
-def subsets(items: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return all subsets."""
-    return [tuple(compress(items, flags)) for flags in product((False, True), repeat=len(items))]
-
-
-def test_the_fewest_places_of_all_subsets(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The exact search drops from as few places as any subset that keeps all bounds; cut short it says how few."""
-    fewer = 0
-    for _ in range(60):
-        bounds, baskets = random_bounds(rng), random_baskets(rng)
-        if naive(baskets, bounds) is None:
-            continue
-        held = {item: sum(item in basket for basket in baskets) for item in ITEMS}
-        kept = (
-            sum(held[item] for item in gone)
-            for gone in subsets(sorted({item for bound in bounds for item in bound.channel}))
-            if all(confidence(without(baskets, gone), bound) <= bound.confidence for bound in bounds)
-        )
-        found, least = chosen(baskets, bounds, exact=True), min(kept)
-        assert found.cells == found.least_cells == least
-        fewer += chosen(baskets, bounds).cells > least
-        with monkeypatch.context() as cut:
-            cut.setattr(items_exact, "_CHECKS", 0)
-            cut.setattr(items_exact, "_FEWEST", 1)
-            short = chosen(baskets, bounds, exact=True)
-        assert short.least_cells is not None
-        assert short.least_cells <= least <= short.cells
-        assert all(reason.confidence > reason.bound.confidence for reason in (*found.reasons, *short.reasons))
-    assert fewer > 5
+    return disclose_items(named, bounds, shows_empty=shows_empty)
 
 
 def test_equals_the_naive_twin(rng: np.random.Generator) -> None:

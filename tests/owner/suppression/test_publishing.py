@@ -355,14 +355,3 @@ def test_gzip_is_the_same_at_each_run(tmp_path):
         suppression.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / name, "Rating")
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(b"Job,Country,")
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
-
-
-def test_the_fewest_cells(tmp_path):
-    """Where the fewest cells are asked for, half as many are suppressed in the paper's example, for sure."""
-    bank().to_csv(tmp_path / "t.csv", index=False)
-    done = suppression.suppress_file(tmp_path / "t.csv", TEMPLATES, tmp_path / "o.csv", "Rating", exact=True)
-    assert done.suppression.suppressed == {"Job": (), "Country": ("Canada", "UK")}
-    assert done.least_cells == sum(done.suppression.cells.values()) == 10
-    assert done.checked[0].confidence == Fraction(2, 3)
-    assert suppression.publication_record(done)["least_cells"] == 10
-    assert suppression.suppress(bank(), TEMPLATES, "Rating")[1].least_cells is None
