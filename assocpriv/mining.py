@@ -45,7 +45,6 @@ def mine(
     max_itemset: int | None = None,
     certain: float | str | None = None,
     certain_by: str = "split",
-    consistent: bool = False,
     histogram: "pd.DataFrame | str | Path | None" = None,
     confidence_level: float | str = 0.95,
     population: bool = False,
@@ -71,8 +70,6 @@ def mine(
             false ones is at most 1 less this: ``"95%"`` allows 5%.
         certain_by: ``split``: 3 in 10 reports choose the itemsets, the others alone measure and test them. ``all``: all
             reports do both, and every possible itemset up to the largest size counts as tested.
-        consistent: also give the nearest supports that some transactions have, or of large tables such that satisfy
-            known bounds; ``attrs`` say which. The estimates stay.
         histogram: a mined table of a sizes plan, or a file of it: also give supports before sampling, by a model of how
             baskets of each size hold an itemset, and within which bounds they lie whatever baskets hold, at the
             confidence level.
@@ -87,7 +84,7 @@ def mine(
         One row an itemset: ``support``, ``itemsets`` (frozenset of names), ``std_error``, ``ci_low``, ``ci_high``,
         ``length``, ``frequent``, ``count`` (reports showing the itemset). Subsets of frequent itemsets that noise
         pushes below ``min_support`` are there with ``frequent`` False. If asked for, also ``p_value`` and
-        ``certain``, ``consistent_support``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
+        ``certain``, and with ``top`` ``rank``, ``rank_low`` and ``rank_high`` (all ranks
         lie between these with a probability of at least ``confidence_level``). With ``histogram`` also
         ``corrected_support``, ``corrected_std_error`` (for the population), ``model_error`` (half of the correction,
         which the standard error does not cover), ``corrected_low`` and ``corrected_high`` (the bounds, errors of
@@ -110,7 +107,7 @@ def mine(
     from assocpriv.server.itemsets.shown_frames import shown
 
     errors = ErrorOptions(confidence_level, population)
-    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, consistent, errors)
+    request = MiningRequest(min_support, top, max_itemset, certain, certain_by, errors)
     frame = mine_reports(as_reports(reports), request, memory_bytes, progress, histogram=histogram)
     for line in describe_undecided(frame):
         warnings.warn(line, stacklevel=2)

@@ -217,39 +217,6 @@ def frequent_itemsets(transactions, n_items, min_support, largest):
     return found
 
 
-def transactions_of(itemsets, smallest, largest):
-    """Return [A ⊆ T] for all itemsets A and all sets T of smallest … largest of their items."""
-    items = sorted({item for itemset in itemsets for item in itemset})
-    sets = [frozenset(t) for j in range(smallest, largest + 1) for t in combinations(items, j)]
-    return np.array([[float(frozenset(itemset) <= t) for t in sets] for itemset in itemsets])
-
-
-def distance_to_transactions(itemsets, supports, smallest, largest):
-    """Return the least Σ |x − s| over the supports x of all collections of transactions, by one linear program."""
-    from scipy.optimize import linprog
-
-    held = transactions_of(itemsets, smallest, largest)
-    n, sets = held.shape
-    equal = np.block([[held, np.eye(n), -np.eye(n)], [np.ones((1, sets)), np.zeros((1, 2 * n))]])
-    cost = np.concatenate([np.zeros(sets), np.ones(2 * n)])
-    options = {"primal_feasibility_tolerance": 1e-10}
-    return linprog(cost, A_eq=equal, b_eq=np.append(supports, 1.0), options=options).fun
-
-
-def nearest_of_transactions(itemsets, supports, covariance, smallest, largest):
-    """Return the nearest supports of transactions: the least norm in a convex hull, by non-negative least squares.
-
-    With v_T = L⁻¹(φ(T) − s) and V = LL', min ‖Σ w_T v_T‖² + (Σ w_T − 1)² over w ≥ 0 is at a multiple of the shares.
-    """
-    from scipy.optimize import nnls
-
-    held = transactions_of(itemsets, smallest, largest)
-    points = np.linalg.solve(np.linalg.cholesky(covariance), held - np.asarray(supports)[:, None])
-    scale = np.abs(points).max()
-    w = nnls(np.vstack([points / scale, np.ones(held.shape[1])]), np.append(np.zeros(len(held)), 1.0))[0]
-    return held @ (w / w.sum())
-
-
 def parse_numbers(text, max_digits):
     """Twin: bytes of whole lines -> the numbers of each line, and the position of the first bad byte or −1."""
     lines, position = [], 0

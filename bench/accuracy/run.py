@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.accuracy import consistency
 from bench.accuracy import verdict as verdicts
 from bench.accuracy.data import MILLION, UNSEEN, names, sized
 from bench.accuracy.harness import Method, Row, grouped, run_cells, summary
@@ -45,11 +44,7 @@ class Choice:
 
 def run(store: Path, choice: Choice) -> dict[str, Any]:
     """Run what is not in the store yet and return the figures of all cells, and a verdict, for each half."""
-    halves = {half: _run_half(half, store, choice) for half in choice.halves}
-    if choice.methods:  # only some methods: nothing else is asked
-        return {"halves": halves}
-    sets = ("fixed-5", "mixed-3") if choice.quick else consistency.DATASETS
-    return {"halves": halves, "consistency": consistency.run(sets, (2.0,) if choice.quick else EPSILONS[1:4])}
+    return {"halves": {half: _run_half(half, store, choice) for half in choice.halves}}
 
 
 def _run_half(half: str, store: Path, choice: Choice) -> dict[str, Any]:
@@ -99,8 +94,6 @@ def markdown(result: dict[str, Any]) -> str:
                 f"### Of these the generated ones, which nobody looked at\n\n{verdicts.markdown(found['unseen'])}"
             )
         parts.append(str(found["tables"]))
-    if "consistency" in result:
-        parts.append(consistency.markdown(result["consistency"]))
     return "\n".join(parts)
 
 

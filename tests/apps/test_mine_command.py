@@ -93,19 +93,16 @@ def test_what_to_mine_must_be_said(home: Path, tmp_path: Path) -> None:
         assert "decide about no itemset below a support of 100%" in refused("mine", tmp_path / "r.parquet", *wanted)
 
 
-def test_certain_and_consistent(home: Path, tmp_path: Path) -> None:
+def test_what_is_certain(home: Path, tmp_path: Path) -> None:
     """What is certain is marked and explained, in itemsets and rules; new columns go through files and inspect."""
-    question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%", "--consistent"]
+    question = ["mine", home / "r.parquet", "--min-support", "20%", "--certain", "95%"]
     record = run_json(*question, "-o", tmp_path / "i.csv")
     assert record["reports"] + record["certain"]["selecting_reports"] == N_BASKETS
     pair = next(row for row in record["itemsets"] if row["itemset"] == ["1", "2"])
     assert pair["certain"] is True
     assert pair["p_value"] < 1e-6
-    assert abs(pair["consistent_support"] - pair["support"]) < 4 * pair["std_error"]
-    assert record["consistent"] == "realizable"
     shown = run(*question).stdout
     assert "  * 1, 2" in shown
-    assert "consistent: the nearest supports that some baskets of at most" in shown
     assert "on average at most 5% have a support below 20%" in shown
     assert f"({record['certain']['selecting_reports']:,} others chose the itemsets)" in shown
     described = run_json("inspect", tmp_path / "i.csv")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from command_line import PLAN_ARGUMENTS, run
 
-SLOW = {"numba", "llvmlite", "pandas", "scipy", "pyarrow", "galois", "numpy", "clarabel", "sklearn", "polars"}
+SLOW = {"numba", "llvmlite", "pandas", "scipy", "pyarrow", "galois", "numpy", "sklearn", "polars"}
 SCRIPT = """
 import json, runpy, sys
 sys.argv = ["assocpriv", *json.loads(sys.argv[1])]

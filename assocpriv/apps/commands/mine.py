@@ -39,7 +39,6 @@ from assocpriv.apps.progress import Progress
     ["split", "all"],
     "Which reports choose and test: 3 in 10 choose and the others test, or all do both.",
 )
-@click.option("--consistent", is_flag=True, help="Also give the nearest supports that baskets can have.")
 @histogram_table_option
 @error_options
 @memory_option

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _MORE_COLUMNS = {
     "true_support": "true",
     "raw_support": "raw",
-    "consistent_support": "consistent",
     "corrected_support": "corrected",
     "corrected_std_error": "± error",
     "model_error": "± model",
@@ -34,11 +33,6 @@ _CORRECTED = (
     "corrected: supports in whole baskets, by a model of how baskets of each size hold an itemset; ± model: half of "
     "the correction, which may be wrong; --json has the bounds that hold without a model"
 )
-_CONSISTENT_CLAIMS = {
-    "realizable": "consistent: the nearest supports that some baskets{} have",
-    "local": "consistent: the nearest supports within the bounds that were checked, for baskets{}; "
-    "that some baskets have them is not proven",
-}
 _NOT_ASKED = "not asked: no report is about a block that holds all of these items"
 _NOT_TOLD = {
     "antecedent": "— with the interval 0–100%: the antecedent is not told from nobody, so nothing is known of the rule",
@@ -80,9 +74,6 @@ def itemset_lines(itemsets: AnyFrame, top: int, wanted: ItemsetFilter = EVERYTHI
             f"{_itemset_line(row)}  {names}{mark}" if certain is None else f"{_itemset_line(row)}  {mark}{names}"
         )
     lines += _rest_lines(shown, wanted, rows)
-    if facts.consistent is not None:
-        most = f" of at most {facts.transaction_size} items" if facts.blocks is None else ""
-        lines.append(_CONSISTENT_CLAIMS[facts.consistent].format(most))
     lines += [_CORRECTED] if facts.corrected else []
     if certain is not None:
         false = f"support below {percent_as_given(facts.min_support)}"

@@ -20,7 +20,6 @@ from assocpriv.server.itemsets.block_facts import BlockFacts
 
 VERSION = 3
 BLOCK_VERSION = 4  # of tables of plans with blocks, whose rows say how many reports tell of them
-REALIZABLE, LOCAL = "realizable", "local"  # consistent supports: some transactions have them, or that is not proven
 _PLAIN: dict[Any, Any] = {str: str, int: int, float: int | float, bool: bool}
 _MAY_BE_UNKNOWN = ("std_error", "lowest_discoverable_support", "level_discoverable_support")
 
@@ -61,7 +60,6 @@ class MiningFacts:
         buckets: of a sizes plan, each bucket's least number of items.
         others: what became of names that the plan does not know.
         auto: whether s_min is the lowest that can be believed.
-        consistent: where consistent supports were asked for, which kind these are.
         corrected: whether supports before sampling are there too (server/rounds/combine.py).
         blocks: what reports are about, where they are about a block each.
         largest_estimate: where nothing was found, the largest estimate of a single item (or entry); otherwise None.
@@ -81,7 +79,6 @@ class MiningFacts:
     auto: bool = False
     top: Ranking | None = None
     certain: Certainty | None = None
-    consistent: str | None = None
     largest_estimate: float | None = None
     corrected: bool = False
     blocks: BlockFacts | None = None
@@ -109,7 +106,6 @@ class MiningFacts:
             "auto": self.auto or None,
             "top": self.top and asdict(self.top),
             "certain": self.certain and asdict(self.certain),
-            "consistent": self.consistent,
             "largest_estimate": self.largest_estimate,
             "corrected": self.corrected or None,
             "blocks": self.blocks and self.blocks.to_json(),
@@ -131,12 +127,10 @@ class MiningFacts:
             raise EstimateError("it decides about an itemset size in an unknown way")
         given = content.get("blocks")
         blocks = None if given is None else BlockFacts.from_json(given, content.get("transaction_size", 0))
-        top, certain, consistent = (content.get(name) for name in ("top", "certain", "consistent"))
+        top, certain = content.get("top"), content.get("certain")
         largest = content.get("largest_estimate")
         if not (largest is None or (isinstance(largest, int | float) and math.isfinite(largest))):
             raise EstimateError("its largest estimate is no number")
-        if consistent not in (None, REALIZABLE, LOCAL):
-            raise EstimateError("it does not say in which way its supports are consistent")
         return cls(
             **_plain_fields(cls, content),
             groups=tuple(_group_of(group, blocks) for group in content["groups"]),
@@ -145,7 +139,6 @@ class MiningFacts:
             buckets=content.get("buckets"),
             top=None if top is None else Ranking(**_plain_fields(Ranking, top, " of what is ranked")),
             certain=None if certain is None else Certainty(**_plain_fields(Certainty, certain, " of what is certain")),
-            consistent=consistent,
             largest_estimate=largest,
             blocks=blocks,
         )

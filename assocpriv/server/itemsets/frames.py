@@ -35,11 +35,10 @@ ATTRIBUTE = "assocpriv"
 COLUMNS = ["support", "itemsets", "std_error", "ci_low", "ci_high", "length", "frequent", "count"]
 CERTAIN_COLUMNS = ["p_value", "certain"]  # where it was asked for
 RANKS = ["rank", "rank_low", "rank_high"]  # where the largest estimates were asked for
-CONSISTENT = "consistent_support"
 BLOCKS = ["reports", "sampling_loss", SUBSET_COUNTS]  # of plans with blocks
 CORRECTED = ["corrected_support", "corrected_std_error", "model_error", "corrected_low", "corrected_high"]
 _NUMBERS = dict.fromkeys(
-    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", CONSISTENT, *CORRECTED), np.float64
+    ("support", "std_error", "ci_low", "ci_high", "p_value", "sampling_loss", *CORRECTED), np.float64
 )
 _TYPES: dict[str, Any] = _NUMBERS | dict.fromkeys(("frequent", "certain"), np.bool_)
 _TYPES |= dict.fromkeys(("length", "count", "reports", *RANKS), np.int64)
@@ -106,8 +105,7 @@ def _columns_of(facts: MiningFacts) -> list[str]:
     blocks = BLOCKS if facts.blocks is not None else []
     certain = CERTAIN_COLUMNS if facts.certain is not None else []
     ranks = RANKS if facts.top is not None else []
-    consistent = [CONSISTENT] if facts.consistent else []
-    return [*COLUMNS, *blocks, *certain, *ranks, *consistent, *(CORRECTED if facts.corrected else [])]
+    return [*COLUMNS, *blocks, *certain, *ranks, *(CORRECTED if facts.corrected else [])]
 
 
 def _empty_frame(facts: MiningFacts) -> LightFrame:

@@ -14,20 +14,18 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.consistency.nearest import consistent_supports, sparse_covariance
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.parts import Part
 from assocpriv.server.counting.sums import Collections
-from assocpriv.server.estimates.supports import Group, covariance
+from assocpriv.server.estimates.supports import Group
 from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
 from assocpriv.server.itemsets.block_facts import facts_of_blocks
-from assocpriv.server.itemsets.facts import LOCAL, REALIZABLE, Certainty, MiningFacts, Ranking
-from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, CONSISTENT, RANKS, itemset_frame, subsets_of, with_facts
+from assocpriv.server.itemsets.facts import Certainty, MiningFacts, Ranking
+from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, RANKS, itemset_frame
 from assocpriv.server.itemsets.requests import MiningRequest
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, false_discoveries_controlled, itemset_p_values
 from assocpriv.server.itemsets.thresholds import Mined, mine_for, rank_sets
 
-MOST_COVARIANCES = 3_000  # itemsets; above, variances alone: with covariances 5,000 take the solver 14 s
 Columns = list[dict[str, NDArray[Any]]]  # of each size
 
 
@@ -65,8 +63,7 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
         facts, columns = _with_tests(facts, measurement, request, plan.n_items, largest)
     if not any(len(level.itemsets) for level in measurement.found):
         facts = replace(facts, largest_estimate=_largest_estimate(backend))
-    frame = itemset_frame(measurement.found, plan, facts, columns)
-    return _with_consistent(frame, facts) if request.consistent else frame
+    return itemset_frame(measurement.found, plan, facts, columns)
 
 
 def _largest_estimate(backend: CountingBackend) -> float | None:
@@ -142,22 +139,3 @@ def _with_tests(
         dict(zip(CERTAIN_COLUMNS, (one, rejected[start:end]), strict=True))
         for one, (start, end) in zip(p, pairwise(ends), strict=True)
     ]
-
-
-def _with_consistent(frame: LightFrame, facts: MiningFacts) -> LightFrame:
-    """Add the consistent supports nearest to the estimates; errors and intervals stay those of the estimates."""
-    groups, itemsets = facts.groups, frame["itemsets"].tolist()
-    variance: Any = frame["std_error"] ** 2
-    if 0 < len(frame) <= MOST_COVARIANCES and np.isfinite(variance).all():
-        subsets = subsets_of(frame)
-
-        def of_pattern(rows: NDArray[np.int64], left: list[int], right: list[int]) -> NDArray[np.float64]:
-            return covariance(subsets(rows), groups, left, right, population=facts.errors.population)
-
-        variance = sparse_covariance(itemsets, variance, of_pattern)
-    # every basket has a size, so where all buckets are in the table each transaction holds one of its items
-    every = facts.buckets is not None and len(frame) == len(facts.buckets)
-    most = facts.transaction_size if facts.blocks is None else None  # of all blocks together baskets hold more
-    found = consistent_supports(itemsets, frame["support"], variance, smallest=int(every), largest=most)
-    kind = REALIZABLE if found.realizable else LOCAL
-    return with_facts(frame.assign(**{CONSISTENT: found.supports}), replace(facts, consistent=kind))

@@ -26,7 +26,6 @@ class MiningRequest:
     max_itemset: int | None = None
     certain: "float | str | None" = None
     certain_by: str = SPLIT
-    consistent: bool = False
     errors: ErrorOptions = field(default_factory=ErrorOptions)
 
     def __post_init__(self) -> None:
@@ -56,10 +55,6 @@ class MiningRequest:
 
     def largest(self, plan: Plan) -> int:
         """Return the largest itemset size to mine; EstimateError if the plan cannot answer for what is asked."""
-        if self.consistent and plan.view.itemsets:
-            raise EstimateError(
-                "consistent supports need the subsets of every itemset measured too; this plan asks for chosen itemsets"
-            )
         return check_max_itemset(plan, self.max_itemset)
 
 

@@ -110,9 +110,9 @@ def test_mining_is_the_same(spark: Any, folder: Path, monkeypatch: pytest.Monkey
     assert len(jobs) <= levels + in_clear + more
 
 
-@pytest.mark.parametrize("options", [{"certain": "95%"}, {"certain": "95%", "certain_by": "all"}, {"consistent": True}])
+@pytest.mark.parametrize("options", [{"certain": "95%"}, {"certain": "95%", "certain_by": "all"}])
 def test_what_is_asked_of_mining_is_the_same(spark: Any, of_operators: Path, options: dict[str, Any]) -> None:
-    """Tests, the split into reports that choose and that test, supports that some transactions have."""
+    """Tests, and the split into reports that choose and that test."""
     there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark), 0.1, **options)
     here = ap.mine(of_operators, 0.1, **options)
     assert_same(there, here)

@@ -116,7 +116,7 @@ def test_rules_of_a_table_are_those_asked(reports: Reports) -> None:
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.json"])
 def test_tables_in_files(reports: Reports, tmp_path: Path, name: str) -> None:
     """A table is read as it was written; one whose counts its reports cannot show is refused."""
-    table = mine(reports, "30%", consistent=True)
+    table = mine(reports, "30%")
     ap.write_itemsets(table, tmp_path / name)
     read = ap.read_itemsets(tmp_path / name)
     assert mining_facts(read) == mining_facts(table)
@@ -135,16 +135,12 @@ def test_tables_in_files(reports: Reports, tmp_path: Path, name: str) -> None:
 
 
 def test_all_ways_of_mining(reports: Reports) -> None:
-    """Splitting, ranking and consistent supports go with blocks, and auto finds a minimum for what it can decide."""
+    """Splitting and ranking go with blocks, and auto finds a minimum for what it can decide."""
     split = mine(reports, "30%", certain="95%")
     assert split["certain"].any()
     assert (split["reports"] < 0.4 * len(reports)).all()
     ranked = mine(reports, top=10)
     assert (ranked["rank_low"] <= ranked["rank_high"]).all()
-    consistent = mine(reports, "30%", consistent=True)
-    assert consistent["consistent_support"].between(0, 1).all()
-    off = (consistent["consistent_support"] - consistent["support"]).abs() / consistent["std_error"]
-    assert off.max() < Z_LIMIT
     levels = mining_facts(mine(reports, "auto")).levels
     assert levels[0].status == "decided"
     assert levels[0].min_support < levels[1].min_support

@@ -1,4 +1,4 @@
-"""Intervals, certainty and consistency of mined tables, through the shipping pipeline."""
+"""Intervals and certainty of mined tables, through the shipping pipeline."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from fit import Z_LIMIT
-from naive import distance_to_transactions
 from quiet import ask, mine
 from scipy.special import ndtr
 
@@ -24,13 +23,11 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.consistency import realizable
 from assocpriv.server.counting.parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
 from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
 from assocpriv.server.estimates.supports import Group, estimate_supports
 from assocpriv.server.estimates.tails import score_intervals
-from assocpriv.server.itemsets import mining as itemsets_module
 from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
 from assocpriv.server.itemsets.sample_splitting import all_itemsets, all_rules, false_discoveries_controlled
@@ -309,79 +306,17 @@ def test_wide_intervals_are_never_too_short() -> None:
     assert took == {True, False}
 
 
-# ---- consistent supports
-
-
-def test_consistent_supports_stand_beside_the_estimates(reports: Reports) -> None:
-    """A column is added in which no itemset exceeds a subset and nothing leaves 0..1; all else stays as it was."""
-    plain, table = mine(reports, 0.02), mine(reports, 0.02, consistent=True)
-    pd.testing.assert_frame_equal(table.drop(columns="consistent_support"), plain)
-    value = dict(zip(table["itemsets"], table["consistent_support"], strict=True))
-    raw = dict(zip(table["itemsets"], table["support"], strict=True))
-    pairs = [(small, large) for small in value for large in value if small < large]
-    assert any(raw[large] > raw[small] for small, large in pairs)
-    assert all(value[large] <= value[small] + 1e-9 for small, large in pairs)
-    assert table["consistent_support"].between(-1e-9, 1 + 1e-9).all()
-    moved = np.abs(table["consistent_support"] - table["support"]) / table["std_error"]
-    assert 0 < moved.max() < 5
-
-
-def test_mined_supports_are_those_of_some_transactions(
-    reports: Reports, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The table says whether transactions of at most M items have its supports; where it says so, they have."""
-    table = mine(reports, 0.05, consistent=True)
-    assert mining_facts(table).consistent == "realizable"
-    supports = table["consistent_support"].to_numpy()
-    assert distance_to_transactions(table["itemsets"].tolist(), supports, 0, 3) < 1e-9
-    monkeypatch.setattr(realizable, "MOST_SUBSETS", 0)
-    table = mine(reports, 0.05, consistent=True)
-    assert mining_facts(table).consistent == "local"
-    write_itemsets(table, tmp_path / "i.json")
-    assert mining_facts(read_itemsets(tmp_path / "i.json")).consistent == "local"
-    text = (tmp_path / "i.json").read_text().replace('"local"', '"surely"')
-    (tmp_path / "other.json").write_text(text)
-    with pytest.raises(EstimateError, match="in which way its supports are consistent"):
-        read_itemsets(tmp_path / "other.json")
-
-
-def test_shares_of_sizes_sum_to_one() -> None:
-    """Where all buckets of sizes are in the table each transaction holds one of them, and consistent shares say so."""
-    plan = make_plan(["0", "1", "2+"], 1, Breach("5%", "50%"), view=View(kind="sizes", bounds=(0, 1, 2)), reports=2000)
-    sets = [["0"]] * 500 + [["1"]] * 700 + [["2+"]] * 800
-    reports = Reports(plan, randomize(Baskets.from_sets(sets, plan.catalogue), plan, 1))
-    table = mine(reports, "5%", consistent=True)
-    assert len(table) == 3
-    assert abs(table["support"].sum() - 1) > 1e-6
-    assert table["consistent_support"].sum() == pytest.approx(1, abs=1e-9)
-    fewer = mine(reports, table["support"].iloc[1] - 1e-9, consistent=True)
-    assert len(fewer) == 2
-    assert fewer["consistent_support"].tolist() == fewer["support"].tolist()
-
-
-def test_large_tables_are_made_consistent_without_covariances(
-    reports: Reports, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Above the limit variances alone are used: another answer, consistent too."""
-    full = mine(reports, 0.02, consistent=True)["consistent_support"]
-    monkeypatch.setattr(itemsets_module, "MOST_COVARIANCES", 0)
-    alone = mine(reports, 0.02, consistent=True)["consistent_support"]
-    assert alone.between(-1e-9, 1 + 1e-9).all()
-    assert np.abs(full - alone).max() > 1e-6
-
-
 # ---- files
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".json"])
 @pytest.mark.parametrize("support", [0.05, 0.9], ids=["some", "none"])
 @pytest.mark.parametrize("certain", [None, "95%"])
-@pytest.mark.parametrize("consistent", [False, True])
 def test_new_columns_in_files(
-    reports: Reports, tmp_path: Path, suffix: str, support: float, certain: str | None, consistent: bool
+    reports: Reports, tmp_path: Path, suffix: str, support: float, certain: str | None
 ) -> None:
     """Every format keeps all columns, their order and types, and the facts, also of an empty table."""
-    table = mine(reports, support, certain=certain, consistent=consistent)
+    table = mine(reports, support, certain=certain)
     assert (len(table) == 0) == (support == 0.9)
     path = tmp_path / f"i{suffix}"
     write_itemsets(table, path)
@@ -474,8 +409,6 @@ def test_entries_that_are_itemsets(chosen: tuple[Plan, Reports, Baskets], tmp_pa
         pd.testing.assert_frame_equal(read_itemsets(tmp_path / f"i{suffix}"), table, rtol=1e-12)
     with pytest.raises(EstimateError, match="each entry of this plan's catalogue is an itemset"):
         mine(reports, 0.1, max_itemset=2)
-    with pytest.raises(EstimateError, match="consistent supports need the subsets"):
-        mine(reports, 0.1, consistent=True)
     with pytest.raises(EstimateError, match="one by one"):
         association_rules(table, 0.5)
     known = simulate(transactions, plan, 0.1, seed=16)

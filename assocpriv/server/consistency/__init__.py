@@ -1,1 +1,0 @@
-"""Supports that some list of transactions can have."""
