@@ -1,4 +1,4 @@
-"""What a report of any randomizer tells at most: breaches, amplification, information, and one of the literature.
+"""What a report of any randomizer tells at most: breaches, amplification and information.
 
     from assocpriv import amplification
 
@@ -36,23 +36,24 @@ if TYPE_CHECKING:
         BeliefRange, Breach, Channel, Epsilon, amplification_of, breach_curve, compose, epsilon, highest_posterior,
         largest_rise, lowest_posterior,
     )
-    from assocpriv.planning.named_randomizers import cut_and_paste, cut_and_paste_amplification, cut_and_paste_sizes
 # fmt: on
 # isort: on
 
 __all__ = [
-    "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose", "cut_and_paste",
-    "cut_and_paste_amplification", "cut_and_paste_sizes", "downward_threshold", "epsilon", "excluded_fall",
-    "excluded_posterior", "highest_posterior", "information_limit", "inverse_worst_information", "largest_rise",
-    "lowest_posterior", "mutual_information", "upward_threshold", "worst_information",
+    "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose", "downward_threshold",
+    "epsilon", "excluded_fall", "excluded_posterior", "highest_posterior", "information_limit",
+    "inverse_worst_information", "largest_rise", "lowest_posterior", "mutual_information", "upward_threshold",
+    "worst_information",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.core.information": (
         "downward_threshold", "excluded_fall", "excluded_posterior", "information_limit", "inverse_worst_information",
         "mutual_information", "upward_threshold", "worst_information",
     ),
-    "assocpriv.planning.named_randomizers": ("cut_and_paste", "cut_and_paste_amplification", "cut_and_paste_sizes"),
+    "assocpriv.core.privacy": (
+        "BeliefRange", "Breach", "Channel", "Epsilon", "amplification_of", "breach_curve", "compose", "epsilon",
+        "highest_posterior", "largest_rise", "lowest_posterior",
+    ),
 }  # fmt: skip
-_HOMES["assocpriv.core.privacy"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.figures import curves, picture, reconstruction, seeds, svg
+from bench.figures import curves, cut_and_paste, picture, reconstruction, seeds, svg
 from bench.tables import table
 
 Rows = Sequence[Mapping[str, Any]]
@@ -39,6 +39,8 @@ def run(folder: Path) -> dict[str, Any]:
     found["reconstruction"] = reconstruction.rows()
     _write(folder / "reconstruction.csv", as_csv(found["reconstruction"]))
     _write(folder / "reconstruction.svg", reconstruction.as_svg(found["reconstruction"]))
+    found["cut-and-paste"] = cut_and_paste.rows()
+    _write(folder / "cut-and-paste.csv", as_csv(found["cut-and-paste"]))
     found["seed-bits"] = seeds.rows()
     _write(folder / "seed-bits.csv", as_csv(found["seed-bits"]))
     _write(folder / "seed-bits.md", table(SEED_COLUMNS, found["seed-bits"]))

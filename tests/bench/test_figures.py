@@ -2,13 +2,15 @@
 
 import csv
 import re
+from fractions import Fraction
 from itertools import pairwise
+from math import comb
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from bench.figures import curves, picture, run, seeds, svg
+from bench.figures import curves, cut_and_paste, picture, run, seeds, svg
 from bench.figures.curves import OURS, PAPER, Setting
 
 KEPT = Path(run.__file__).parents[1] / "results" / "figures"
@@ -102,6 +104,29 @@ def test_small_transactions_have_no_large_itemsets(found):
     row = worst(found[0]["transaction-size"], "transaction_size", 2, PAPER)
     assert row["lds_triples_percent"] is None
     assert row["lds_worst_percent"] == max(row["lds_single_items_percent"], row["lds_pairs_percent"])
+
+
+@pytest.mark.parametrize(("m", "cutoff"), [(m, cutoff) for m in (1, 2, 3) for cutoff in (1, 2, 3, 5)])
+def test_cut_and_paste_is_that_of_its_words(m, cutoff):
+    """Followed through every draw it shows j items with the operator's chance, but for rounding; γ is the known one."""
+    rho = Fraction(1, 4)
+    operator, law = cut_and_paste.cut_and_paste(m, cutoff, rho), [Fraction(0)] * (m + 1)
+    for drawn in range(cutoff + 1):
+        left = m - min(drawn, m)
+        for more in range(left + 1):
+            law[m - left + more] += comb(left, more) * rho**more * (1 - rho) ** (left - more) / (cutoff + 1)
+    assert operator.default_probability == rho
+    assert all(abs(p - q) < Fraction(1, 2**250) for p, q in zip(operator.size_distribution, law, strict=True))
+    gamma = sum(rho**-i for i in range(cutoff + 1)) if cutoff <= m else law[m] / law[0] * ((1 - rho) / rho) ** m
+    assert gamma * (1 - Fraction(1, 2**240)) < operator.amplification <= gamma
+
+
+def test_cut_and_paste_discovers_less(found):
+    """Under the promise of the figures it finds pairs from a cutoff of 2, triples from 3, at higher supports."""
+    columns = [f"lds_{size}_percent" for size in ("single_items", "pairs", "triples")]
+    rows = [[row[name] and round(row[name], 2) for name in columns] for row in found[0]["cut-and-paste"]]
+    assert rows[:3] == [[0.45, None, None], [0.54, 1.96, None], [0.54, 1.48, 5.43]]
+    assert rows[4] == [0.53, 1.18, 2.32]
 
 
 def test_seed_bits():

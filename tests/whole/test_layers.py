@@ -242,7 +242,6 @@ ORDER = [
     "planning.designs",
     "planning.fixed_size_designs",
     "planning.blocks",
-    "planning.named_randomizers",
     "planning.request",
     "planning.planner",
     "planning.discovery",
