@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
     from assocpriv.plans.numeric.plan import TablePlan
     from assocpriv.plans.numeric.tree_model import TreeModel
-    from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
     from assocpriv.server.numeric.distributions import Distribution, Distributions
     from assocpriv.server.numeric.released import released_frame
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",
     "PrivacyLeft", "ReleasedTreeClassifier", "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee",
-    "grow_tree", "items", "items_file", "plan", "predict", "predict_file", "privacy_left", "randomize_file",
+    "grow_tree", "plan", "predict", "predict_file", "privacy_left", "randomize_file",
     "randomize_table", "read_model", "read_plan", "read_reports", "reconstruct", "released_frame", "tree_dot",
     "tree_lines", "write_model",
 ]  # fmt: skip
@@ -165,92 +164,6 @@ def randomize_file(
     reports = randomize_inputs(stream, plan, entropy=SystemEntropy(), workers=workers_within(memory))
     write_reports(reports, plan, Path(output), force=force)
     return stream.counts
-
-
-# ---- columns as items
-
-
-def items(
-    table: Any,
-    schema: Any,
-    *,
-    baskets: "Baskets | str | PathLike[str] | None" = None,
-    bins: int | None = None,
-    separator: str | None = None,
-    missing: str | Sequence[str] = (),
-    clip: bool = False,
-) -> "Baskets":
-    """Turn records of a table into baskets: an item for each column, as ``age=30–39`` or ``region=north``.
-
-    The baskets are raw data, for the clients' side: to plan for, randomize and mine as any others. A missing value
-    gives no item.
-
-    Args:
-        table: as of :func:`randomize_table`.
-        schema: path of a TOML file, or what one holds; how it says that columns are released is not looked at.
-        baskets: of the same people in the same order, in memory or a file's name: their items come beside.
-        bins: equal intervals of every column of numbers; by default the schema's, or five.
-        separator, missing, clip: as of :func:`randomize_table`.
-
-    Raises:
-        PlanError: what is wrong in the schema.
-        RecordError: another table than the schema's, values outside their columns, or not one basket a record.
-
-    >>> import pandas as pd
-    >>> schema = {"columns": {"age": {"kind": "number", "low": 20, "high": 80, "release": "as-is"}}}
-    >>> items(pd.DataFrame({"age": [34, 80]}), schema, bins=6).catalogue[1]
-    'age=30–39'
-    """
-    return _items(table, schema, baskets, bins, (separator, missing, clip))[0]
-
-
-def items_file(
-    table: Any,
-    schema: Any,
-    output: str | PathLike[str],
-    *,
-    names: str | PathLike[str] | None = None,
-    baskets: "Baskets | str | PathLike[str] | None" = None,
-    bins: int | None = None,
-    separator: str | None = None,
-    missing: str | Sequence[str] = (),
-    clip: bool = False,
-    force: bool = False,
-) -> "tuple[Baskets, TableCounts]":
-    """Write what :func:`items` returns to a Parquet file, and the names of all items, a line each, to ``names``.
-
-    Returns the baskets, and how many values were clipped and how many are missing. FileError: a file exists and
-    ``force`` is not set, or cannot be written.
-    """
-    from assocpriv.files.atomic import check_writable
-    from assocpriv.files.catalogues import write_catalogue
-    from assocpriv.files.reports import check_report_output
-    from assocpriv.records.table_items import write_item_baskets
-
-    check_report_output(Path(output))
-    for path in (output, names):
-        if path is not None:
-            check_writable(Path(path), force=force)
-    made, counts = _items(table, schema, baskets, bins, (separator, missing, clip))
-    write_item_baskets(made, Path(output), force=force)
-    if names is not None:
-        write_catalogue(made.catalogue, Path(names), force=force)
-    return made, counts
-
-
-def _items(
-    table: Any, schema: Any, baskets: Any, bins: int | None, reading: tuple[str | None, str | Sequence[str], bool]
-) -> "tuple[Baskets, TableCounts]":
-    from assocpriv.basket_files import read_baskets
-    from assocpriv.planning.numeric.item_columns import item_columns, item_names
-    from assocpriv.records.table_files import TableOptions, stream_table
-    from assocpriv.records.table_items import table_baskets
-
-    columns = item_columns(schema, bins)
-    names = item_names(columns)
-    beside = read_baskets(baskets, empty="keep") if isinstance(baskets, str | PathLike) else baskets
-    stream = stream_table(table, columns, TableOptions(*reading))
-    return table_baskets(stream, names, beside), stream.counts
 
 
 # ---- distributions

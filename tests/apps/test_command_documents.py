@@ -107,12 +107,6 @@ def collected(folder: Path) -> Path:
     return data
 
 
-def people(folder: Path) -> Path:
-    """Return a table of two records of the schema below."""
-    (folder / "people.csv").write_text("age,region\n34,north\n58,south\n")
-    return folder / "people.csv"
-
-
 def table_schema(folder: Path) -> Path:
     """Return a schema of a table of two columns."""
     (folder / "schema.toml").write_text(
@@ -235,9 +229,6 @@ JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
         "audit", home / "plan.json", "--trials", 1000, "--confidence", "99.9999%"
     ],
     "assocpriv generate quest": lambda home, out: ["generate", "quest", "--baskets", 9, "-o", out / "b.dat"],
-    "assocpriv numeric items": lambda home, out: [
-        "numeric", "items", people(out), "--schema", table_schema(out), "-o", out / "b.parquet"
-    ],
     "assocpriv numeric plan": lambda home, out: ["numeric", "plan", table_schema(out), "-o", out / "p.json"],
     "assocpriv generate agrawal": lambda home, out: ["generate", "agrawal", "--records", 9, "-o", out / "t.csv"],
     "assocpriv demo": lambda home, out: ["demo", "--baskets", home / "b.dat", "-o", out / "demo"],

@@ -67,10 +67,6 @@ COMMANDS = {
         NUMBERS | {"llvmlite"},
     ),
     "catalogue": (["catalogue", "{}/named.csv", "--format", "basket", "-o", "{}/n.txt", "--force"], NUMBERS),
-    "numeric items": (
-        ["numeric", "items", "{}/people.csv", "--schema", "{}/schema.toml", "-o", "{}/i.parquet", "--force"],
-        NUMBERS | {"llvmlite"},
-    ),
     "mine": (["mine", "{}/reports.parquet", "--min-support", "20%"], NUMBERS | {"llvmlite"}),
     "mine and write": (
         ["mine", "{}/reports.parquet", "--min-support", "20%", "-o", "{}/again.csv", "--force", "--json"],

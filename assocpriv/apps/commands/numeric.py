@@ -5,7 +5,6 @@ import click
 from assocpriv.apps.console import LazyGroup
 
 _HOMES = {
-    "items": "assocpriv.apps.commands.numeric_items:items",
     "plan": "assocpriv.apps.commands.numeric_plan:plan",
     "randomize": "assocpriv.apps.commands.numeric_randomize:randomize",
     "reconstruct": "assocpriv.apps.commands.numeric_reconstruct:reconstruct",

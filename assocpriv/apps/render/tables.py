@@ -7,7 +7,6 @@ from assocpriv.core.errors import counted
 
 if TYPE_CHECKING:
     from assocpriv.plans.numeric.plan import TablePlan
-    from assocpriv.records.baskets import Baskets
     from assocpriv.records.table_files import TableCounts
 
 
@@ -24,23 +23,13 @@ def outcome_record(done: "TableCounts", plan: "TablePlan") -> dict[str, Any]:
 
 def outcome_lines(done: "TableCounts", plan: "TablePlan") -> list[str]:
     """Return what is to be said on standard error: what happened to values, and what the plan does not promise."""
-    lines = value_lines(done)
+    lines = [_by_column(done.clipped, "clipped to the range")] if done.clipped else []
+    lines += [_by_column(done.missing, "missing")] if done.missing else []
     if plan.amplification is None:
         lines.append("the plan states no γ: its noise promises privacy on average, not for every record")
     elif plan.uncovered:
         lines.append(f"γ does not cover {plan.uncovered}")
     return lines
-
-
-def value_lines(done: "TableCounts") -> list[str]:
-    """Say how many values were clipped and how many are missing, where there are any."""
-    lines = [_by_column(done.clipped, "clipped to the range")] if done.clipped else []
-    return lines + ([_by_column(done.missing, "missing")] if done.missing else [])
-
-
-def items_record(made: "Baskets", done: "TableCounts") -> dict[str, Any]:
-    """Return what turning columns into items came to, as JSON content."""
-    return {"baskets": len(made), "items": len(made.catalogue), "clipped": done.clipped, "missing": done.missing}
 
 
 def _by_column(counts: Mapping[str, int], what: str) -> str:
