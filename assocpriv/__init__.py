@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ask, ask_rules, association_rules, mine, read_itemsets, write_itemsets, write_rules,
     )
     from assocpriv.rounds import combine, refine, simulate_rounds
+    from assocpriv.showing import chart
     from assocpriv.trials import simulate
 # fmt: on
 # isort: on
@@ -39,10 +40,10 @@ __version__ = "0.9.0"
 
 __all__ = [
     "AssocprivError", "Baskets", "Breach", "Catalogue", "Epsilon", "Ledger", "Plan", "Reports", "SystemEntropy", "View",
-    "ask", "ask_rules", "association_rules", "audit", "catalogue", "combine", "gather", "inspect", "mine", "plan",
-    "privacy", "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets", "read_catalogue",
-    "read_itemsets", "read_plan", "read_reports", "refine", "report_items", "reports_needed", "simulate",
-    "simulate_rounds", "to_baskets", "write_catalogue", "write_itemsets", "write_plan", "write_rules",
+    "ask", "ask_rules", "association_rules", "audit", "catalogue", "chart", "combine", "gather", "inspect", "mine",
+    "plan", "privacy", "promise_needed", "randomize", "randomize_baskets", "randomize_file", "read_baskets",
+    "read_catalogue", "read_itemsets", "read_plan", "read_reports", "refine", "report_items", "reports_needed",
+    "simulate", "simulate_rounds", "to_baskets", "write_catalogue", "write_itemsets", "write_plan", "write_rules",
 ]  # fmt: skip
 _HOMES = {
     "assocpriv.assurance": ("Ledger", "SystemEntropy", "audit", "inspect", "privacy"),
@@ -57,6 +58,7 @@ _HOMES = {
         "write_rules",
     ),
     "assocpriv.rounds": ("combine", "refine", "simulate_rounds"),
+    "assocpriv.showing": ("chart",),
     "assocpriv.trials": ("simulate",),
     "assocpriv.basket_files": ("catalogue", "read_catalogue", "write_catalogue"),
 }
@@ -64,7 +66,7 @@ _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 _names, __dir__ = on_first_use(globals(), _HOMES)
 _DOORS = (
-    "amplification", "exchange", "guidance", "numeric", "operating", "pipelines", "plot", "sending",
+    "amplification", "exchange", "guidance", "numeric", "operating", "pipelines", "sending",
     "serving", "showing", "spark", "suppression",
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""The door of pages that people look at: what was found, or withheld, as one file of HTML for a browser."""
+"""The door of pages and charts: what was found, or withheld, as one file of HTML or SVG, and as notebooks show it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.core.progress_bar import ProgressBar
+    from assocpriv.pages.picture import Chart
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.numeric.tree_model import TreeModel
     from assocpriv.plans.published import PublishedPlan
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
     Shown = AnyFrame | Distributions | TreeModel | dict[str, Any] | str | Path
 
-__all__ = ["check_page", "page", "progress_bar", "write_page"]
+__all__ = ["chart", "check_page", "page", "progress_bar", "write_page"]
 _HOMES: dict[str, tuple[str, ...]] = {}
+_INTERVALS, _RULES = 30, 250  # drawn in a chart
 _TIMES = (2, 4, 10)  # as many people, for whom it is foreseen what could be told
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
@@ -245,6 +247,132 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
         least = level_discoverable_support([Group.of(other, reports)], 1, plan.n_items)
         found.append((said, least if least < 1 else None))
     return found
+
+
+def chart(
+    found: "AnyFrame | Distributions",
+    kind: str | None = None,
+    *,
+    rows: int | None = None,
+    column: str | None = None,
+) -> "Chart":
+    """Return a chart of what was found, as pages draw it: SVG that notebooks show, and that ``save`` writes to a file.
+
+    A selection of rows is drawn as any table, as ``ap.chart(itemsets[itemsets["length"] == 2])``; whoever draws
+    otherwise takes the tables' own ``ci_low`` and ``ci_high``.
+
+    Args:
+        found: a table as :func:`assocpriv.mine` or :func:`assocpriv.association_rules` returned it, or what
+            :func:`assocpriv.numeric.reconstruct` returned.
+        kind: of itemsets ``intervals`` (default) or ``sizes``, on a line for each size beside what can be told from
+            noise; of rules ``scatter`` (default; by support and confidence), ``graph`` or ``matrix``; of a column
+            nothing.
+        rows: at most so many, the surest: 30 intervals or 250 rules.
+        column: which one of several.
+
+    Raises:
+        EstimateError: another kind or column, or a table that was not found here.
+
+    >>> import assocpriv as ap
+    >>> plan = ap.plan(["tea", "milk", "rye"], 2, ap.Breach("5%", "50%"))
+    >>> itemsets = ap.mine(ap.randomize_baskets([{"tea"}] * 1000, plan), "50%")
+    >>> ap.chart(itemsets)
+    Chart(title='Supports with intervals of 95%')
+    """
+    from assocpriv.core.errors import EstimateError
+    from assocpriv.server.numeric.distributions import Distributions
+
+    draw: dict[str | None, Callable[..., Chart]]
+    if isinstance(found, Distributions):
+        draw, options = {None: _column_chart}, {"column": column}
+    else:
+        draw, options = {"intervals": _itemsets_chart, "sizes": _sizes_chart}, {}
+        if "antecedents" in getattr(found, "columns", ()):
+            draw = dict.fromkeys(("scatter", "graph", "matrix"), _rules_chart)
+            options = {"kind": kind or "scatter"}
+        kind = kind or next(iter(draw))
+    if kind not in draw:
+        kinds = ", ".join(filter(None, draw)) or "one kind"
+        raise EstimateError(f"there is no chart {kind!r} of this: it can be drawn as {kinds}")
+    if rows is not None and (not isinstance(rows, int) or rows < 1):
+        raise EstimateError(f"rows must be a number of at least 1, got {rows!r}")
+    return draw[kind](found, rows=rows, **options)
+
+
+def _itemsets_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+    from assocpriv.core.errors import counted
+    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.pages.charts import Interval, intervals
+    from assocpriv.pages.picture import picture
+    from assocpriv.pages.wording import share
+    from assocpriv.server.itemsets.frames import mining_facts
+    from assocpriv.server.itemsets.selection import Surest
+
+    facts = mining_facts(table)
+    surest = Surest.of(LightFrame.of(table), rows or _INTERVALS)
+    items, *numbers = (surest.rows[name].tolist() for name in ("itemsets", "support", "ci_low", "ci_high"))
+    drawn = [
+        Interval(", ".join(sorted(each)), *row)
+        for each, *row in zip(items, *numbers, surest.sure.tolist(), strict=True)
+    ]
+    title = f"Supports with intervals of {100 * facts.errors.confidence_level:g}%"
+    said = f"{counted(facts.reports, 'report')}; minimum support {share(facts.min_support)}"
+    doubt = "may be chance" if facts.certain is None else "not certain"
+    said += "" if surest.sure.all() else f"; pale: {doubt}"
+    more = surest.finds - len(drawn)
+    return picture(intervals(drawn, title), [said + (f"; {more:,} more not drawn" if more else "")])
+
+
+def _sizes_chart(table: "AnyFrame", rows: int | None) -> "Chart":
+    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.pages.found import supports_chart
+    from assocpriv.pages.picture import picture
+    from assocpriv.server.itemsets.frames import mining_facts
+
+    frame = LightFrame.of(table)
+    said = [
+        "Each mark is an itemset by its support, on a logarithmic scale; pale ones may be chance.",
+        "Dashed: the least support that was asked for.",
+    ]
+    return picture(supports_chart(mining_facts(table).to_json()["levels"], _marks(frame)[:rows]), said)
+
+
+def _rules_chart(table: "AnyFrame", rows: int | None, kind: str) -> "Chart":
+    from assocpriv.core.light_frame import LightFrame
+    from assocpriv.pages.found import LEGEND, rules_chart, rules_graph, rules_matrix
+    from assocpriv.pages.picture import picture
+    from assocpriv.server.itemsets.rules import check_rules, rule_records
+
+    check_rules(table)
+    first = rule_records(LightFrame.of(table).head(rows or _RULES))
+    draw, said = {
+        "scatter": (rules_chart, []),
+        "graph": (rules_graph, ["Rules between two items. Thick: high confidence."]),
+        "matrix": (rules_matrix, ["Large: high confidence."]),
+    }[kind]
+    (least, shade), *others = LEGEND
+    return picture(draw(first), said, [(f"lift {least}", shade), *others])
+
+
+def _column_chart(found: "Distributions", rows: int | None, column: str | None) -> "Chart":
+    from assocpriv.core.errors import EstimateError
+    from assocpriv.pages.picture import picture
+    from assocpriv.pages.spread import MOST_CLASSES, MOST_VALUES, column_chart
+    from assocpriv.pages.wording import errors_of, names
+
+    column = next(iter(found.columns)) if column is None and len(found.columns) == 1 else column
+    if column is None or column not in found.columns:
+        raise EstimateError(f"column must be one of {', '.join(map(repr, found.columns)) or 'none'}, got {column!r}")
+    one, level = found.columns[column], f"{100 * found.confidence_level:g}%"
+    own = [(value, of[column].record()) for value, of in found.classes.items() if column in of][:MOST_CLASSES]
+    most = rows or MOST_VALUES
+    drawn = column_chart(column, one.record(), own, errors_of(found.confidence_level), most)
+    if one.numbers is None:
+        more = max(len(one.values) - most, 0)
+        return picture(drawn, [f"Intervals of {level}" + (f"; {more:,} rarer values are not drawn" if more else "")])
+    said = f"Shares of people below a value. The curve lies within the grey band everywhere at once, with {level}."
+    lines = [(each, f"curve line{place}") for place, each in enumerate(names(value for value, _ in own), 1)]
+    return picture(drawn, [said], [("all", "curve"), *lines] if own else [])
 
 
 def progress_bar(**options: Any) -> "ProgressBar":

@@ -4,19 +4,16 @@ A chart is a picture of what a table beside it says in figures; its title says w
 """
 
 import math
-import re
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from typing import NamedTuple
 
 _WIDTH, _LEFT, _RIGHT = 720.0, 64.0, 16.0
 _LIFTS = (0.9, 1.1, 2.0, 5.0)  # where one shade ends and the next begins
 SHADES = ("below", "even", "some", "more", "most")
 LEGEND = ("below 0.9", "0.9 to 1.1: as by chance", "1.1 to 2", "2 to 5", "5 and more")
-_LABEL = 24  # letters of a name in a graph
-_NAMES, _LINE, _LETTERS = 330.0, 24.0, 44  # of a list of intervals: room for names, the height of a line
-_LIGHT, _DARK = r"^:root\{([^}]*)\}", r"dark\)\{:root\{([^}]*)\}"
+_LABEL = 20  # letters of a name in a graph
+_NAMES, _LINE, _LETTERS = 330.0, 24.0, 40  # of a list of intervals: room for names, the height of a line
 
 
 class Strip(NamedTuple):
@@ -51,11 +48,10 @@ class Rounds(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """Shares below each edge of a column's intervals: named lines, the first within a band ``low`` to ``high``."""
+    """Shares below each edge of intervals, lines of ``(edges, shares)``; the first in a band, ``low`` to ``high``."""
 
     name: str
-    edges: Sequence[float]
-    lines: Sequence[tuple[str, Sequence[float]]]
+    lines: Sequence[tuple[Sequence[float], Sequence[float]]]
     low: Sequence[float]
     high: Sequence[float]
 
@@ -200,14 +196,15 @@ def _named(name: str, y: float) -> str:
 
 def curves(drawing: Curves) -> str:
     """Draw the shares of people below each value, as lines that rise from 0 to 1, and the band of the first."""
-    first, last = drawing.edges[0], drawing.edges[-1]
+    edges = drawing.lines[0][0]
+    first, last = edges[0], edges[-1]
     height = 300.0
 
-    def points(values: Sequence[float]) -> list[str]:
+    def points(edges: Sequence[float], values: Sequence[float]) -> list[str]:
         return [
             f"{_LEFT + (edge - first) / (last - first) * (_WIDTH - _LEFT - _RIGHT):.1f} "
             f"{_up(min(max(value, 0.0), 1.0), height):.1f}"
-            for edge, value in zip(drawing.edges, values, strict=True)
+            for edge, value in zip(edges, values, strict=True)
         ]
 
     parts = []
@@ -219,22 +216,11 @@ def curves(drawing: Curves) -> str:
         anchor = ("start", "middle", "middle", "middle", "end")[quarters]
         parts.append(f'<text x="{x:.1f}" y="{height - 8:g}" text-anchor="{anchor}">{value:,.6g}</text>')
     if len(drawing.low):
-        around = [*points(drawing.low), *reversed(points(drawing.high))]
+        around = [*points(edges, drawing.low), *reversed(points(edges, drawing.high))]
         parts.append(f'<path class="zone band" d="M{"L".join(around)}z"/>')
-    for place, (_, values) in enumerate(drawing.lines):
-        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(values))}"/>')
+    for place, line in enumerate(drawing.lines):
+        parts.append(f'<path class="curve{f" line{place}" if place else ""}" d="M{"L".join(points(*line))}"/>')
     return _svg(height, f"Shares of people below each value of {drawing.name}", parts)
-
-
-def standing_alone(drawn: str, *, dark: bool) -> str:
-    """Return a chart as a file of its own, in light or dark colours; the background is that of what it stands on."""
-    folder = files("assocpriv.pages") / "templates"
-    style, chart = ((folder / name).read_text(encoding="utf-8") for name in ("style.css", "charts.css"))
-    colours = [re.search(_DARK if dark else _LIGHT, text) for text in (style, chart)]
-    rules = "\n".join(line for line in chart.splitlines() if not line.startswith((":root", "@media")))
-    said = "".join(found.group(1) for found in colours if found)
-    head = f"<style>:root{{{said}}}\n{rules}\n.title{{font-weight:600}}</style>"
-    return drawn.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1).replace(">", f">{head}", 1) + "\n"
 
 
 def _cut(name: str, most: int) -> str:

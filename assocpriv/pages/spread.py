@@ -8,7 +8,7 @@ from assocpriv.core.errors import counted
 from assocpriv.pages import charts
 from assocpriv.pages.facts import bound_clause, promise_sentences
 from assocpriv.pages.sheet import drawn, sheet
-from assocpriv.pages.wording import errors_of, number, share
+from assocpriv.pages.wording import NORMAL, errors_of, names, number, share
 from assocpriv.plans.published import PublishedPlan
 
 MOST_COLUMNS, MOST_CLASSES, MOST_VALUES = 40, 5, 30  # shown
@@ -61,7 +61,7 @@ def _column(
         "quantiles": [_quantile(each) for each in column.get("quantiles", ())],
         "band": "" if band is None else f"± {share(band / 2)}",
         "basis": _METHODS.get((column.get("distribution") or {}).get("basis", ""), ""),
-        "chart": _chart(name, column, own, reach),
+        "chart": drawn(column_chart, name, column, own, reach),
         "of_classes": [
             (each, number(of["mean"]["value"]), f"{number(of['mean']['low'])} to {number(of['mean']['high'])}")
             for each, of in own
@@ -76,7 +76,15 @@ def _quantile(quantile: Mapping[str, Any]) -> str:
     return f"{100 * quantile['level']:g}% below {number(quantile['value'])} ({between})"
 
 
-def _chart(name: str, column: Mapping[str, Any], own: Sequence[tuple[str, Mapping[str, Any]]], reach: float) -> str:
+def column_chart(
+    name: str,
+    column: Mapping[str, Any],
+    own: Sequence[tuple[str, Mapping[str, Any]]] = (),
+    reach: float = NORMAL,
+    most: int = MOST_VALUES,
+) -> str:
+    """Draw a column: its distribution function, with those of classes, or its commonest values with their shares."""
+    (shown,) = names([name])
     if "edges" not in column:
         rows = sorted(
             (
@@ -85,12 +93,7 @@ def _chart(name: str, column: Mapping[str, Any], own: Sequence[tuple[str, Mappin
             ),
             key=lambda row: -row.support,
         )
-        return drawn(charts.intervals, rows[:MOST_VALUES], f"Shares of the values of {name}")
+        return charts.intervals(rows[:most], f"Shares of the values of {shown}")
     band = column.get("distribution") or {"low": (), "high": ()}
-    lines = [("all", _below(column["share"])), *((each, _below(of["share"])) for each, of in own)]
-    drawing = charts.Curves(name, column["edges"], lines, band["low"], band["high"])
-    return drawn(charts.curves, drawing)
-
-
-def _below(shares: Sequence[float]) -> list[float]:
-    return [0.0, *accumulate(shares)]
+    lines = [(each["edges"], [0.0, *accumulate(each["share"])]) for each in (column, *(of for _, of in own))]
+    return charts.curves(charts.Curves(shown, lines, band["low"], band["high"]))

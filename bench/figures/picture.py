@@ -7,6 +7,7 @@ from assocpriv.core.privacy import Breach
 from assocpriv.lab.simulate import simulate
 from assocpriv.lab.synthetic import QuestSettings, generate_quest
 from assocpriv.pages import charts
+from assocpriv.pages.picture import picture
 from assocpriv.planning.planner import make_plan
 from assocpriv.server.itemsets.selection import Surest
 
@@ -29,7 +30,7 @@ def rows() -> list[dict[str, Any]]:
     return sorted(kept, key=lambda row: (row["size"], -row["support"]))
 
 
-def as_svg(kept: list[dict[str, Any]], *, dark: bool) -> str:
+def as_svg(kept: list[dict[str, Any]]) -> str:
     """Draw rows."""
     drawn = [
         charts.Interval(row["itemset"], *(float(row[name]) for name in ("support", "ci_low", "ci_high")), True,
@@ -37,4 +38,4 @@ def as_svg(kept: list[dict[str, Any]], *, dark: bool) -> str:
         for row in kept
     ]  # fmt: skip
     title = f"What {BASKETS:,} randomized baskets tell: supports, their 95% intervals, and (circles) the truth"
-    return charts.standing_alone(charts.intervals(drawn, title), dark=dark)
+    return f"{picture(charts.intervals(drawn, title)).svg}\n"

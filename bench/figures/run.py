@@ -48,12 +48,11 @@ def run(folder: Path) -> dict[str, Any]:
 
 
 def draw_demo(folder: Path) -> None:
-    """Simulate the demo once more, and write what it found and the README's pictures of it to a folder."""
+    """Simulate the demo once more, and write what it found and the README's picture of it to a folder."""
     found = picture.rows()
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "demo.csv", as_csv(found))
-    for name in ("light", "dark"):
-        _write(folder / f"demo-{name}.svg", picture.as_svg(found, dark=name == "dark"))
+    _write(folder / "demo.svg", picture.as_svg(found))
 
 
 def _write(path: Path, text: str) -> None:

@@ -213,14 +213,13 @@ def test_tables_show_every_point(found):
 
 
 def test_the_picture_of_the_readme_is_drawn_by_the_code():
-    """Light and dark pictures are what the kept rows give; every interval holds what the demo found true, or nearly."""
+    """The picture is what the kept rows give; every interval holds what the demo found true, or nearly."""
     with (KEPT.parent / "demo" / "demo.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    for name in ("light", "dark"):
-        text = (KEPT.parent / "demo" / f"demo-{name}.svg").read_text(encoding="utf-8")
-        assert text == picture.as_svg(rows, dark=name == "dark")
-        root = ElementTree.fromstring(text)
-        circles = root.findall("{http://www.w3.org/2000/svg}circle")
-        assert len(circles) == len(rows) == picture.SHOWN
+    text = (KEPT.parent / "demo" / "demo.svg").read_text(encoding="utf-8")
+    assert text == picture.as_svg(rows)
+    root = ElementTree.fromstring(text)
+    circles = root.findall(".//{http://www.w3.org/2000/svg}circle")
+    assert len(circles) == len(rows) == picture.SHOWN
     inside = [float(row["ci_low"]) <= float(row["true_support"]) <= float(row["ci_high"]) for row in rows]
     assert sum(inside) >= 12

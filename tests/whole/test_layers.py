@@ -309,6 +309,7 @@ ORDER = [
     "pages.sessions",
     "pages.analysis",
     "pages.charts",
+    "pages.picture",
     "pages.found",
     "pages.kinds",
     "pages.facts",
@@ -327,7 +328,6 @@ ORDER = [
     "pipelines",
     "spark",
     "showing",
-    "plot",
     "rounds",
     "trials",
     "assurance",
@@ -422,7 +422,6 @@ FLOORS = [
 ]
 DOORS = [
     "showing",
-    "plot",
     "exchange",
     "pipelines",
     "spark",

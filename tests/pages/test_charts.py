@@ -1,0 +1,173 @@
+"""Charts by themselves: each is XML with its colours inside, names are text, and figures are those of the tables."""
+
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from operator_page import HOSTILE
+
+import assocpriv as ap
+from assocpriv import numeric
+from assocpriv.core.errors import EstimateError, FileError
+from assocpriv.pages.charts import Interval, intervals
+from assocpriv.pages.picture import Chart, picture
+from assocpriv.showing import page
+
+pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")
+SVG = "{http://www.w3.org/2000/svg}"
+NAMES = [*HOSTILE, "milk", "bread", "tea"]
+AGE = "age <b> & $"
+
+
+@pytest.fixture(scope="module")
+def itemsets() -> pd.DataFrame:
+    """A mined table of hostile names, in which neighbours come together."""
+    plan = ap.plan(NAMES, 2, ap.Breach("5%", "90%"))
+    baskets = [{NAMES[at], NAMES[(at + 1) % len(NAMES)]} for at in (np.arange(20_000) ** 2 // 7 % len(NAMES)).tolist()]
+    return ap.mine(ap.randomize_baskets(baskets, plan), 0.05)
+
+
+@pytest.fixture(scope="module")
+def reports() -> Any:
+    """Reports of a number and a protected class."""
+    n = 9_000
+    columns = {
+        AGE: {"kind": "number", "low": 0, "high": 100, "release": "square-wave"},
+        "class": {"kind": "category", "values": ["A<", "B", "C"], "release": "response"},
+    }
+    table = pd.DataFrame({AGE: np.arange(n) % 101, "class": np.resize(["A<", "A<", "B", "C"], n)})
+    return numeric.randomize_table(table, numeric.plan({"columns": columns}, ap.Breach("5%", "90%")))
+
+
+def parsed(chart: Chart) -> ElementTree.Element:
+    """Return a chart as an XML parser reads it: nothing in it runs or is loaded, and all of it is of this class."""
+    root = ElementTree.fromstring(chart._repr_html_())
+    tags = {each.tag.removeprefix(SVG) for each in root.iter()}
+    assert tags <= {"svg", "style", "rect", "path", "text", "title", "circle", "g", "marker"}
+    assert not {name for each in root.iter() for name in each.attrib if name.startswith("on") or "href" in name}
+    rules = root.findtext(f"{SVG}style")
+    assert "var(" not in rules
+    assert all(
+        selector.strip().startswith((".assocpriv", "@media (prefers-color-scheme:dark)"))
+        for selectors in re.findall(r"([^{}]+)\{", rules)
+        for selector in selectors.split(",")
+    )
+    return root
+
+
+def texts(root: ElementTree.Element) -> list[str]:
+    """Return what a chart says where one looks."""
+    return [each.text or "" for each in root.iter(f"{SVG}text")]
+
+
+def marked(root: ElementTree.Element, tag: str, *names: str) -> list[ElementTree.Element]:
+    """Return the marks of the chart itself, without its legend."""
+    inner = root.find(f"{SVG}g")
+    return [each for each in inner.iter(f"{SVG}{tag}") if not names or each.get("class", "").split()[0] in names]
+
+
+def test_intervals_are_the_tables(itemsets: pd.DataFrame) -> None:
+    """The surest finds, a line each; the middles stand in the order of the supports; the rest is counted."""
+    root = parsed(ap.chart(itemsets, rows=5))
+    ticks = [float(each.get("d").split()[0][1:]) for each in marked(root, "path", "tick")]
+    spans = [(float(each.get("x")), float(each.get("width"))) for each in marked(root, "rect", "span")]
+    assert len(ticks) == len(spans) == 5
+    assert all(low - 0.1 <= tick <= low + wide + 0.1 for tick, (low, wide) in zip(ticks, spans, strict=True))
+    support = np.sort(itemsets.loc[itemsets["frequent"], "support"])
+    assert max(ticks) - 330 == pytest.approx((720 - 330 - 16) * support[-1] / itemsets["ci_high"].max(), abs=1)
+    assert f"; {len(support) - 5} more not drawn" in texts(root)[-1]
+    pairs = parsed(ap.chart(itemsets[itemsets["length"] == 2]))
+    assert len(marked(pairs, "path", "tick")) == (itemsets["frequent"] & (itemsets["length"] == 2)).sum()
+
+
+def test_every_kind_is_drawn(itemsets: pd.DataFrame, reports: Any) -> None:
+    """Sizes; rules three ways with what a colour means; a point a rule, at its confidence; columns of both sorts."""
+    assert {"items", "pairs"} <= set(texts(parsed(ap.chart(itemsets, "sizes"))))
+    rules = ap.association_rules(itemsets, 0.1)
+    for kind in ("scatter", "graph", "matrix"):
+        assert "lift below 0.9" in texts(parsed(ap.chart(rules, kind)))
+    points = marked(parsed(ap.chart(rules)), "circle")
+    heights = [(360 - 34 - float(each.get("cy"))) / (360 - 50) for each in points]
+    assert heights == pytest.approx(rules["confidence"].clip(0, 1), abs=1e-3)
+    assert len(marked(parsed(ap.chart(rules, rows=3)), "circle")) == 3
+    found = numeric.reconstruct(reports)
+    curve = marked(parsed(ap.chart(found, column=AGE)), "path", "curve")
+    assert len(curve) == 1
+    assert ap.chart(found, column=AGE).title == f"Shares of people below each value of {AGE}"
+    assert {"A<", "B"} <= set(texts(parsed(ap.chart(found, column="class"))))
+    assert "2 rarer values are not drawn" in texts(parsed(ap.chart(found, column="class", rows=1)))[-1]
+
+
+def test_classes_have_intervals_of_their_own(reports: Any) -> None:
+    """Protected classes have wider intervals than all; each line is drawn by its own, on the page too."""
+    found = numeric.reconstruct(reports, by="class")
+    edges = {len(each.numbers.edges) for each in (found.columns[AGE], *(of[AGE] for of in found.classes.values()))}
+    assert len(edges) > 1
+    root = parsed(ap.chart(found, column=AGE))
+    assert [each.get("class") for each in marked(root, "path", "curve")] == [
+        "curve",
+        "curve line1",
+        "curve line2",
+        "curve line3",
+    ]
+    assert {"all", "A<", "B"} <= set(texts(root))
+    assert "curve line2" in page(found)
+
+
+def test_names_are_text(itemsets: pd.DataFrame) -> None:
+    """Markup is shown, what turns the direction of what stands beside it and what XML cannot hold is replaced."""
+    said = ap.chart(itemsets).svg
+    assert "<script" not in said
+    assert "&lt;script&gt;" in said
+    assert not set("\u202e\u2066") & set(said)
+    odd = picture(intervals([Interval("a\x00\x0b\ud800b", 0.2, 0.1, 0.3)], 'of "a\x01"'), ["<\x02>"])
+    assert {"a\ufffd\ufffd\ufffdb", 'of "a\ufffd"', "<\ufffd>"} == set(texts(parsed(odd))) - {
+        f"{each}%" for each in range(0, 31, 5)
+    }
+    assert max(map(len, texts(parsed(ap.chart(itemsets))))) < 80
+
+
+def test_nothing_to_draw(itemsets: pd.DataFrame) -> None:
+    """Tables without a row are charts that say so."""
+    rules = ap.association_rules(itemsets, 0.1)
+    for empty in (itemsets.head(0), rules.head(0)):
+        assert texts(parsed(ap.chart(empty)))[0] == "Nothing to draw"
+    assert ap.chart(rules.head(0), "matrix").title == "Nothing to draw"
+
+
+def test_a_chart_is_saved(itemsets: pd.DataFrame, tmp_path: Path) -> None:
+    """The file is what the notebook shows; another ending, and a file that is there, are refused with nothing left."""
+    chart = ap.chart(itemsets)
+    chart.save(tmp_path / "chart.svg")
+    root = ElementTree.parse(tmp_path / "chart.svg").getroot()
+    assert ElementTree.tostring(root) == ElementTree.tostring(parsed(chart))
+    with pytest.raises(FileError, match="exists already"):
+        chart.save(tmp_path / "chart.svg")
+    chart.save(tmp_path / "chart.svg", force=True)
+    with pytest.raises(FileError, match=r"must end in \.svg"):
+        chart.save(tmp_path / "chart.png")
+    assert [each.name for each in tmp_path.iterdir()] == ["chart.svg"]
+    assert repr(chart) == "Chart(title='Supports with intervals of 95%')"
+
+
+def test_what_cannot_be_drawn_is_refused(itemsets: pd.DataFrame, reports: Any) -> None:
+    """Another kind, column, number of rows, or table, in one line that says what there is."""
+    found = numeric.reconstruct(reports)
+    for given, said in (
+        ((itemsets, "scatter"), "it can be drawn as intervals, sizes"),
+        ((ap.association_rules(itemsets, 0.1), "sizes"), "scatter, graph, matrix"),
+        ((found, "scatter"), "one kind"),
+        ((found,), "column must be one of 'age <b> & \\$', 'class', got None"),
+        ((pd.DataFrame({"support": [0.5], "itemsets": [frozenset({"milk"})]}),), "does not carry"),
+        ((pd.DataFrame({"antecedents": [frozenset({"milk"})]}),), "no table of rules"),
+    ):
+        with pytest.raises(EstimateError, match=said):
+            ap.chart(*given)
+    with pytest.raises(EstimateError, match="rows must be a number of at least 1"):
+        ap.chart(itemsets, rows=0)
+    with pytest.raises(TypeError, match="must be a table"):
+        ap.chart(found[AGE])
