@@ -132,13 +132,11 @@ def audit(
     confidence: str | float | Fraction = "99.9%",
     client: str = "both",
     program: Sequence[str] | None = None,
-    data: Any = None,
-    missing: str | Sequence[str] = (),
     progress: Callable[[str, int, int], None] | None = None,
 ) -> "Audit":
     """Audit a plan and clients of it: is the promise kept, and do the clients follow the plan?
 
-    The clients run on records made here, never on anybody's, unless ``data`` is given.
+    The clients run on records made here, never on anybody's.
 
     Args:
         plan: a plan, or a plan file.
@@ -148,9 +146,6 @@ def audit(
         confidence: chance, at least, that clients that follow the plan are not called broken; from 50% to below 100%.
         client: of ours, "bulk" (for many baskets), "single" (for one) or "both".
         program: a program of any language and its arguments, in place of our clients; it needs a plan file.
-        data: a table at hand, in memory or a file's name: what attacks leave of the noise of a table's plan, beside
-            what it states. Nothing of a record is shown.
-        missing: a word, or several, for missing values in it.
         progress: called with (stage, done, total).
 
     Returns:
@@ -167,7 +162,7 @@ def audit(
     from assocpriv.plans.published import PublishedPlan
 
     words = None if program is None else tuple(program)
-    request = AuditRequest(depth, trials, confidence, client, words, data=data, missing=missing)
+    request = AuditRequest(depth, trials, confidence, client, words)
     if isinstance(plan, str | Path):
         return audit_file(Path(plan), request, lambda: None, progress)
     plan = PublishedPlan.of(plan)

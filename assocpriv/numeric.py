@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from assocpriv.files.spark_reports import SparkReports
     from assocpriv.files.tree_models import read_tree as read_model
     from assocpriv.files.tree_models import write_tree as write_model
-    from assocpriv.lab.privacy_left import PrivacyLeft
-    from assocpriv.lab.privacy_left import attack_table as privacy_left
     from assocpriv.planning.numeric.planner import plan_table as plan
     from assocpriv.planning.numeric.table_facts import foresee_table as foresee
     from assocpriv.plans.numeric.columns import CategoryColumn, LabelColumn, NumberColumn
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",
-    "PrivacyLeft", "ReleasedTreeClassifier", "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee",
-    "grow_tree", "plan", "predict", "predict_file", "privacy_left", "randomize_file",
+    "ReleasedTreeClassifier", "TableCounts", "TablePlan", "TreeModel", "check_writable", "foresee",
+    "grow_tree", "plan", "predict", "predict_file", "randomize_file",
     "randomize_table", "read_model", "read_plan", "read_reports", "reconstruct", "released_frame", "tree_dot",
     "tree_lines", "write_model",
 ]  # fmt: skip
@@ -39,7 +37,6 @@ _HOMES = {
     "assocpriv.files.atomic": ("check_writable",),
     "assocpriv.files.reports": ("read_reports",),
     "assocpriv.files.tree_models": ("read_tree as read_model", "write_tree as write_model"),
-    "assocpriv.lab.privacy_left": ("PrivacyLeft", "attack_table as privacy_left"),
     "assocpriv.planning.numeric.planner": ("plan_table as plan",),
     "assocpriv.planning.numeric.table_facts": ("foresee_table as foresee",),
     "assocpriv.plans.numeric.columns": ("CategoryColumn", "LabelColumn", "NumberColumn"),

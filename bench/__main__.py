@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import tables
-from bench.accuracy import ablation, blocks, liars, numeric, planted
+from bench.accuracy import ablation, additive_noise, blocks, liars, numeric, planted
 from bench.accuracy import run as accuracy
 from bench.figures import guided_plots, tree_plots
 from bench.figures import run as figures
@@ -57,6 +57,7 @@ TITLES = {
     "js": "The client in JavaScript",
     "pages": "Pages of large tables",
     "liars": "Crafted reports",
+    "noise": "Noise without γ on columns that go together",
     "planted": "Planted faults",
 }
 
@@ -82,7 +83,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--save", action="store_true", help="keep JSON and a table under bench/results/")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything works")
     parser.add_argument("--large", action="store_true", help="mining and growth: also 10^8 reports")
-    parser.add_argument("--reports", type=int, help="kernels, numeric, liars: how many (default 1,000,000)")
+    parser.add_argument("--reports", type=int, help="kernels, numeric, liars, noise: how many people")
     parser.add_argument(
         "--cases", default="", help="mining, planted: only these, with commas (quest-1e6,retail,randomized)"
     )
@@ -157,13 +158,21 @@ RUNS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "js": lambda options: javascript.run(quick=options.quick),
     "pages": lambda options: pages.run(quick=options.quick),
     "liars": lambda options: liars.run(options.reports or (20_000 if options.quick else 1_000_000)),
+    "noise": lambda options: additive_noise.run(options.reports or (20_000 if options.quick else 200_000)),
     "planted": lambda options: planted.run(options.cases),
 }
 
 
 def as_markdown(name: str, result: dict[str, Any]) -> str:
     """Return a set's figures, with what they were measured on, as Markdown."""
-    sets = {"mining": mining, "growth": growth, "startup": startup, "device": device_timing, "liars": liars}
+    sets = {
+        "mining": mining,
+        "growth": growth,
+        "startup": startup,
+        "device": device_timing,
+        "liars": liars,
+        "noise": additive_noise,
+    }
     sets |= {"spark": spark, "pages": pages}
     sets |= {"collector": collector, "planted": planted, "js": javascript, "suppression-speed": suppression}
     write = sets[name].markdown if name in sets else tables.all_figures

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assocpriv.auditing.findings import BROKEN, UNDECIDED, Finding, count_undecided, verdict
-from assocpriv.auditing.request import EXACT, ON_DATA, AuditRequest, Progress
+from assocpriv.auditing.request import EXACT, AuditRequest, Progress
 from assocpriv.core.errors import FileError, NotAPlanError
 from assocpriv.core.loading import shown_by
 from assocpriv.files.plans import plan_of_text, read_plan_text
@@ -102,9 +102,7 @@ def _not_made(kind: str, request: AuditRequest, findings: list[Finding]) -> list
     """Return a finding for all that was asked for and of which an auditor says nothing: silence is no consent."""
     clients = {depth: (EVERY,) if depth == EXACT else request.clients for depth in request.depths}
     asked = {(depth, client) for depth in clients for client in clients[depth]}
-    if request.data is not None:
-        asked.add((ON_DATA, EVERY))
-    found = {(finding.depth, EVERY if finding.depth in (EXACT, ON_DATA) else finding.client) for finding in findings}
+    found = {(finding.depth, EVERY if finding.depth == EXACT else finding.client) for finding in findings}
     said = f"Nothing was looked at: plans of the kind {kind} have no check of this depth here."
     return [Finding(depth, "all checks", UNDECIDED, said, client=client) for depth, client in sorted(asked - found)]
 

@@ -41,7 +41,6 @@ from assocpriv.auditing.findings import (
     failure,
     shown_ratio,
 )
-from assocpriv.auditing.noise_on_data import audit_on_data
 from assocpriv.auditing.recompute.table_text import ColumnNumbers, TableNumbers, read_table
 from assocpriv.auditing.request import EXACT, PROGRAM, AuditRequest, Progress
 from assocpriv.core.errors import FileError, PlanError, WireError
@@ -70,7 +69,6 @@ def audit_table(
         for client, box in _boxes(plan, request).items():
             found = _black_box(plan, table, client, box, request, progress)
             findings += [replace(finding, client=client) for finding in found]
-        findings += audit_on_data(plan, request)
     return findings
 
 

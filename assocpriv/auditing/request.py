@@ -1,6 +1,6 @@
 """What may be asked of an audit, whatever the kind of plan."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,6 @@ EXACT = "exact"  # the promise, and our client walked through
 DEPTHS = (EXACT, "conformance", "empirical")  # the others take each client for a black box
 ALL = "all"
 BOTH, OURS, PROGRAM = "both", ("bulk", "single"), "program"
-ON_DATA = "on data"  # depth of findings about data at hand
 CLIENTS = (BOTH, *OURS)
 LEAST_TRIALS = 1000
 
@@ -31,8 +30,6 @@ class AuditRequest:
     client: str = "both"  # of ours, or bulk (for many baskets) or single (for one)
     program: tuple[str, ...] | None = None  # with its arguments, in place of our clients
     plan_path: Path = Path()  # for the program
-    data: Any = None  # a table at hand, or its file's name, to try attacks on
-    missing: str | Sequence[str] = ()  # a word in it, or several, that stand for missing values
 
     def __post_init__(self) -> None:
         if self.depth not in (*DEPTHS, ALL) or self.client not in CLIENTS:

@@ -238,8 +238,7 @@ def _counted(answer: object) -> tuple[PublishedPlan, int]:
 def _amplification(plan: PublishedPlan) -> Fraction:
     if plan.amplification is None:
         raise PlanError(
-            f"plan {plan.plan_id[:12]} of the kind {plan.kind} states no γ, so nothing bounds what its reports tell; "
-            "of the noise of a table audit --data (data=) says what attacks leave"
+            f"plan {plan.plan_id[:12]} of the kind {plan.kind} states no γ, so nothing bounds what its reports tell"
         )
     return plan.amplification
 

@@ -3,10 +3,8 @@
 import re
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from command_line import refused, refused_without_output, run, run_json
 
@@ -137,24 +135,3 @@ def test_privacy_counts_a_table_among_others(schema: Path, tmp_path: Path) -> No
     assert record["plans"][0]["uncovered"] == "columns age, class"
     assert "outside γ, and so not counted here: columns age, class" in run("privacy", out).stdout
     assert "--shuffled goes with one PLAN, of baskets" in refused("privacy", out, "--shuffled", 9, status=2)
-
-
-def test_audit_on_data(tmp_path: Path) -> None:
-    """The attack's line says what is left; a value of the table is never shown, also where the table is refused."""
-    common = np.random.default_rng(8).uniform(25, 75, 500)
-    pd.DataFrame({"age": common, "again": common}).to_csv(tmp_path / "t.csv", index=False)
-    column = f"{NOISE}cells = 20\n"  # few, as the exact depth walks through every draw
-    (tmp_path / "s.toml").write_text(column + column.replace("age", "again"))
-    run("numeric", "plan", tmp_path / "s.toml", "-o", tmp_path / "p.json", "--reports", 1000)
-    arguments: list[Any] = ["audit", tmp_path / "p.json", "--depth", "exact", "--data", tmp_path / "t.csv"]
-    found = [each for each in run_json(*arguments)["findings"] if each["depth"] == "on data"]
-    assert [each["name"] for each in found] == ["attacks on noise", "noise of column age", "noise of column again"]
-    levels = found[1]["figures"]["levels"]
-    assert list(levels) == ["1/2", "19/20", "999/1000"]
-    assert min(levels["19/20"]["left"].values()) < 0.75 < levels["19/20"]["stated"]
-    assert "at 50%, 95% and 99.9%, the width" in " ".join(run(*arguments).stdout.split())
-    (tmp_path / "t.csv").write_text("age,again\n31,secret77\n")
-    message = refused(*arguments)
-    assert "column again" in message
-    assert "secret77" not in message
-    assert "--missing is of --data" in refused("audit", tmp_path / "p.json", "--missing", "?", status=2)

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import faults
-import numpy as np
-import pandas as pd
 import pytest
 
 from assocpriv.assurance import audit
@@ -15,10 +13,9 @@ from assocpriv.auditing.black_box.conformance import audit_conformance
 from assocpriv.auditing.black_box.empirical import audit_client
 from assocpriv.auditing.black_box.tallies import Tallies
 from assocpriv.auditing.enumerate import exact
-from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding
+from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.request import AuditRequest
 from assocpriv.core.errors import PlanError
-from assocpriv.planning.numeric.planner import plan_table
 
 
 def audit_answers(plan, text, request, progress):
@@ -99,25 +96,3 @@ def test_the_audits_own_failure_is_not_the_clients(monkeypatch):
     found = exact.audit_exact(plan, work=3000)
     assert [f.name for f in found if "This audit itself" in f.said] == ["client, kept items"]
     assert "canary" not in str(found) + str(finding)
-
-
-def test_data_at_hand_is_attacked_where_there_is_noise():
-    """An audit with a table says what is left of each column's noise; a kind without use for a table says so."""
-    rng = np.random.default_rng(2)
-    common = rng.uniform(0.1, 0.9, 1000)
-    table = pd.DataFrame({name: np.clip(common + rng.normal(0, 0.02, 1000), 0, 1) for name in ("a", "b", "c")})
-    column = {"kind": "number", "low": 0, "high": 1, "release": "uniform", "privacy": "100%", "cells": 20}
-    plan = plan_table({"columns": dict.fromkeys(table, column)}, reports=1000)
-    found = [each for each in audit(plan, data=table, depth="exact").findings if each.depth == "on data"]
-    assert [each.name for each in found] == ["attacks on noise", *(f"noise of column {name}" for name in table)]
-    assert found[0].figures["records"] == 1000
-    for each in found[1:]:
-        level = each.figures["levels"]["19/20"]
-        assert min(level["left"].values()) < 0.7 < level["stated"]
-        assert "The square wave of equal accuracy has γ" in each.said
-    few = audit(plan, data=table[:9], depth="exact").findings[-1]
-    assert (few.verdict, few.said) == (
-        UNDECIDED, "Nothing was tried: the attack needs 100 records without a missing number, got 9.",
-    )  # fmt: skip
-    baskets = audit(faults.PLANS["fixed-size"], data=table, depth="exact").findings[-1]
-    assert (baskets.depth, baskets.verdict) == ("on data", UNDECIDED)

@@ -231,7 +231,6 @@ IMPORTS = {
     "client/numeric/bulk.py": {"WordEntropy"},
     "client/numeric/randomizer.py": {"Entropy"},
     "lab/enumeration.py": {"Entropy"},
-    "lab/privacy_left.py": {"SystemEntropy", "WordEntropy"},
     "numeric.py": {"SystemEntropy"},
     "auditing/black_box/guided_clients.py": {"Entropy", "SystemEntropy", "WordEntropy"},
     "client/guided/answering.py": {"SystemEntropy"},

@@ -27,21 +27,18 @@ from assocpriv.apps.progress import Progress
 @click.option(
     "--program", help="Audit this program and its arguments instead; docs/formats/pipe.md says what it reads."
 )
-@click.option("--data", type=PATH, help="A table at hand (CSV, Parquet): try attacks on a table plan's noise on it.")
-@click.option("--missing", metavar="WORD", multiple=True, help="A word of --data for a missing value; may be repeated.")
 @json_option
 @click.pass_context
 def audit(context: click.Context, /, plan: Path, program: str | None, **options: Any) -> None:
     """Audit PLAN, and clients of it as black boxes: is the promise kept, and do the clients follow the plan?
 
-    Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's; only --data
-    reads a table, and shows none of it. What no audit can see is printed with the verdict.
+    Ends with status 1 if anything is broken. The clients run on records made here, never on anybody's.
+    What no audit can see is printed with the verdict.
 
     \b
     Example:
       assocpriv audit plan.json --depth exact
       assocpriv audit plan.json --program ./client --trials 200000
-      assocpriv audit plan.json --depth exact --data table.csv
     """
     from assocpriv.apps.render.assurance import audit_lines, audit_record
     from assocpriv.assurance import AuditRequest, audit_file
@@ -50,8 +47,6 @@ def audit(context: click.Context, /, plan: Path, program: str | None, **options:
         raise click.UsageError("--client names one of our clients; it does not go with --program")
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
-    if options["missing"] and options["data"] is None:
-        raise click.UsageError("--missing is of --data; give the table")
     request = AuditRequest(program=None if program is None else _words(program), **options)
     done = audit_file(plan, request, compile_ahead, Progress())
     show_result(lambda: audit_record(done), lambda: audit_lines(done))

@@ -7,7 +7,6 @@ what they promise is read from these exactly, and what was asked for is never mi
 """
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 from assocpriv.core.errors import PlanError
@@ -147,9 +146,3 @@ def _check(privacy: Fraction, confidence: Fraction) -> None:
         raise PlanError("a confidence must lie between 0 and 1, such as 95%")
     if privacy <= 0:
         raise PlanError("privacy must be above 0: a share of the range, such as 50%")
-
-
-def noise_deviation(weights: Sequence[int]) -> float:
-    """Return the standard deviation, in cells, of noise of symmetric weights, each spread evenly over its cell."""
-    half = len(weights) // 2
-    return math.sqrt(sum(w * (k - half) ** 2 for k, w in enumerate(weights)) / sum(weights) + 1 / 12)
