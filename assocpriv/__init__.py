@@ -66,7 +66,7 @@ _HOMES["assocpriv.baskets"] = tuple(set(__all__).difference(*_HOMES.values()))
 
 _names, __dir__ = on_first_use(globals(), _HOMES)
 _DOORS = (
-    "amplification", "exchange", "guidance", "numeric", "operating", "pipelines", "sending",
+    "amplification", "exchange", "guidance", "numeric", "operating", "sending",
     "serving", "showing", "spark", "suppression",
 )  # fmt: skip
 

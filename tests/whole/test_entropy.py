@@ -219,7 +219,6 @@ IMPORTS = {
     "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},
     "client/baskets/bulk.py": {"WordEntropy"},
     "client/baskets/on_spark.py": {"SystemEntropy"},
-    "client/baskets/transformer.py": {"SystemEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
     "client/kinds.py": {"Entropy"},

@@ -153,7 +153,6 @@ ORDER = [
     "client.baskets.seeds",
     "client.baskets.randomizer",
     "client.baskets.bulk",
-    "client.baskets.transformer",
     "client.baskets.on_spark",
     "client.numeric.randomizer",
     "client.numeric.bulk",
@@ -322,7 +321,6 @@ ORDER = [
     "baskets",
     "mining",
     "exchange",
-    "pipelines",
     "spark",
     "showing",
     "rounds",
@@ -420,7 +418,6 @@ FLOORS = [
 DOORS = [
     "showing",
     "exchange",
-    "pipelines",
     "spark",
     "basket_files",
     "baskets",
@@ -618,8 +615,7 @@ def test_galois_is_imported_inside_functions_only() -> None:
 
 def test_client_is_light() -> None:
     """All modules of the client together load no heavy library."""
-    light = [name for name in ORDER if name.startswith("client.") and name != "client.baskets.transformer"]  # sklearn's
-    modules = ["assocpriv.client", *(f"assocpriv.{name}" for name in light)]
+    modules = ["assocpriv.client", *(f"assocpriv.{name}" for name in ORDER if name.startswith("client."))]
     assert loaded_after("\n".join(f"import {name}" for name in modules), HEAVY) == set()
 
 
