@@ -179,14 +179,13 @@ class FileContent:
     """What a path of a kind (``plan``, ``reports``, ``itemsets`` or ``model``, a decision tree) holds.
 
     Of itemsets their ``table`` as a file holds it, and ``itemsets``, the same as a data frame; of reports their plan,
-    their number, with sizes in clear that of each size, their files, how many a collector has not sealed, and what the
-    tests for crafted reports say, where they were asked for.
+    their number, their files, how many a collector has not sealed, and what the tests for crafted reports say, where
+    they were asked for.
     """
 
     kind: str
     plan: "PublishedPlan | None" = None
     reports: int = 0
-    group_reports: tuple[int, ...] | None = None
     files: int = 0
     table: "LightFrame | None" = None
     model: "TreeModel | None" = None
@@ -257,11 +256,11 @@ def _plan(path: Path) -> FileContent:
 def _reports(path: Path) -> FileContent:
     """Read all reports, which checks them."""
     from assocpriv.files.reports import read_reports
-    from assocpriv.server.kinds import read_whole
 
     reports = read_reports(path)
+    reports.check(1 << 20)
     unsealed = len(reports.packed)  # a collector's, which its folder holds beside report files
-    return FileContent(REPORTS, reports.plan, len(reports), read_whole(reports), len(reports.paths), unsealed=unsealed)
+    return FileContent(REPORTS, reports.plan, len(reports), len(reports.paths), unsealed=unsealed)
 
 
 def _table(path: Path) -> FileContent:

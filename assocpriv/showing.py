@@ -178,9 +178,7 @@ def _mined_page(table: "AnyFrame", plan: "PublishedPlan | None", min_confidence:
     many = {level.size: _how_many(level, known) for level in facts.levels}
     more = {
         size: [
-            level_discoverable_support(
-                [replace(group, n_reports=times * group.n_reports) for group in facts.groups], size, counted
-            )
+            level_discoverable_support(replace(facts.respondents, n_reports=times * facts.reports), size, counted)
             for times in _TIMES
         ]
         for size, counted in many.items()
@@ -228,9 +226,9 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
     from assocpriv.core.privacy import Epsilon, epsilon
     from assocpriv.planning.planner import make_plan
     from assocpriv.server.estimates.limits import level_discoverable_support
-    from assocpriv.server.estimates.supports import Group
+    from assocpriv.server.estimates.supports import Respondents
 
-    if not plan.view.is_plain or plan.view.blocks is not None or plan.in_clear or plan.reports_per_person > 1:
+    if not plan.view.is_plain or plan.view.blocks is not None or plan.reports_per_person > 1:
         return []  # of these it depends on more than the promise
     found: list[tuple[str, float | None]] = []
     for name, times in (("half", 0.5), ("twice", 2.0)):
@@ -244,7 +242,7 @@ def _other_promises(plan: "Plan", reports: int) -> list[tuple[str, float | None]
         except PlanError:
             found.append((said, None))
             continue
-        least = level_discoverable_support([Group.of(other, reports)], 1, plan.n_items)
+        least = level_discoverable_support(Respondents.of(other, reports), 1, plan.n_items)
         found.append((said, least if least < 1 else None))
     return found
 

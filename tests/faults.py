@@ -11,7 +11,6 @@ from assocpriv.client.baskets.randomizer import Randomizer, fit_transaction
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.privacy import Breach
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
@@ -32,8 +31,6 @@ PLANS = {
     "bch": naive.small_plan("bch", 40, 3, 2, shares=SHARES),
     "reed-solomon": naive.small_plan("reed-solomon", 40, 3, 2, insert=(3, 3), shares=SHARES),
     "fixed-size": naive.fixed_plan(20, 3, 2, 5, shares=[1, 1, 19, 1]),
-    "in clear": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear"),
-    "in clear, plain": make_plan(30, 3, PROMISE, itemset_size=2, sizes="in clear", code="none"),
     "few items": naive.small_plan("bch", 2, 3, 1, shares=SHARES),
     "one item": naive.small_plan("none", 1, 1, 1),
 }
@@ -104,15 +101,6 @@ class UnusedBits(Faulty):
     def spoiled(self, packed, batch):
         """Set the bit."""
         packed[::3, -1] |= 0x80
-        return Answers.of_packed(packed)
-
-
-class WrongSize(Faulty):
-    """With sizes in clear: an empty basket counts as one of M items."""
-
-    def spoiled(self, packed, batch):
-        """State M."""
-        packed[batch.sizes == 0, 0] = self.plan.transaction_size
         return Answers.of_packed(packed)
 
 

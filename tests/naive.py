@@ -68,7 +68,7 @@ def small_plan(
     weights[m] += (1 << weight_bits) - sum(comb(m, j) * weight for j, weight in enumerate(weights))
     operator = Operator(m, *insert, weight_bits, tuple(weights))
     generator = small_generator(code, n_items + m, insert[1], m + k)
-    return Plan(Catalogue.numbered(n_items), m, k, (operator,), generator, NO_PROMISE)
+    return Plan(Catalogue.numbered(n_items), m, k, operator, generator, NO_PROMISE)
 
 
 def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequence[int] | None = None) -> Plan:
@@ -84,7 +84,7 @@ def fixed_plan(n_items: int, m: int, k: int, report_size: int, *, shares: Sequen
     shares = list(shares or range(1, m + 2))
     weights = tuple(share if 0 <= report_size - j <= n_items else 0 for j, share in enumerate(shares))
     operator = FixedSizeOperator(m, n_items + m, report_size, weights)
-    return Plan(Catalogue.numbered(n_items), m, k, (operator,), Generator(), NO_PROMISE)
+    return Plan(Catalogue.numbered(n_items), m, k, operator, Generator(), NO_PROMISE)
 
 
 def small_generator(code: str, n_items: int, r: int, independent: int) -> Generator:

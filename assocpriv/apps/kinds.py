@@ -17,7 +17,7 @@ class Description(NamedTuple):
     lines: Callable[[], list[str]]
 
 
-_BASKETS = (  # (plan, reports, group reports) -> what so many reports can show; this as JSON content; and as text
+_BASKETS = (  # (plan, reports) -> what so many reports can show; this as JSON content; and as text
     "assocpriv.baskets:foresee", "assocpriv.apps.render.plan:plan_record", "assocpriv.apps.render.plan:plan_lines",
 )  # fmt: skip
 _TABLES = (
@@ -31,7 +31,7 @@ _GUIDED = (
 KINDS = {"select-a-size": _BASKETS, "fixed-size": _BASKETS, "table": _TABLES, "guided": _GUIDED}
 
 
-def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Description:
+def describe_plan(plan: Any, reports: int) -> Description:
     """Return both ways to describe a plan, and what so many reports of it can show.
 
     Raises:
@@ -40,7 +40,7 @@ def describe_plan(plan: Any, reports: int, group_reports: Any = None) -> Descrip
     if plan.kind not in KINDS:
         raise PlanError(f"plans of the kind {plan.kind} cannot be described here; a newer release may know how")
     foresee, record, lines = map(load, KINDS[plan.kind])
-    prospects = foresee(plan, reports, group_reports)
+    prospects = foresee(plan, reports)
     if plan.amplification is not None:
         return Description(lambda: record(prospects), lambda: lines(prospects))
     return Description(

@@ -73,8 +73,8 @@ class Ledger:
         Args:
             path: the file. One device needs one ledger: two of them do not know of each other.
             limit: no new report is made with which the product of all γ would reach this promise's limit, and none
-                under a plan that states no γ or whose γ does not cover all that is sent, as sizes in clear; by default
-                each plan's own promise is all that holds, and reports under several plans multiply.
+                under a plan that states no γ or whose γ does not cover all that is sent, as a column in clear; by
+                default each plan's own promise is all that holds, and reports under several plans multiply.
             wait_seconds: how long to wait for another process to close it.
 
         Raises:

@@ -90,10 +90,7 @@ class Reports:
         for start in range(0, len(self.packed), size):
             yield self.packed[start : start + size]
         for path in self.paths:
-            yield from self._read_file(path, size)
-
-    def _read_file(self, path: Path, size: int) -> Iterator[NDArray[np.uint8]]:
-        return file_batches(path, self.plan, size)
+            yield from file_batches(path, self.plan, size)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write all reports to one Parquet file.

@@ -21,7 +21,6 @@ from assocpriv.files.reports import ITEMSETS_KEY
 
 FORMAT = ITEMSETS_KEY.decode()
 COMBINED = "assocpriv-combined"
-GROUP_COUNTS = "group_counts"  # a list for each itemset, where there are several groups
 SUBSET_COUNTS = "subset_counts"  # a list for each itemset, of plans with blocks
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json"}
 _LEAST_ALLOWED = 1 << 26  # bytes of memory that any Parquet table may take
@@ -156,9 +155,8 @@ def _read_csv(source: Path) -> tuple[LightFrame, dict[str, Any]]:
         names, *rows = csv.reader(stream)
     cells = dict(zip(names, zip(*rows, strict=True) if rows else [()] * len(names), strict=True))
     columns = {name: _of_text(each) for name, each in cells.items() if name != "itemsets"}
-    for name in (GROUP_COUNTS, SUBSET_COUNTS):
-        if name in cells:
-            columns[name] = as_column([json.loads(each) for each in cells[name]])
+    if SUBSET_COUNTS in cells:
+        columns[SUBSET_COUNTS] = as_column([json.loads(each) for each in cells[SUBSET_COUNTS]])
     return LightFrame(columns | {"itemsets": as_column(map(frozenset, csv.reader(cells["itemsets"])))}), facts
 
 

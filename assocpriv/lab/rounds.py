@@ -198,11 +198,11 @@ class Asked:
 
     def __init__(self, reports: Reports) -> None:
         self.plan = reports.plan.as_a(Plan)
-        self._collections = LocalBackend.of(reports).open()
+        self._source = LocalBackend.of(reports).open()
 
     def supports(self, itemsets: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Return supports within what is reported, and their standard errors, for itemsets int64 (itemsets, k)."""
-        estimates = count_subsets(self._collections, itemsets).estimates()
+        estimates = count_subsets(self._source, itemsets).estimates()
         return estimates.support.astype(np.float64), estimates.std_error(population=True)
 
     def singles(self) -> tuple[Floats, Floats]:

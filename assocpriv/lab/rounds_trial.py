@@ -22,7 +22,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support, normal_quantile
+from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support, normal_quantile
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.rounds.knowledge import Itemset, Knowledge, ranked
 from assocpriv.server.rounds.sampling_model import SizeShares
@@ -157,8 +157,8 @@ def _try_round(trial: RoundsTrial, result: RoundResult) -> RoundScore:
     rmse = float(np.sqrt(np.mean(np.square(errors))))
     surviving = true_surviving_shares(trial.baskets, result.plan, list(truth))
     held = [abs(known[a].support - s) <= _REACH * known[a].variance ** 0.5 for a, s in truth.items() if a in known]
-    plan, groups = result.plan, [Group.of(result.plan, result.people)]
-    limits = {k: lowest_discoverable_support(groups, k) for k in range(1, plan.itemset_size + 1)}
+    plan, respondents = result.plan, Respondents.of(result.plan, result.people)
+    limits = {k: lowest_discoverable_support(respondents, k) for k in range(1, plan.itemset_size + 1)}
     sizes = [1 if plan.view.itemsets else len(itemset) for itemset in truth]
     left = np.array(list(truth.values())) * surviving
     reached = sum(support >= limits.get(k, math.inf) for k, support in zip(sizes, left.tolist(), strict=True))
@@ -194,7 +194,7 @@ def _frequent(baskets: Baskets, items: NDArray[np.int64], least: int, largest: i
     counter = PlainCounter(before[baskets.offsets], numbers[numbers >= 0], len(items))
     # half a basket below, so that no rounding decides
     support = (least - 0.5) / len(baskets)
-    levels, _ = mine_levels([(counter, SupportModel.plain())], len(items), support, min(largest, len(items)))
+    levels, _ = mine_levels((counter, SupportModel.plain()), len(items), support, min(largest, len(items)))
     return {
         tuple(row): share
         for level in levels

@@ -122,7 +122,7 @@ def _known_sizes(baskets: Baskets, transaction_size: int | None, choices: Mappin
 def _size_rows(baskets: Baskets, promise: Breach, choices: dict[str, Any], progress: Progress | None) -> list[SizeRow]:
     sizes, largest = count_sizes(baskets), choices.get("itemset_size")
     holders = top_holders(baskets, min(largest or default_itemset_size(sizes), MAX_TRANSACTION_SIZE))
-    shared = ("itemset_size", "reports", "pattern", "target", "sizes", "reports_per_person")
+    shared = ("itemset_size", "reports", "pattern", "target", "reports_per_person")
     wishes = PlanWishes(promise=promise, **{name: choices[name] for name in shared if name in choices})
     comparing = partial(progress, "comparing sizes") if progress else None
     return propose_transaction_size(sizes, wishes, holders=holders, progress=comparing)

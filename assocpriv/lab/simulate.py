@@ -96,8 +96,7 @@ class Truth:
 
     def frequent(self, min_support: float, max_itemset: int) -> set[frozenset[str]]:
         """Return the itemsets of up to ``max_itemset`` items that are truly frequent within M items a basket."""
-        plain = [(self.fitted, SupportModel.plain())]
-        levels, _ = mine_levels(plain, len(self.catalogue), min_support, max_itemset)
+        levels, _ = mine_levels((self.fitted, SupportModel.plain()), len(self.catalogue), min_support, max_itemset)
         rows = [row for level in levels for row in level.itemsets.tolist()]
         return {names_of(self.catalogue, self.view, row) for row in rows}
 

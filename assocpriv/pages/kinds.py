@@ -62,20 +62,15 @@ def first_error(answer: Answer) -> str:
 # ---- baskets
 
 
-def _basket_steps(plan: PublishedPlan, folder: Path, wishes: Wishes) -> Steps:
+def _basket_steps(_plan: PublishedPlan, folder: Path, wishes: Wishes) -> Steps:
     wanted = _EXAMPLE if wishes.support == AUTO else wishes.support
-    discover = ("--discover", wanted) if _is_hidden(plan) else ()
     mined = "{made}/itemsets.parquet"
     return (
-        ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", *discover)),
+        ("plan", ("inspect", str(folder / "plan.json"), "--reports", "{reports}", "--discover", wanted)),
         ("mined", ("mine", str(folder), "--min-support", wishes.support, "-o", mined)),
         ("rules", ("rules", mined, "--min-confidence", wishes.confidence)),
         ("crafted", ("inspect", str(folder), "--check-crafted")),
     )
-
-
-def _is_hidden(plan: PublishedPlan) -> bool:
-    return not getattr(plan, "in_clear", False)
 
 
 def _basket_view(answer: Answer, per_second: float | None) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from assocpriv.planning.planner import make_plan
 from assocpriv.planning.request import PlanRequest, PlanWishes, catalogue_of
 from assocpriv.planning.transaction_size import SizeRow
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import HIDDEN, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, lowest_support
 from assocpriv.server.rounds.sampling_model import SizeShares
 from assocpriv.server.rounds.shrinking import LIFT
@@ -112,10 +112,8 @@ def propose_blocks(
         pieces: number of pieces, where it is given; then there is a row for each M.
 
     Raises:
-        PlanError: sizes in clear, or no operator fits.
+        PlanError: no operator fits.
     """
-    if wishes.sizes != HIDDEN:
-        raise PlanError("blocks go with hidden sizes: leave sizes at hidden, or blocks away")
     survey = _survey(known, n_items, wishes)
     largest, longest = max(known.supports), int(known.sizes.sizes[known.sizes.shares > 0].max())
     sizes = [m for m in TRANSACTION_SIZES if largest <= m] if transaction_size is None else [transaction_size]
@@ -164,7 +162,7 @@ def plan_for_sizes(
         asked: all else that :func:`assocpriv.plan` takes.
 
     Raises:
-        PlanError: arguments out of range, sizes in clear, or no operator fits.
+        PlanError: arguments out of range, or no operator fits.
     """
     catalogue, wishes = catalogue_of(names), PlanWishes(promise=promise, **_wished(asked))
     if isinstance(known, SizeShares):

@@ -24,9 +24,9 @@ from assocpriv.core.numbers import check_range
 from assocpriv.core.privacy import Breach, Epsilon, parse_probability
 from assocpriv.planning.planner import make_plan, part_of
 from assocpriv.planning.request import DEFAULT_REPORTS, PlanWishes, catalogue_of
-from assocpriv.plans.baskets.plan import HIDDEN, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.estimates.limits import level_discoverable_support
-from assocpriv.server.estimates.supports import Group
+from assocpriv.server.estimates.supports import Respondents
 
 REPORTS, PROMISE = "reports", "promise"
 MOST_REPORTS = 10**15
@@ -103,10 +103,9 @@ def reports_to_discover(plan: Plan, support: "float | str | Fraction") -> dict[i
     At one report fewer it is not. None where 10^15 reports do not do.
 
     Raises:
-        PlanError: a support outside (0, 1], or a plan of sizes in clear.
+        PlanError: a support outside (0, 1].
     """
     wanted = _support(support)
-    _check_hidden(plan.sizes)
     reports = {}
     for k in range(1, (1 if plan.view.itemsets else plan.itemset_size) + 1):
 
@@ -177,7 +176,6 @@ class _Question:
         if "reports" in self.choices:
             raise TypeError("reports_needed solves for the reports; promise_needed is the one that takes their number")
         support = _support(self.asked)
-        _check_hidden(self.choices.get("sizes", HIDDEN))
         object.__setattr__(self, "items", catalogue_of(self.items))  # names are read more than once
         object.__setattr__(self, "support", support)
         object.__setattr__(self, "plan", lru_cache(maxsize=None)(self._plan))
@@ -211,17 +209,9 @@ def _support(asked: "float | str | Fraction") -> Fraction:
     return support
 
 
-def _check_hidden(sizes: str) -> None:
-    if sizes != HIDDEN:
-        raise PlanError(
-            "with sizes in clear, what can be discovered depends on how many baskets there are of each size; ask "
-            "with hidden sizes"
-        )
-
-
 def _level(plan: Plan, reports: int, k: int) -> float:
     """Return the level's figure of all itemsets of k items."""
-    return level_discoverable_support([Group.of(plan, reports)], k, comb(plan.n_items, k))
+    return level_discoverable_support(Respondents.of(plan, reports), k, comb(plan.n_items, k))
 
 
 def _guess_of_reports(question: _Question, promise: Breach) -> int:

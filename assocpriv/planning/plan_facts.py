@@ -7,8 +7,8 @@ plan was made from what earlier ones showed.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON, Plan
 from assocpriv.plans.published import PublishedPlan
 from assocpriv.server.crafted.influence import Liars, liars_among, most_targets
 from assocpriv.server.estimates.limits import DiscoverableSupports, discoverable_supports
-from assocpriv.server.estimates.supports import Group, foreseen_error
+from assocpriv.server.estimates.supports import Respondents, foreseen_error
 from assocpriv.server.itemsets.apriori import UNDECIDABLE_BELOW
 from assocpriv.server.rounds.sampling_model import Sampling
 
@@ -82,7 +82,7 @@ class Privacy:
     """What one report and several of one person prove under a plan.
 
     Attributes:
-        information: by size of the transactions, all of one size being equally likely; with hidden sizes of one size.
+        information: of one report, all transactions of M items being equally likely.
         mutual_limit: what one report tells at most on average, in bits, under any prior.
         central: what holds for shuffled reports of so many ``people``, R of each; no part of the promise.
     """
@@ -90,7 +90,7 @@ class Privacy:
     plan: Plan
     one: Together
     together: Together
-    information: tuple[PlanInformation, ...]
+    information: PlanInformation
     mutual_limit: float
     people: int | None
     central: "Central | None"
@@ -125,7 +125,7 @@ def describe_privacy(
         delta: δ of the guarantee for shuffled reports.
 
     Raises:
-        PlanError: a number out of range, or shuffled reports that tell their sizes.
+        PlanError: a number out of range.
         EstimateError: a number of people or δ that the guarantee is not made for.
     """
     asked, people = _table_priors(priors, [plan]), None if shuffled is None else check_whole("shuffled", shuffled)
@@ -135,14 +135,12 @@ def describe_privacy(
         Together(number, gamma, breach_curve(gamma, asked))
         for number, gamma in ((1, plan.amplification), (count, _power_up(plan.amplification, count)))
     )
-    largest = min(plan.transaction_size, plan.asked_items)
-    sizes = range(1 if plan.in_clear else largest, largest + 1)
     return Privacy(
         plan=plan,
         one=one,
         together=several,
-        information=tuple(plan_information(plan, size) for size in sizes),
-        mutual_limit=min(max(mutual_limit(operator) for operator in plan.operators), one.information_limit),
+        information=plan_information(plan),
+        mutual_limit=min(mutual_limit(plan.operator), one.information_limit),
         people=people,
         central=None if people is None else _shuffled(plan, count, people, float(parse_share(delta, "delta"))),
     )
@@ -160,11 +158,6 @@ def _shuffled(plan: Plan, count: int, people: int, delta: float) -> "Central":
     """Return what shuffled reports guarantee: R reports of each person are R shuffles, whose ε and δ add up."""
     from assocpriv.planning.shuffling import blanket_mass, central_guarantee
 
-    if plan.in_clear:
-        raise PlanError(
-            "reports of this plan tell their sizes, which no channel hides, so its people are no single crowd; "
-            "leave --shuffled away"
-        )
     share = delta if count == 1 else math.nextafter(delta / count, 0)
     each = central_guarantee(plan.amplification, people, share, blanket=blanket_mass(plan.operator))
     total = each.epsilon if count == 1 else math.nextafter(count * each.epsilon, math.inf)
@@ -259,7 +252,6 @@ class Prospects:
 
     Attributes:
         least_min_supports: by itemset size, the least minimum support that mining would not call undecidable.
-        groups: with sizes in clear, the same of each size, were all N reports of it, not ``group_reports`` of them.
         asked: with blocks, which share of the people are asked about an itemset, by its size.
     """
 
@@ -270,18 +262,11 @@ class Prospects:
     liars: dict[int, Liars | None]
     most_targets: int
     least_min_supports: dict[int, float]
-    groups: "tuple[Prospects, ...]" = ()
-    group_reports: tuple[int, ...] | None = None
-    asked: dict[int, Fraction] = field(default_factory=dict)
+    asked: dict[int, Fraction]
 
 
-def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> Prospects:
+def foresee(plan: Plan, reports: int) -> Prospects:
     """Return what so many reports of a plan can show.
-
-    Args:
-        plan: the plan.
-        reports: N, at least 1.
-        group_reports: with sizes in clear, how many reports there are of each size; all of the largest by default.
 
     Raises:
         PlanError: fewer reports than one.
@@ -289,17 +274,15 @@ def foresee(plan: Plan, reports: int, group_reports: Sequence[int] | None = None
     reports = check_whole("reports", reports)
     if reports < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")
-    groups, mined = [Group.of(plan, reports)], 1 if plan.view.itemsets else plan.itemset_size
+    respondents, mined = Respondents.of(plan, reports), 1 if plan.view.itemsets else plan.itemset_size
     return Prospects(
         plan=plan,
         reports=reports,
         composed_amplification=composed_amplification_up(plan),
-        discoverable=discoverable_supports(plan, reports, group_reports),
+        discoverable=discoverable_supports(plan, reports),
         liars=liars_among(plan, reports),
         most_targets=most_targets(plan),
-        least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0) for k in range(1, mined + 1)},
-        groups=tuple(foresee(group, reports) for group in plan.groups) if plan.in_clear else (),
-        group_reports=None if group_reports is None else tuple(group_reports),
+        least_min_supports={k: UNDECIDABLE_BELOW * foreseen_error(respondents, k, 0.0) for k in range(1, mined + 1)},
         asked=_asked(plan),
     )
 

@@ -3,10 +3,6 @@
 Every design of either kind is tried, and the least max over k of the lowest discoverable support wins; among designs
 within 2% of it the shortest report.
 
-With sizes in clear there is a design for each size, and one generator for all: the shortest under which every size
-comes within 2% of its own least error; each size then takes its best design that this generator can serve. Sizes may
-have different ρ, and different r where the generator has room.
-
 Source: EGS03, section 5.
 """
 
@@ -23,8 +19,6 @@ from assocpriv.planning.designs import (
     InsertionDesign,
     Progress,
     WorstSupport,
-    choose_generator,
-    report_bits,
     search_designs,
 )
 from assocpriv.planning.fixed_size_designs import AnyDesign, search_fixed_designs
@@ -38,9 +32,9 @@ from assocpriv.planning.request import (
     catalogue_of,
     worst_support,
 )
-from assocpriv.plans.baskets.generator import MAX_SEED_BITS, Generator
+from assocpriv.plans.baskets.generator import MAX_SEED_BITS
 from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 
 _WITHIN = 1.02  # designs this near the least error compete on report length
@@ -58,7 +52,6 @@ def make_plan(
     pattern: str = "any",
     target: Target = None,
     largest_insert_bits: int = LARGEST_INSERT_BITS,
-    sizes: str = HIDDEN,
     kind: str = "auto",
     view: View | None = None,
     reports_per_person: int = 1,
@@ -82,8 +75,6 @@ def make_plan(
         target: itemset sizes to plan for (``"pairs"``, 2, [1, 2]); 1..K by default. With more items than could all
             be paired, the sizes below count too: mining must leave most items out on the way.
         largest_insert_bits: r is at most this, 1..8.
-        sizes: ``hidden``, or ``in clear``: every report says its transaction's size, which **the promise then does not
-            cover**, and each size has an operator of its own; errors are lower. The N reports count for each size.
         kind: ``independent`` (every other item is added independently), ``fixed-size`` (as many are added as make the
             report hold some number of items), or ``auto``: the better one of both where the catalogue is short enough.
         view: how clients make a transaction of a basket; by default they look its items up.
@@ -103,7 +94,6 @@ def make_plan(
         reports=reports,
         pattern=pattern,
         target=target,
-        sizes=sizes,
         reports_per_person=reports_per_person,
     )
     request = PlanRequest(
@@ -117,15 +107,14 @@ def make_plan(
         1 if blocks is None else blocks,
         focus,
     )
-    designs, generator = _CHOICES[sizes](request, progress)
+    design = _best_design(request, progress)
     return Plan(
         catalogue=request.catalogue,
         transaction_size=request.transaction_size,
         itemset_size=request.itemset_size,
-        operators=tuple(design.operator(wishes.limit) for design in designs),
-        generator=generator,
+        operator=design.operator(wishes.limit),
+        generator=design.generator(request.code, request.padded_items, request.independent_items),
         promise=promise,
-        sizes=sizes,
         view=request.published_view,
         reports_per_person=wishes.reports_per_person,
     )
@@ -148,7 +137,7 @@ def part_of(progress: Progress | None, place: int, parts: int) -> Progress | Non
     return progress and (lambda done, total: progress(place * total + done, parts * total))
 
 
-# ---- hidden sizes: one design
+# ---- the search
 
 
 def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[AnyDesign]:
@@ -161,8 +150,8 @@ def _fixed_size(request: PlanRequest, progress: Progress | None) -> Sequence[Any
     )
 
 
-def _independent(request: PlanRequest, progress: Progress | None, size: int | None = None) -> list[InsertionDesign]:
-    m = size or request.transaction_size
+def _independent(request: PlanRequest, progress: Progress | None) -> list[InsertionDesign]:
+    m = request.transaction_size
     return search_designs(
         m,
         request.wishes.limit,
@@ -176,13 +165,12 @@ def _independent(request: PlanRequest, progress: Progress | None, size: int | No
 _SEARCHES = {FIXED_SIZE: _fixed_size, INDEPENDENT: _independent}
 
 
-def _one_design(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[AnyDesign], Generator]:
+def _best_design(request: PlanRequest, progress: Progress | None) -> AnyDesign:
     """Choose the kind among all designs, and the design among those of its kind."""
     *shorter, longest = request.searches  # the longest search alone shows its progress
     kinds = [*(_SEARCHES[name](request, None) for name in shorter), _SEARCHES[longest](request, progress)]
     chosen = _shortest([design for designs in kinds for design in designs], request)
-    best = next(_shortest(designs, request) for designs in kinds if chosen in designs)
-    return [best], best.generator(request.code, request.padded_items, request.independent_items)
+    return next(_shortest(designs, request) for designs in kinds if chosen in designs)
 
 
 def _shortest(designs: Sequence[AnyDesign], request: PlanRequest) -> AnyDesign:
@@ -205,40 +193,3 @@ def _near_the_best(designs: Sequence[_D]) -> list[_D]:
             "the promise"
         )
     return [design for design in designs if design.error <= least * _WITHIN]
-
-
-# ---- sizes in clear: a design for each size, one generator for all
-
-
-def _design_of_each_size(request: PlanRequest, progress: Progress | None) -> tuple[Sequence[AnyDesign], Generator]:
-    """Choose the generator that the transactions of 1, 2, … items share, and the design of each size.
-
-    What a generator must hold grows with every size's r, so the least r near the best designs give the shortest.
-    """
-    sizes, n_items = range(1, request.transaction_size + 1), len(request.catalogue)
-    searched = [_independent(request, part_of(progress, place, len(sizes)), m) for place, m in enumerate(sizes)]
-    bits = [min(design.insert_bits for design in _near_the_best(designs)) for designs in searched]
-    independent = [m + min(m, request.itemset_size) for m in sizes]
-    needs = {  # items, bits of each, independent items; BCH serves single columns
-        "none": (n_items + len(searched), 1, 0),
-        "bch": (
-            max((n_items + m) * r for m, r in zip(sizes, bits, strict=True)),
-            1,
-            max(count * r for count, r in zip(independent, bits, strict=True)),
-        ),
-        "reed-solomon": (n_items + len(searched), max(bits), independent[-1]),
-    }
-    code = min(needs if request.code == "auto" else [request.code], key=lambda name: report_bits(name, *needs[name]))
-    generator = choose_generator(code, *needs[code])
-
-    def serves(design: InsertionDesign, m: int) -> bool:
-        room = generator.capacity(design.insert_bits), generator.independent_items(design.insert_bits)
-        return code == "none" or (room[0] >= n_items + m and room[1] >= independent[m - 1])
-
-    return [
-        min((design for design in designs if serves(design, m)), key=lambda design: design.error)
-        for m, designs in zip(sizes, searched, strict=True)
-    ], generator
-
-
-_CHOICES = {HIDDEN: _one_design, IN_CLEAR: _design_of_each_size}

@@ -15,7 +15,7 @@ from assocpriv.planning.blocks import MOST_PIECES, blocks_of, people_for_one
 from assocpriv.planning.designs import LARGEST_INSERT_BITS, Focus, Objective, WorstSupport
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import HIDDEN, IN_CLEAR, MOST_REPORTS_PER_PERSON
+from assocpriv.plans.baskets.plan import MOST_REPORTS_PER_PERSON
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.rounds.sampling_model import Sampling
@@ -44,7 +44,6 @@ class PlanWishes:
     reports: int = DEFAULT_REPORTS
     pattern: str = "any"
     target: Target = None
-    sizes: str = HIDDEN
     reports_per_person: int = 1
     limit: Fraction = field(init=False)  # the γ that each report of a person must stay strictly below
 
@@ -60,8 +59,6 @@ class PlanWishes:
             object.__setattr__(self, "itemset_size", size)
         if self.pattern not in _PATTERNS:
             raise PlanError(f"pattern must be 'any' or 'threshold', got {self.pattern!r}")
-        if self.sizes not in (HIDDEN, IN_CLEAR):
-            raise PlanError(f"sizes must be {HIDDEN!r} or {IN_CLEAR!r}, got {self.sizes!r}")
         if self.target is not None and not isinstance(self.target, str) and as_whole(self.target) is None:
             object.__setattr__(self, "target", tuple(self.target))  # type: ignore[arg-type]  # it is read more than once
         object.__setattr__(self, "limit", limit_of_each(self.promise, self.reports_per_person))
@@ -116,8 +113,6 @@ class PlanRequest:
                 "reports of a fixed size take no code, and hide sizes; leave code at auto and sizes at hidden"
             )
         object.__setattr__(self, "pieces", check_range("blocks", self.pieces, 1, MOST_PIECES))
-        if self.pieces > 1 and self.wishes.sizes != HIDDEN:
-            raise PlanError("blocks go with hidden sizes: leave sizes at hidden, or blocks away")
         if self.pieces > 1 and len(self.catalogue) < self.pieces * self.itemset_size:
             raise PlanError(
                 f"{len(self.catalogue)} entries cannot be cut into {self.pieces} pieces that hold itemsets of "
@@ -159,7 +154,7 @@ class PlanRequest:
 
     @property
     def _fixed_size_possible(self) -> bool:
-        return self.code in ("auto", "none") and self.wishes.sizes == HIDDEN
+        return self.code in ("auto", "none")
 
     def objective(self, m: int) -> Objective:
         """Return what makes a design for transactions of m items good: the sizes that matter, as far as m holds them.

@@ -155,7 +155,7 @@ class People:
         operator = choice.design.operator(self.promise.amplification_limit)
         generator = choice.design.generator("auto", padded, m + focus.largest)
         cut = replace(view, blocks=blocks_of(choice.sampling, focus.largest))
-        return Plan(catalogue, m, focus.largest, (operator,), generator, self.promise, view=cut)
+        return Plan(catalogue, m, focus.largest, operator, generator, self.promise, view=cut)
 
     def choice(self, n_items: int, focus: Focus, choices: Sequence[int]) -> Choice:
         """Return M, the number of pieces and the design with the least expected squared error after shrinking."""

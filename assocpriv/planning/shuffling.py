@@ -82,8 +82,7 @@ def central_guarantee(
 
     R reports of each person count as R shuffles of ``reports`` people, whether they are shuffled together or apart: ask
     for δ/R with the γ of one report and multiply ε' by R. Asking once with γ^R and no blanket is valid as well, and
-    usually worse. R · N reports are never R · N people. Sizes in clear are not shuffled away: ask for each group, with
-    the people, the γ and the blanket of that group.
+    usually worse. R · N reports are never R · N people.
 
     Args:
         amplification: γ ≥ 1 of one report.

@@ -18,9 +18,9 @@ import numpy as np
 from assocpriv.core.errors import PlanError, counted
 from assocpriv.plans.baskets.catalogue import itemsets_of
 from assocpriv.plans.baskets.operator import MAX_TRANSACTION_SIZE
-from assocpriv.plans.baskets.plan import HIDDEN, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 from assocpriv.server.rounds.sampling_model import Sampling
 
 if TYPE_CHECKING:
@@ -164,8 +164,7 @@ def propose_transaction_size(
 
     Proposed is the largest M whose worst lowest raw support is within 5% of the least. ``holders`` are, by k = 1..K at
     least, the sizes of the baskets that hold the k-itemsets that matter; by default all count, of which most are those
-    of the longest baskets: what survives of frequent ones is more. With sizes in clear errors are those of the sample's
-    mixture of sizes.
+    of the longest baskets: what survives of frequent ones is more.
 
     Raises:
         PlanError: no baskets, or arguments out of range.
@@ -184,12 +183,11 @@ def propose_transaction_size(
     largest = default_itemset_size(sizes) if wishes.itemset_size is None else wishes.itemset_size
     targets = wishes.targets(largest)
     candidates = range(largest, max(largest, min(longest, MAX_TRANSACTION_SIZE)) + 1)
-    searched = candidates if wishes.sizes == HIDDEN else range(1, candidates[-1] + 1)
-    models = {
-        m: SupportModel.of(operator) for m, operator in best_operators(searched, wishes, targets, progress).items()
-    }
+    operators = best_operators(candidates, wishes, targets, progress)
     chosen = all_holders(sizes, largest) if holders is None else {k: holders[k] for k in range(1, largest + 1)}
-    rows = [_row(sizes, m, chosen, targets, _groups(sizes, m, models, wishes)) for m in candidates]
+    rows = [
+        _row(sizes, m, chosen, targets, Respondents(wishes.reports, SupportModel.of(operators[m]))) for m in candidates
+    ]
     least = min(row.worst_raw_support for row in rows)
     near = [row for row in rows if row.worst_raw_support <= least * NEAR]
     proposed = near[-1] if math.isfinite(least) else rows[0]
@@ -208,22 +206,11 @@ def _longest(sizes: Counter[int]) -> int:
     return longest
 
 
-def _groups(sizes: Counter[int], m: int, models: dict[int, SupportModel], wishes: "PlanWishes") -> list[Group]:
-    """Return the groups of N reports at transaction size m, in the sample's mixture of sizes where these are clear."""
-    if wishes.sizes == HIDDEN:
-        return [Group(wishes.reports, models[m])]
-    mixture: Counter[int] = Counter()
-    for size, count in sizes.items():
-        mixture[min(max(size, 1), m)] += count
-    people = {size: wishes.reports * mixture[size] / sizes.total() for size in range(1, m + 1)}
-    return [Group(max(1, round(share)), models[size]) for size, share in people.items() if share]
-
-
 def _row(
-    sizes: Counter[int], m: int, holders: Mapping[int, Counter[int]], targets: list[int], groups: list[Group]
+    sizes: Counter[int], m: int, holders: Mapping[int, Counter[int]], targets: list[int], respondents: Respondents
 ) -> SizeRow:
     surviving = surviving_shares(holders, Sampling(m))
-    lds = {k: lowest_discoverable_support(groups, k) for k in holders}
+    lds = {k: lowest_discoverable_support(respondents, k) for k in holders}
     raw = {k: lds[k] / surviving[k] if surviving[k] else math.inf for k in lds}
     longer = sum(count for size, count in sizes.items() if size > m) / sizes.total()
     return SizeRow(m, longer, surviving, lds, raw, max(raw[k] for k in targets))

@@ -16,7 +16,7 @@ from assocpriv.core.entropy import WordEntropy
 from assocpriv.core.errors import PlanError
 from assocpriv.core.ranking import rank_of_set, set_of_rank
 from assocpriv.plans.baskets.codes import WORD_BITS, item_columns
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.published import pack_reports
 
 
@@ -24,7 +24,7 @@ def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: Wo
     """Return packed reports that all show the chosen items, uint8 (count, report_bytes).
 
     Args:
-        plan: their plan; with sizes in clear they claim the largest size.
+        plan: their plan.
         shown: distinct item ids, any number of them; of reports of a fixed size at most ℓ.
         count: how many.
         entropy: source of what is random in them.
@@ -32,12 +32,6 @@ def crafted_reports(plan: Plan, shown: Sequence[int], count: int, *, entropy: Wo
     Raises:
         PlanError: more items than a report of a fixed size shows.
     """
-    if plan.sizes == IN_CLEAR:
-        group = plan.groups[-1]
-        sized = np.zeros((count, plan.report_bytes), dtype=np.uint8)
-        sized[:, 0] = plan.transaction_size
-        sized[:, 1 : 1 + group.report_bytes] = crafted_reports(group, shown, count, entropy=entropy)
-        return sized
     if plan.kind == "fixed-size":
         return _sets(plan, shown, count, entropy)
     if plan.generator.kind == "none":

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.privacy import Breach
-from assocpriv.files.basket_reports import GroupReports
+from assocpriv.files.reports import Reports
 from assocpriv.lab.rounds_trial import true_surviving_shares
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.block_proposal import KnownSizes, plan_for_sizes
@@ -106,15 +106,13 @@ def sampling_plan(baskets: Baskets) -> Plan:
     return make_plan(baskets.catalogue, size, PROMISE, itemset_size=LARGEST, reports=len(baskets))
 
 
-def collected(baskets: Baskets, plan: Plan, seed: int) -> GroupReports:
+def collected(baskets: Baskets, plan: Plan, seed: int) -> Reports:
     """Return everybody's report, by the shipping client."""
     entropy = SeededEntropy(seed)
-    return GroupReports(
-        plan, np.concatenate([chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)])
-    )
+    return Reports(plan, np.concatenate([chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]))
 
 
-def ask(reports: GroupReports, itemsets: NDArray[np.int64]) -> Asked:
+def ask(reports: Reports, itemsets: NDArray[np.int64]) -> Asked:
     """Return what reports say of some itemsets, int64 (itemsets, k), with errors for the people at hand."""
     estimates = count_subsets(LocalBackend.of(reports).open(), itemsets).estimates()
     return Asked(estimates.support.astype(np.float64), estimates.std_error(population=False))

@@ -15,9 +15,8 @@ from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
 from assocpriv.planning.rounds import PeopleSplit
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.counting.backend import LocalCounter
+from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.itemsets.apriori import join_candidates
 from assocpriv.server.itemsets.ask import count_subsets
 from bench.accuracy.metrics import Estimates
@@ -63,12 +62,12 @@ def paper(
     )
     entropy = SeededEntropy(int(rng.integers(1 << 62)))
     packed = [chunk.packed for chunk in randomize_chunks(baskets, plan, entropy=entropy)]
-    counters = [(LocalCounter(Reports(plan, np.concatenate(packed))), SupportModel.of(plan.operator))]
+    source = LocalBackend.of(Reports(plan, np.concatenate(packed))).open()
     supports: dict[tuple[int, ...], float] = {}
     errors: dict[tuple[int, ...], float] = {}
     level = np.arange(plan.n_items, dtype=np.int64)[:, None]
     for _ in range(settings.itemset_size):
-        estimates = count_subsets(counters, level).estimates()
+        estimates = count_subsets(source, level).estimates()
         found = [tuple(row) for row in level.tolist()]
         supports |= dict(zip(found, estimates.support.tolist(), strict=True))
         errors |= dict(zip(found, estimates.std_error(population=False).tolist(), strict=True))

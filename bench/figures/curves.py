@@ -15,7 +15,7 @@ from assocpriv.planning.designs import WorstSupport, search_designs
 from assocpriv.planning.fixed_size_designs import search_fixed_designs
 from assocpriv.plans.baskets.operator import AnyOperator, FixedSizeOperator
 from assocpriv.plans.baskets.transition import SupportModel
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 
 SIZES = {1: "single items", 2: "pairs", 3: "triples"}
 PAPER, OURS = "threshold", "any pattern"
@@ -134,7 +134,7 @@ def rows(figure: Figure) -> list[dict[str, Any]]:
 def lowest_supports(operator: AnyOperator, setting: Setting) -> dict[int, float]:
     """Return the LDS of every itemset size in percent."""
     model = SupportModel.of(operator)
-    return {k: 100 * lowest_discoverable_support([Group(setting.reports, model)], k) for k in setting.sizes}
+    return {k: 100 * lowest_discoverable_support(Respondents(setting.reports, model), k) for k in setting.sizes}
 
 
 def _described(operator: AnyOperator) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.counting.backend import counter_of
-from assocpriv.server.counting.sums import ItemsetCounter, KnownSums
+from assocpriv.server.counting.sums import Candidates, ItemsetCounter
 from bench.speed.timing import medians
 
 N_ITEMS, PAIRED, IN_TRIPLES = 1_000, 600, 80
@@ -53,13 +53,13 @@ def counting(reports: Reports, levels: list[NDArray[np.int64]]) -> Callable[[], 
     plan = reports.plan
     assert isinstance(plan, Plan)
     counter: ItemsetCounter = counter_of(reports)  # type: ignore[arg-type]
-    known = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[len(reports)]], dtype=np.int64))
-    first = KnownSums(levels[0], counter.sums(levels[0], known, True))
+    known = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[len(reports)]], dtype=np.int64))
+    first = Candidates(levels[0], counter.sums(levels[0], known))
 
     def count() -> None:
         smaller = known
         for itemsets in levels:
-            smaller = KnownSums(itemsets, counter.sums(itemsets, smaller, True))
+            smaller = Candidates(itemsets, counter.sums(itemsets, smaller))
 
     assert first.sums[:, 1].all()
     return count

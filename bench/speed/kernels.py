@@ -156,7 +156,7 @@ def plan_with(catalogue: Catalogue, insert_bits: int, code: str = "bch") -> Plan
     design = min((d for d in designs if d.insert_bits == insert_bits), key=lambda d: d.error)
     operator = design.operator(promise.amplification_limit)
     generator = choose_generator(code, len(catalogue) + 5, insert_bits, 8)
-    return Plan(catalogue, 5, 3, (operator,), generator, promise)
+    return Plan(catalogue, 5, 3, operator, generator, promise)
 
 
 def repeated(baskets: Baskets) -> Baskets:

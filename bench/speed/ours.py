@@ -82,7 +82,7 @@ def mine_baskets(baskets_path: str, support: str, max_itemset: int) -> dict[str,
     loaded = perf_counter()
     counter = PlainCounter(baskets.offsets, baskets.items, len(baskets.catalogue))
     least = least_count(support, len(baskets)) - 0.5
-    plain = [(counter, SupportModel.plain())]
+    plain = counter, SupportModel.plain()
     found, _ = mine_levels(plain, len(baskets.catalogue), least / len(baskets), max_itemset)
     done = perf_counter()
     itemsets = sum(len(level.itemsets) for level in found)

@@ -73,7 +73,7 @@ def test_the_record(home: Path, inbox: Path, tmp_path: Path) -> None:
 
 def test_several_plans(home: Path, inbox: Path, tmp_path: Path) -> None:
     """A folder for each plan, none of which is the record's own."""
-    arguments = ["plan", "--items", 12, "--transaction-size", 3, "--code", "none", "--sizes", "in-clear", *PROMISE]
+    arguments = ["plan", "--items", 20, "--transaction-size", 3, "--code", "none", "--kind", "independent", *PROMISE]
     run(*arguments, "-o", tmp_path / "long.json")
     length = ap.read_plan(tmp_path / "long.json").report_bytes
     assert length == 3

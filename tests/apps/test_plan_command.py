@@ -172,7 +172,7 @@ def test_a_plan_of_sizes_may_say_what_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["--transaction-size=3", "--itemset-size=1", "--target=pairs", "--sizes=hidden", "--baskets=b.dat", "--code=none",
+    ["--transaction-size=3", "--itemset-size=1", "--target=pairs", "--baskets=b.dat", "--code=none",
      "--pattern=any", "--others=drop", "--format=dat", "--taxonomy=t.csv", "--leave-out=t.txt", "--items=3 --level=1"],
 )  # fmt: skip
 def test_what_does_not_go_with_a_histogram(tmp_path: Path, wrong: str) -> None:
@@ -246,7 +246,6 @@ def test_blocks_by_number(long_baskets: Path, tmp_path: Path) -> None:
         (["--blocks=auto", "--transaction-size=3"], 2, "--blocks auto needs to know the sizes of baskets"),
         (["--blocks=many", "--transaction-size=3"], 2, "neither auto, none nor a whole number"),
         (["--blocks=30", "--transaction-size=3"], 1, "at most 13 blocks"),
-        (["--blocks=4", "--transaction-size=3", "--sizes=in-clear"], 1, "blocks go with hidden sizes"),
         (["--blocks=auto", "--transaction-size=3", "--discover=5%"], 2, "give a number of blocks"),
         (["--blocks=4", "--histogram"], 2, "--blocks does not go with --histogram"),
         (["--histogram-table=h.json"], 1, "not a file of mined itemsets"),

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from assocpriv.apps.cli import main
 from assocpriv.apps.render.figures import written
 from assocpriv.apps.render.privacy import privacy_lines, privacy_record
-from assocpriv.core.errors import PlanError
 from assocpriv.core.privacy import (
     epsilon,
     highest_posterior,
@@ -26,21 +25,11 @@ from assocpriv.core.privacy import (
 from assocpriv.files.plans import write_plan
 from assocpriv.planning.plan_facts import _power_up, describe_privacy
 from assocpriv.planning.shuffling import blanket_mass, central_guarantee
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 
 SMALL = naive.small_plan("none", 12, 3, 1, shares=(2, 1, 1, 5))
 TWICE = replace(SMALL, reports_per_person=2)
 SEEDED = naive.small_plan("bch", 300, 3, 2)
-IN_SIZES = Plan(
-    catalogue=SMALL.catalogue,
-    transaction_size=2,
-    itemset_size=1,
-    operators=(Operator(1, 1, 1, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19))),
-    generator=SMALL.generator,
-    promise=naive.NO_PROMISE,
-    sizes=IN_CLEAR,
-)
 
 
 def text_of(plan: Plan, **options: Any) -> str:
@@ -103,24 +92,11 @@ def test_the_promise_covers_the_plans_reports() -> None:
     assert "two reports have γ² and 2ε" in text_of(SMALL)
 
 
-def test_sizes_in_clear_are_told_apart() -> None:
-    """With sizes in clear the text and the record say that γ holds within a size, and each size has its figures."""
-    record, text = privacy_record(describe_privacy(IN_SIZES)), text_of(IN_SIZES)
-    assert record["covers"] == "baskets of one size"
-    assert privacy_record(describe_privacy(SMALL))["covers"] == "all baskets"
-    assert "NOTHING is promised about it, γ holds within a size only" in text
-    assert "NOTHING" not in text_of(SMALL)
-    assert [part["basket_size"] for part in record["information"]["equally_likely"]] == [1, 2]
-    assert "(if their sizes are equal, report by report)" in text_of(IN_SIZES, reports_per_person=2)
-    with pytest.raises(PlanError, match="tell their sizes"):
-        describe_privacy(IN_SIZES, shuffled=1000)
-
-
 def test_bounds_are_called_bounds() -> None:
     """Figures of a code with too many seeds are written as bounds; exact ones are not."""
     assert "(bounds: the code has too many seeds to go through)" in text_of(SEEDED)
     assert "bounds" not in text_of(SMALL)
-    (part,) = privacy_record(describe_privacy(SEEDED))["information"]["equally_likely"]
+    part = privacy_record(describe_privacy(SEEDED))["information"]["equally_likely"]
     assert (part["exact"], part["basket_size"]) == (False, 3)
 
 

@@ -1,9 +1,9 @@
-"""What is promised is said of the plan at hand: in percent, and of sizes where sizes are asked for or sent."""
+"""What is promised is said of the plan at hand: in percent, and of sizes where sizes are asked for."""
 
 from pathlib import Path
 
 import pytest
-from command_line import PROMISE, refused, run
+from command_line import PROMISE, run
 
 from assocpriv.apps.render.plan import _changes, _most
 from assocpriv.apps.terminal import fitted
@@ -11,10 +11,9 @@ from assocpriv.apps.terminal import fitted
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of plans: of sizes alone, with sizes in clear, and of 52 reports a person."""
+    """Return a folder of plans: of sizes alone, and of 52 reports a person."""
     folder, shape = tmp_path_factory.mktemp("plans"), ["plan", "--items", 20, "--transaction-size", 2]
     run("plan", "--histogram", *PROMISE, "-o", folder / "sizes.json")
-    run(*shape, *PROMISE, "--sizes", "in-clear", "-o", folder / "clear.json")
     run(*shape, *PROMISE, "--reports-per-person", 52, "-o", folder / "weekly.json")
     run(*shape, "--epsilon", 2, "-o", folder / "epsilon.json")
     return folder
@@ -32,15 +31,6 @@ def test_an_explanation_is_of_the_plans_own_question(plans: Path) -> None:
     assert "28 classes of sizes" in said
     assert "buy X" not in said
     assert "single items" not in said
-
-
-def test_an_explanation_says_what_is_not_promised(plans: Path) -> None:
-    """With sizes in clear the promise is among baskets of a size, and nothing is promised about the size."""
-    said = explained(plans / "clear.json")
-    assert "than under any other of the same size;" in said
-    assert "NOTHING is promised about it" in said
-    assert 'Who knows the size of your basket and thinks "1 in 100' in said
-    assert "NOTHING" not in explained(plans / "epsilon.json")
 
 
 def test_an_explanation_is_of_all_reports(plans: Path) -> None:
@@ -96,9 +86,3 @@ def test_broken_lines_stand_below_their_text() -> None:
         " " * 13 + "four five six",
     ]
     assert fitted("one two three four", 10)[1].startswith("  t")
-
-
-def test_what_needs_hidden_sizes_is_wrong_usage() -> None:
-    """Options of plan that do not go together give 2."""
-    question = ["plan", "--items", 20, "--transaction-size", 2, *PROMISE, "--discover", "1%"]
-    assert "does not go with --discover" in refused(*question, "--sizes", "in-clear", status=2)

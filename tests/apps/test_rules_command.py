@@ -85,7 +85,7 @@ def test_bare_tables_are_told_what_they_lack(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        pytest.param({"groups": [{}]}, id="groups"),
+        pytest.param({"operator": {}}, id="operator"),
         pytest.param({"format": "other"}, id="format"),
         pytest.param({"itemsets": None}, id="no itemsets"),
         pytest.param({"itemsets": 5}, id="itemsets a number"),

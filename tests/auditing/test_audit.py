@@ -57,7 +57,6 @@ from assocpriv.core.privacy import epsilon
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.plans.baskets.plan import IN_CLEAR
 
 audit_client = partial(empirical.audit_client, seed=5)  # the same deal of items in every run of the tests
 PLANS = faults.PLANS
@@ -115,7 +114,7 @@ def test_free_sums_are_fair_coins_whatever_is_kept(kind):
     """Each free sum is 1 with half the chance of every number of kept items, exactly; at least one is found."""
     plan = SMALL[kind]
     transaction = transaction_of(tuple(range(plan.transaction_size)), plan)
-    masks = [sum(1 << int(place) for place in places) for places in free_sums(transaction, plan)]
+    masks = [sum(1 << int(place) for place in places) for places in free_sums(transaction)]
     assert masks
     ones = Counter()
     for report, chance in law_of(plan, transaction.items).items():
@@ -219,7 +218,7 @@ def test_a_bound_breaks_a_plan_only_if_it_exceeds_it():
 
 @pytest.mark.parametrize("kind", PLANS)
 def test_neighbours_are_what_a_plan_covers(kind):
-    """Transactions are distinct and of the catalogue; pairs differ, and with sizes in clear state the same size."""
+    """Transactions are distinct and of the catalogue; pairs differ."""
     plan, chosen = PLANS[kind], worst_neighbours(PLANS[kind])
     items = [each.items for each in chosen.transactions]
     assert len(set(items)) == len(items)
@@ -227,7 +226,6 @@ def test_neighbours_are_what_a_plan_covers(kind):
     assert chosen.pairs
     for one, other in chosen.pairs:
         assert items[one] != items[other]
-        assert chosen.transactions[one].group == chosen.transactions[other].group
     assert len(items[0]) == min(plan.transaction_size, plan.n_items)
 
 
@@ -286,19 +284,17 @@ def test_others_are_counted_as_they_are(kind):
     for items, report in reports:
         place = places[tuple(sorted(items))]
         each = tallies.transactions[place]
-        first = int(plan.sizes == IN_CLEAR)
-        shown = each.group.form.items(report[first : first + each.group.report_bytes])
+        shown = plan.form.items(report)
         own.update((place, item) for item in shown & set(each.reference))
         kept[place, len(shown & set(each.reference))] += not each.is_sampled
-        others.update((each.group.transaction_size, item) for item in shown - set(each.reference))
+        others.update(shown - set(each.reference))
     for place, each in enumerate(tallies.transactions):
         assert tallies.own[place].tolist() == [own[place, item] for item in each.reference]
         assert tallies.kept[place].tolist() == [kept[place, j] for j in range(plan.transaction_size + 1)]
-    for m, (counts, trials) in tallies.others.items():
-        assert counts.tolist() == [others[m, item] for item in range(len(counts))]
-        asked = [p for p, each in enumerate(tallies.transactions) if each.group.transaction_size == m]
-        outside = [[item not in tallies.transactions[p].reference for p in asked] for item in range(len(trials))]
-        assert trials.tolist() == (np.array(outside) @ tallies.totals[asked]).tolist()
+    counts, trials = tallies.others
+    assert counts.tolist() == [others[item] for item in range(len(counts))]
+    outside = [[item not in each.reference for each in tallies.transactions] for item in range(len(trials))]
+    assert trials.tolist() == (np.array(outside) @ tallies.totals).tolist()
 
 
 @pytest.mark.parametrize("trials", [1000, 1007, 50_000, 10**6])
@@ -326,7 +322,7 @@ def test_our_bulk_client_is_consistent(kind):
     assert 0.3 * figures["epsilon"] < figures["epsilon_low"] <= figures["epsilon"]
 
 
-@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size", "in clear", "blocks, bch"])
+@pytest.mark.parametrize("kind", ["none, rare", "bch", "fixed-size", "blocks, bch"])
 def test_our_one_report_client_is_consistent(kind):
     """No depth finds anything in the one-report client."""
     plan = WITH_BLOCKS[kind]
@@ -399,7 +395,6 @@ FAULTS = {
     "longer for bigger baskets": ("bch", faults.LongerForBigger, 10_000, {"length", "format", "amplification"}),
     "no padding": ("none", faults.Unpadded, 10_000, {"number kept"}),
     "unused bits": ("bch", faults.UnusedBits, 10_000, {"format"}),
-    "wrong size in clear": ("in clear", faults.WrongSize, 10_000, {"size in clear"}),
     "every tenth repeated": ("reed-solomon", faults.RepeatedReport, 20_000, {"repeats"}),
     "basket before": ("bch", faults.PreviousBasket, 10_000, {"number kept"}),
     "a report lost": ("bch", faults.TooFew, 10_000, {"answers"}),

@@ -37,7 +37,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.codes import item_columns
 from assocpriv.plans.baskets.generator import Generator, is_primitive
 from assocpriv.plans.baskets.operator import FixedSizeOperator, Operator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 
 M1, M2, M3 = Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19)), Operator(3, 1, 1, 6, (5, 3, 6, 32))
@@ -56,18 +56,16 @@ def tight(ratio: Fraction) -> Breach:
     return Breach(1 / (1 + ratio * Fraction(1001, 1000)), Fraction(1, 2))
 
 
-def make(code: str, n_items: int, *operators, k: int = 1, sizes: str = "hidden", view: View | None = None) -> Plan:
+def make(code: str, n_items: int, operator, *, k: int = 1, view: View | None = None) -> Plan:
     """Make a plan by hand, with the smallest generator of a kind and a promise just beyond its amplification."""
-    m = operators[-1].size
-    r = max(getattr(operator, "insert_bits", 1) for operator in operators)
+    m = operator.size
     return Plan(
         Catalogue.numbered(n_items),
         m,
         k,
-        operators,
-        naive.small_generator(code, n_items + m, r, m + k),
-        tight(max(operator.amplification for operator in operators)),
-        sizes,
+        operator,
+        naive.small_generator(code, n_items + m, operator.insert_bits, m + k),
+        tight(operator.amplification),
         view or View(),
     )
 
@@ -95,8 +93,6 @@ PLANS = {
     "fixed size": lambda: fixed(20, 2, 4, (1, 2, 5)),
     "fixed size, one kept": lambda: fixed(20, 3, 1, (1, 4, 1, 1)),
     "fixed size, nearly all shown": lambda: fixed(5, 3, 7, (1, 1, 3, 8)),
-    "in clear": lambda: make("none", 20, M1, M2_QUARTERS, k=2, sizes=IN_CLEAR),
-    "in clear, bch": lambda: make("bch", 20, Operator(1, 1, 1, 4, (5, 11)), M2, k=1, sizes=IN_CLEAR),
     "two reports": lambda: replace(make("none", 20, M2), promise=tight(M2.amplification**2), reports_per_person=2),
     "view": lambda: make("none", 20, M2, view=View(others="drop")),
     "blocks": lambda: cut(make("none", 10, M2, k=2), 39, Blocks(3, 4, 5)),
@@ -135,11 +131,9 @@ def test_sound_plans_of_every_kind_are_consistent(plan):
     assert {finding.depth for finding in findings} == {"exact"}
     figures = named(findings, "amplification").figures
     assert figures["amplification"] == f"{plan.amplification.numerator}/{plan.amplification.denominator}"
-    walks = named(findings, "client, every draw").figures["sizes"]
-    assert [walk["size"] for walk in walks] == [operator.size for operator in plan.operators]
-    for walk, operator in zip(walks, plan.operators, strict=True):
-        assert walk["how"] == "all draws"
-        assert Fraction(walk["largest_ratio"]) == operator.amplification
+    walk = named(findings, "client, every draw").figures
+    assert (walk["size"], walk["how"]) == (plan.transaction_size, "all draws")
+    assert Fraction(walk["largest_ratio"]) == plan.amplification
     assert told[-1][0] == told[-1][1]
     assert [done for done, _ in told] == list(range(1, len(told) + 1))
     json.dumps([finding.figures for finding in findings])
@@ -152,8 +146,7 @@ def test_sound_plans_of_every_kind_are_consistent(plan):
 def test_amplification_is_the_operators(name):
     """The ratio recomputed from the text is the operator's own amplification, two programs of one formula."""
     plan = PLANS[name]()
-    groups = read_numbers(plan.canonical_json).groups
-    assert [stated_ratio(group) for group in groups] == [operator.amplification for operator in plan.operators]
+    assert stated_ratio(read_numbers(plan.canonical_json).form) == plan.operator.amplification
 
 
 def law_by_hand(plan: Plan, operator, basket: frozenset[int], report: frozenset[int]) -> Fraction:
@@ -190,31 +183,23 @@ def law_by_hand(plan: Plan, operator, basket: frozenset[int], report: frozenset[
         fixed(2, 2, 3, (1, 2, 5)),
         fixed(1, 2, 1, (4, 1, 9)),
         fixed(4, 2, 1, (2, 1, 7)),
-        make("none", 1, M1, sizes=IN_CLEAR),
-        make("none", 3, M1, M2_QUARTERS, sizes=IN_CLEAR),
-        make("none", 2, M1, M2, M3, k=2, sizes=IN_CLEAR),
     ],
     ids=str,
 )
 def test_largest_ratio_is_that_of_all_baskets_and_reports(plan):
     """Over all baskets, empty, short and long, and all reports the largest ratio is the one found by counting."""
     numbers = read_numbers(plan.canonical_json)
-    n = plan.n_items
-    for operator, group in zip(plan.operators, numbers.groups, strict=True):
-        m = operator.size
-        baskets = [frozenset(basket) for size in range(n + 1) for basket in combinations(range(n), size)]
-        if plan.sizes == IN_CLEAR:
-            own = [min(max(len(basket), 1), plan.transaction_size) for basket in baskets]
-            baskets = [basket for basket, size in zip(baskets, own, strict=True) if size == m]
-        sizes = [operator.report_size] if isinstance(operator, FixedSizeOperator) else range(n + m + 1)
-        reports = [frozenset(report) for size in sizes for report in combinations(range(n + m), size)]
-        largest = Fraction(1)
-        for report in reports:
-            chances = [law_by_hand(plan, operator, basket, report) for basket in baskets]
-            if chances and max(chances):
-                largest = max(largest, max(chances) / min(chances))
-        assert largest_ratio(numbers, group) == largest
-        assert largest <= stated_ratio(group)
+    n, m, operator = plan.n_items, plan.transaction_size, plan.operator
+    baskets = [frozenset(basket) for size in range(n + 1) for basket in combinations(range(n), size)]
+    sizes = [operator.report_size] if isinstance(operator, FixedSizeOperator) else range(n + m + 1)
+    reports = [frozenset(report) for size in sizes for report in combinations(range(n + m), size)]
+    largest = Fraction(1)
+    for report in reports:
+        chances = [law_by_hand(plan, operator, basket, report) for basket in baskets]
+        if max(chances):
+            largest = max(largest, max(chances) / min(chances))
+    assert largest_ratio(numbers) == largest
+    assert largest <= stated_ratio(numbers.form)
 
 
 @pytest.mark.parametrize(
@@ -223,19 +208,19 @@ def test_largest_ratio_is_that_of_all_baskets_and_reports(plan):
 def test_matching_seeds_are_counted(plan):
     """So many seeds show j given items as the formula says, and no two transactions' ratio goes beyond the bound."""
     numbers = read_numbers(plan.canonical_json)
-    [group] = numbers.groups
-    shown = [group.shown_of(range(group.items), seed) for seed in range(1 << group.seed_bits)]
-    fitted = list(map(frozenset, combinations(range(group.items), group.size)))[:40]
+    form = numbers.form
+    shown = [form.shown_of(range(form.items), seed) for seed in range(1 << form.seed_bits)]
+    fitted = list(map(frozenset, combinations(range(form.items), form.size)))[:40]
     for transaction in fitted:
-        for j in range(group.size + 1):
+        for j in range(form.size + 1):
             for kept in map(frozenset, combinations(transaction, j)):
-                assert sum(items & transaction == kept for items in shown) == group.matching(j)
-    assert sum(comb(group.size, j) * group.matching(j) for j in range(group.size + 1)) == 1 << group.seed_bits
+                assert sum(items & transaction == kept for items in shown) == form.matching(j)
+    assert sum(comb(form.size, j) * form.matching(j) for j in range(form.size + 1)) == 1 << form.seed_bits
     ratios = []
     for items in set(shown):
-        chances = [group.probability(transaction, items) for transaction in fitted]
+        chances = [form.probability(transaction, items) for transaction in fitted]
         ratios.append(max(chances) / min(chances))
-    assert max(ratios) == largest_ratio(numbers, group) == plan.amplification
+    assert max(ratios) == largest_ratio(numbers) == plan.amplification
 
 
 @pytest.mark.parametrize("r", [1, 2, 3])
@@ -245,17 +230,17 @@ def test_masks_are_the_columns(code, r):
     operator = Operator(3, 1, r, 6, (5, 3, 6, 32))
     for n_items, k in [(9, 1), (40, 2), (40, 3)]:
         plan = make(code, n_items, operator, k=k)
-        [group] = read_numbers(plan.canonical_json).groups
-        columns = item_columns(plan.generator, r, np.arange(group.items))
+        form = read_numbers(plan.canonical_json).form
+        columns = item_columns(plan.generator, r, np.arange(form.items))
         made = [[int.from_bytes(words.astype("<u8").tobytes(), "little") for words in item] for item in columns]
-        assert [list(masks(group, item)) for item in range(group.items)] == made
+        assert [list(masks(form, item)) for item in range(form.items)] == made
 
 
 def test_values_of_a_polynomial():
     """A Reed–Solomon value is that of the seed's polynomial at the item, as worked out by hand in docs/formats.md."""
-    group = ReedSolomon(1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
-    assert group.value(3, 0b1001) == 0
-    assert group.value(2, 0b1001) == 0
+    form = ReedSolomon(1, 4, (1, 1), 1, 1, 1, field_bits=2, polynomial=7, blocks=2)
+    assert form.value(3, 0b1001) == 0
+    assert form.value(2, 0b1001) == 0
 
 
 @pytest.mark.parametrize("width", [2, 3, 4, 5, 6, 7])
@@ -342,7 +327,6 @@ BROKEN_TEXTS = {
     "too many blocks": (cut_text(partitions=20_000), "plan text"),
     "pieces too small for itemsets": (cut_text(pieces=20), "plan text"),
     "a seed of 33 bits": (cut_text(seed=1 << 32), "plan text"),
-    "blocks of sizes in clear": (cut_text(sizes="in clear"), "plan text"),
     "too few powers": (changed("bch, r=2", catalogue={"count": 40}), "independence"),
 }
 
@@ -452,7 +436,7 @@ def test_few_items_do_not_excuse_the_operator():
     """Where too few items keep γ from being reached, the γ of docs/formats.md decides all the same, as for clients."""
     plan = make("none", 1, M2)
     numbers = read_numbers(plan.canonical_json)
-    reached, stated = largest_ratio(numbers, numbers.groups[0]), stated_ratio(numbers.groups[0])
+    reached, stated = largest_ratio(numbers), stated_ratio(numbers.form)
     assert reached < stated
     content = json.loads(plan.canonical_json)
     content["promise"]["prior"] = str(1 / (1 + (reached + stated) / 2))
@@ -472,7 +456,7 @@ def test_decimals_never_err_in_our_favour():
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=3), st.data())
 def test_no_text_makes_it_fail(junk, data):
     """Whatever stands in any field, the text is read or broken."""
-    content = content_of(data.draw(st.sampled_from(["bch", "fixed size", "in clear"])))
+    content = content_of(data.draw(st.sampled_from(["bch", "fixed size"])))
     parts = [content, *content["operators"], content["generator"], content["promise"], content["catalogue"]]
     part = data.draw(st.sampled_from(parts))
     part[data.draw(st.sampled_from(sorted(part)))] = junk
@@ -671,15 +655,6 @@ class KeptOff(Randomizer):
         return replace(draws, cumulative=(first + 1, *rest))
 
 
-class WrongSize(Randomizer):
-    """The size told is one less."""
-
-    def randomize(self, transaction, *, entropy):
-        """Overwrite the first byte."""
-        report = super().randomize(transaction, entropy=entropy)
-        return bytes([max(1, report[0] - 1)]) + report[1:]
-
-
 class OneWordMore(Randomizer):
     """Draws a word that nobody needs: the law is right, the words are not."""
 
@@ -757,7 +732,6 @@ FAULTS = [
     (FirstItems, "none", {DRAWS, OTHERS, BULK}),
     (FewSets, "fixed size", {DRAWS, KEPT, OTHERS, BULK}),
     (KeptOff, "fixed size", {DRAWS, KEPT}),
-    (WrongSize, "in clear", {DRAWS, KEPT, OTHERS, BULK}),
     (OneWordMore, "none", {DRAWS, OTHERS, BULK}),
     (PickTwice, "none", {DRAWS, KEPT, BULK}),
     (ByteMore, "none", {DRAWS, KEPT, OTHERS, BULK}),
@@ -797,7 +771,7 @@ def test_two_stages_catch_faults_too(client, name, work):
     """Where the draws are too many together, those after the pick are walked through for one subset of each size."""
     plan = PLANS[name]()
     finding = named(audit(plan, work=work), DRAWS)
-    assert [walk["how"] for walk in finding.figures["sizes"]] == ["two stages"]
+    assert finding.figures["how"] == "two stages"
     assert finding.verdict == CONSISTENT
     assert DRAWS in broken(audit(plan, client=client, work=work))
 
@@ -812,7 +786,7 @@ def test_three_stages_catch_faults_too(client, code, work):
     """Where values and seeds are too many together, all values and, for some of these, all seeds are walked through."""
     plan = make(code, 9, M2_QUARTERS)
     finding = named(audit(plan, work=work), DRAWS)
-    assert [walk["how"] for walk in finding.figures["sizes"]] == ["three stages"]
+    assert finding.figures["how"] == "three stages"
     assert finding.verdict == CONSISTENT
     assert DRAWS in broken(audit(plan, client=client, work=work))
 

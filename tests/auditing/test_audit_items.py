@@ -28,7 +28,6 @@ from assocpriv.client.baskets.randomizer import KeptSubsets, Randomizer
 from assocpriv.core.errors import PlanError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
-from assocpriv.plans.baskets.plan import IN_CLEAR
 
 PROMISE = faults.PROMISE
 FALSE_ALARM = 1e-6
@@ -38,7 +37,6 @@ LARGE = {
     "none": make_plan(1000, 5, PROMISE, code="none"),
     "bch": make_plan(1000, 5, PROMISE),
     "reed-solomon": make_plan(150, 3, PROMISE, code="reed-solomon"),
-    "in clear": make_plan(150, 3, PROMISE, sizes="in clear"),
 }
 SMALL = faults.PLANS
 
@@ -81,7 +79,7 @@ def test_every_item_is_dealt(kind):
     """With just enough reports every item is in a basket of min(M, n) different items, asked about often enough."""
     plan = (LARGE | SMALL)[kind]
     n, m = plan.n_items, min(plan.transaction_size, plan.n_items)
-    needed = reports_needed(deals(plan, 1, rng())[0].transactions[0].group)
+    needed = reports_needed(deals(plan, 1, rng())[0].transactions[0].plan)
     [dealt] = deals(plan, -(-n // m) * needed, rng())
     held = held_by(dealt)
     assert {item for items in held for item in items} == set(range(n))
@@ -99,7 +97,7 @@ def test_with_more_reports_smaller_baskets_are_dealt(kind):
     for each, size in zip(dealt, sizes, strict=True):
         assert {len(items) for items in held_by(each)} == {size}
         assert {item for items in held_by(each) for item in items} == set(range(plan.n_items))
-        assert each.each >= reports_needed(each.transactions[0].group)
+        assert each.each >= reports_needed(each.transactions[0].plan)
     assert sum(len(each.transactions) * each.each for each in dealt) <= 10**6
 
 
@@ -153,37 +151,35 @@ def test_items_are_counted_as_they_are(monkeypatch, kind, expanded):
     tallies = tallied(plan, Noted(plan), 700)[0]
     dealt = tallies.deal
     reports = reports[: dealt.each * len(dealt.transactions)]
-    group, first = dealt.transactions[0].group, int(plan.sizes == IN_CLEAR)
     own, kept, other, set_bits = Counter(), Counter(), Counter(), Counter()
     for held, report in reports:
-        body = report[first : first + group.report_bytes]
-        shown = group.form.items(body)
+        shown = plan.form.items(report)
         [reference] = [each.reference for each in dealt.transactions if each.items == held]
         own.update((held, item) for item in shown & set(reference))
         kept[held, len(shown & set(reference))] += 1
         other.update((held, item) for item in shown - set(reference))
-        if group.kind != "fixed-size":
-            set_bits.update((held, bit) for bit in range(group.report_bits) if group.form.decode(body) >> bit & 1)
+        if plan.kind != "fixed-size":
+            set_bits.update((held, bit) for bit in range(plan.report_bits) if plan.form.decode(report) >> bit & 1)
     assert len(reports) == dealt.each * len(dealt.transactions)
-    m = group.transaction_size
+    m = plan.transaction_size
     wanted = [[own[each.items, item] for item in each.reference] for each in dealt.transactions]
     wanted_kept = [[kept[each.items, j] for j in range(m + 1)] for each in dealt.transactions]
     counted = Events.joined(tallies.own)
     assert counted.count.tolist() == [*np.ravel(wanted), *np.ravel(wanted_kept)]
     assert set(counted.trials) == {dealt.each}
     elsewhere = Events.joined(tallies.elsewhere)
-    if group.generator.kind == "none":
-        outside = [[i for i in range(group.padded_items) if i not in each.reference] for each in dealt.transactions]
+    if plan.generator.kind == "none":
+        outside = [[i for i in range(plan.padded_items) if i not in each.reference] for each in dealt.transactions]
         wanted = [
             other[each.items, i] for each, places in zip(dealt.transactions, outside, strict=True) for i in places
         ]
         assert elsewhere.count.tolist() == wanted
-        assert set(elsewhere.probability) == {float(form_of(group).shown_probability(0, 1))}
+        assert set(elsewhere.probability) == {float(form_of(plan).shown_probability(0, 1))}
         return
     wanted = []
     for each in dealt.transactions:
-        span = span_of(each.reference, group)
-        for bit in range(group.report_bits):
+        span = span_of(each.reference, plan)
+        for bit in range(plan.report_bits):
             count = set_bits[each.items, bit]
             if abs(2 * count - dealt.each) <= 2 * dealt.each**0.5 or not is_spanned(1 << bit, span):
                 wanted.append(count)
@@ -352,7 +348,7 @@ def test_a_bulk_client_that_fails_does_not_blame_the_plan(monkeypatch):
     def failing(*given):
         raise PlanError("the plan's generator does not have the independence it states")
 
-    monkeypatch.setattr(bulk.BulkRandomizer, "randomize_first", failing)
+    monkeypatch.setattr(bulk.BulkRandomizer, "randomize", failing)
     found = audit_exact(plan, work=2000) + audit_conformance(plan) + empirical.audit_client(plan, trials=1000)
     assert {(finding.depth, finding.name) for finding in found if finding.verdict == BROKEN} == {
         ("exact", "bulk client"),

@@ -15,8 +15,7 @@ from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.view import View
-from tests.whole import test_exact_laws as hidden
-from tests.whole import test_sizes_in_clear as clear
+from tests.whole import test_exact_laws as exact
 
 
 def in_blocks(inside, n_items, blocks):
@@ -24,22 +23,20 @@ def in_blocks(inside, n_items, blocks):
     return replace(inside, catalogue=Catalogue.numbered(n_items), view=View(blocks=blocks))
 
 
-PLANS = {name: hidden.make(n, k, hidden.OPERATORS[m], kind) for name, (n, k, m, kind) in hidden.PLANS.items()} | {
-    "in clear": clear.by_hand("none", (clear.M1, clear.M2), 2),
-    "in clear, bch": clear.by_hand("bch", (clear.M1, clear.M2), 2, 3),
+PLANS = {name: exact.make(n, k, exact.OPERATORS[m], kind) for name, (n, k, m, kind) in exact.PLANS.items()} | {
     "fixed size": naive.fixed_plan(4, 2, 1, 2, shares=[1, 2, 3]),
     "fixed size, one place": naive.fixed_plan(4, 1, 1, 2, shares=[1, 4]),
     "blocks": in_blocks(naive.small_plan("none", 2, 2, 1, weight_bits=5, shares=[1, 2, 6]), 4, Blocks(3, 2, 3)),
     "blocks, bch": in_blocks(naive.small_plan("bch", 3, 1, 1, weight_bits=5, shares=[1, 3]), 5, Blocks(2, 2, 7)),
 }
 # many draws of plans whose forms others have, too
-SLOW = ("bch of length 15", "reed-solomon, r=1", "reed-solomon, rho 3/4", "in clear, bch")
+SLOW = ("bch of length 15", "reed-solomon, r=1", "reed-solomon, rho 3/4")
 
 
 def transactions_of(plan):
     """Return all baskets of a small catalogue, or enough of a larger one: empty, short, full, too long."""
     if plan.n_items > 5:
-        return [sorted(each) for each in hidden.transactions_of(plan)]
+        return [sorted(each) for each in exact.transactions_of(plan)]
     items = range(plan.n_items)
     return [list(each) for size in range(plan.n_items + 1) for each in combinations(items, size)]
 
@@ -65,6 +62,5 @@ def test_laws_are_equal(name):
     for items, law in zip(transactions, laws, strict=True):
         expected = distribution(lambda entropy, t=items: randomizer.randomize(t, entropy=entropy))
         assert law == {report.hex(): probability for report, probability in expected.items()}
-    if plan.sizes == "hidden":
-        worst = max(max(law[report] for law in laws) / min(law[report] for law in laws) for report in laws[0])
-        assert 1 < worst <= plan.amplification
+    worst = max(max(law[report] for law in laws) / min(law[report] for law in laws) for report in laws[0])
+    assert 1 < worst <= plan.amplification

@@ -39,25 +39,33 @@ from assocpriv.core.errors import AssocprivError, BasketError, BudgetError, File
 from assocpriv.core.privacy import Breach
 from assocpriv.files.plans import write_plan
 from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.numeric.designs import design_window
 from assocpriv.plans.baskets.catalogue import Catalogue
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
+from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear
+from assocpriv.plans.numeric.plan import TablePlan
 
 ENTROPY = SystemEntropy()
 BUDGET = 3
 FAST_SECONDS = 5.0
 BASE = small_plan("none", 5, 2, 2)
 NAMED = Plan(
-    Catalogue(["milk", "bread", NAME, "eggs", "a, b"]), 2, 2, BASE.operators, BASE.generator, BASE.promise,
+    Catalogue(["milk", "bread", NAME, "eggs", "a, b"]), 2, 2, BASE.operator, BASE.generator, BASE.promise,
     reports_per_person=BUDGET,
 )  # fmt: skip
 # 125 items and no code: 16 bytes, so that two reports are equal by chance with probability 2^-100 or so
 PLAN = replace(small_plan("none", 125, 2, 2), reports_per_person=BUDGET)
 OTHER = replace(small_plan("none", 126, 2, 2), reports_per_person=BUDGET)
-CLEAR = Plan(
-    PLAN.catalogue, 2, 1, small_plan("none", 125, 1, 1).operators + PLAN.operators, PLAN.generator, PLAN.promise,
-    IN_CLEAR, reports_per_person=BUDGET,
+CLEAR = TablePlan(
+    (
+        NumberColumn("age", design_window(40, Fraction(3), optional=True), True, Fraction(20), Fraction(80), 20),
+        LabelColumn("class", Clear(2), False, ("A", "B")),
+    ),
+    1, Breach("1e-6", "1/2"), reports_per_person=BUDGET,
 )  # fmt: skip
+RECORD = {"age": 37, "class": "B"}
 BASKET = ["1", "3"]
 
 
@@ -161,21 +169,22 @@ def test_left_counts_what_the_limit_allows(path: Path) -> None:
             assert ledger.left(plan) == left
 
 
-def test_a_limit_refuses_sizes_in_clear(path: Path) -> None:
-    """What a size in clear tells is outside γ: with a limit no new report tells it; one made before is sent again."""
-    made = tell(path, "w1", plan=CLEAR)
+def test_a_limit_refuses_columns_in_clear(path: Path) -> None:
+    """What a column in clear tells is outside γ: with a limit no new report tells it; one made before is sent again."""
+    with Ledger.open(path) as ledger:
+        made = ledger.report(RECORD, CLEAR, occasion="w1", entropy=ENTROPY)
     limit = Breach("1e-24", "0.999999")
     with Ledger.open(path, limit=limit) as ledger:
         before = path.read_bytes()
-        with pytest.raises(PlanError, match=f"plan {CLEAR.plan_id[:12]} sends sizes in clear, .* or set no limit"):
-            ledger.report(BASKET, CLEAR, occasion="w2", entropy=ENTROPY)
+        with pytest.raises(PlanError, match=f"plan {CLEAR.plan_id[:12]} sends column class, .* or set no limit"):
+            ledger.report(RECORD, CLEAR, occasion="w2", entropy=ENTROPY)
         assert path.read_bytes() == before
         assert (ledger.left(CLEAR), ledger.left(PLAN)) == (0, BUDGET)
-        assert [ledger.report([], CLEAR, occasion="w1", entropy=ENTROPY)] == made
+        assert ledger.report({}, CLEAR, occasion="w1", entropy=ENTROPY) == made
         ledger.report(BASKET, PLAN, occasion="w2", entropy=ENTROPY)
     with Ledger.open(path) as ledger:
         assert ledger.left(CLEAR) == BUDGET - 1
-    assert len(tell(path, "w2", plan=CLEAR)) == 1
+        ledger.report(RECORD, CLEAR, occasion="w2", entropy=ENTROPY)
 
 
 @given(st.lists(st.fractions(1, 50, max_denominator=10**40), max_size=30))
@@ -753,7 +762,7 @@ for place in range(1000):
     with Ledger.open(sys.argv[1]) as ledger:
         print(place, ledger.report(["1"], plan, occasion=str(place), entropy=entropy).hex(), flush=True)
 """
-    plan = replace(PLAN, reports_per_person=1000, promise=Breach("1e-24", "1/2"), operators=LOW.operators)
+    plan = replace(PLAN, reports_per_person=1000, promise=Breach("1e-24", "1/2"), operator=LOW.operator)
     process = child(code, path, plan)
     assert process.stdout is not None
     sent = [process.stdout.readline().split() for _ in range(20)]
@@ -1232,14 +1241,14 @@ def test_a_new_ledger_is_not_an_output(plan_path: Path, force: list[str]) -> Non
         assert not (folder / "l.bin").exists()
 
 
-def test_the_command_keeps_a_limit_of_sizes_in_clear(plan_path: Path) -> None:
-    """A limit and a plan with sizes in clear do not go together; nothing is written then."""
+def test_the_command_keeps_a_limit_of_columns_in_clear(plan_path: Path) -> None:
+    """A limit and a plan with a column in clear do not go together; nothing is written then."""
     write_plan(CLEAR, plan_path, force=True)
-    refused = report(plan_path, "--prior", "1%", "--posterior", "50%", "--basket", "1,2")
+    refused = report(plan_path, "--prior", "1%", "--posterior", "50%", basket=json.dumps(RECORD))
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert "sends sizes in clear" in refused.stderr
+    assert "sends column class" in refused.stderr
     assert not (plan_path.parent / "r.bin").exists()
-    assert report(plan_path, "--basket", "1,2").exit_code == 0
+    assert report(plan_path, basket=json.dumps(RECORD)).exit_code == 0
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell of POSIX")

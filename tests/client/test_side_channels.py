@@ -49,7 +49,7 @@ def plan_of(name: str) -> Plan:
     """Make a plan of 20 items with a promise just beyond its amplification."""
     generator, operator = GENERATORS[name]
     limit = operator.amplification * 2
-    return Plan(Catalogue.numbered(20), 3, 2, (operator,), generator, Breach(1 / (1 + limit), "1/2"))
+    return Plan(Catalogue.numbered(20), 3, 2, operator, generator, Breach(1 / (1 + limit), "1/2"))
 
 
 def words_drawn(randomizer: Randomizer, basket: tuple[int, ...]) -> Iterator[int]:

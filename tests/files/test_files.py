@@ -25,9 +25,9 @@ from assocpriv.plans.baskets.plan import Plan
 
 OPERATOR = Operator(2, 1, 1, 10, (204, 102, 616))
 PROMISE = Breach("5%", "50%")
-PLAN = Plan(Catalogue(["milk", "bread", "é🍞"]), 2, 2, (OPERATOR,), Generator(), PROMISE)  # 5 bits, 1 byte
-OTHER = Plan(Catalogue.numbered(3), 2, 2, (OPERATOR,), Generator(), PROMISE)
-WIDE = Plan(Catalogue.numbered(18), 2, 2, (OPERATOR,), Generator(), PROMISE)  # 20 bits, 3 bytes
+PLAN = Plan(Catalogue(["milk", "bread", "é🍞"]), 2, 2, OPERATOR, Generator(), PROMISE)  # 5 bits, 1 byte
+OTHER = Plan(Catalogue.numbered(3), 2, 2, OPERATOR, Generator(), PROMISE)
+WIDE = Plan(Catalogue.numbered(18), 2, 2, OPERATOR, Generator(), PROMISE)  # 20 bits, 3 bytes
 
 
 def packed_reports(plan: Plan, count: int) -> NDArray[np.uint8]:

@@ -45,7 +45,6 @@ from assocpriv.client.numeric.randomizer import randomize_record
 from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import AssocprivError
 from assocpriv.core.privacy import Breach
-from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.guidance import read_guidance
 from assocpriv.files.guided_messages import message_lines, read_messages
 from assocpriv.files.names import read_taxonomy
@@ -56,7 +55,7 @@ from assocpriv.mining import mine
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.guided.attributes import category, class_label, number
 from assocpriv.plans.guided.guidance import Guidance
@@ -119,21 +118,19 @@ def written(data: bytes, name: str) -> Path:
 def plans() -> tuple[Plan, ...]:
     """Return a plan of every kind."""
     none, bch, rs = small_plan("none", 5, 2, 2), small_plan("bch", 6, 2, 2), small_plan("reed-solomon", 5, 2, 2)
-    groups = (Operator(1, 1, 2, 4, (5, 11)), Operator(2, 1, 2, 5, (3, 5, 19)))
-    sized = Plan(Catalogue.numbered(5), 2, 1, groups, none.generator, none.promise, IN_CLEAR)
     view = View(others="drop", parents=(("beer", "drink"), ("tea", "drink")), left_out=("bag",))
     named = Catalogue(["drink", "milk", "bröd"])
-    viewed = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=view)
+    viewed = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=view)
     bounds = View(kind="sizes", bounds=(0, 1, 4), counted=("beer", "milk"))
-    counted = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=bounds)
+    counted = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=bounds)
     sets = View(kind="itemsets", itemsets=(("a", "b"), ("b",), ("c",)))
-    chosen = Plan(named, 2, 2, none.operators, none.generator, none.promise, view=sets)
+    chosen = Plan(named, 2, 2, none.operator, none.generator, none.promise, view=sets)
     twice = Plan(
-        Catalogue.numbered(4), 1, 1, groups[:1], none.generator, Breach(Fraction(1, 1000), Fraction(1, 2)),
-        reports_per_person=2,
+        Catalogue.numbered(4), 1, 1, Operator(1, 1, 2, 4, (5, 11)), none.generator,
+        Breach(Fraction(1, 1000), Fraction(1, 2)), reports_per_person=2,
     )  # fmt: skip
     cut = replace(bch, catalogue=Catalogue.numbered(17), view=View(blocks=Blocks(2, 3, 5)))
-    return none, bch, rs, fixed_plan(5, 2, 2, 3), sized, viewed, counted, chosen, twice, cut
+    return none, bch, rs, fixed_plan(5, 2, 2, 3), viewed, counted, chosen, twice, cut
 
 
 def run_plan(data: bytes) -> bool:
@@ -307,7 +304,6 @@ def run_report_file(data: bytes) -> bool:
     again = read_reports(folder() / "again.parquet")
     assert again.plan.plan_id == reports.plan.plan_id
     assert b"".join(batch.tobytes() for batch in again.batches(7)) == packed.tobytes()
-    assert sum(map(len, basket_groups(reports))) == len(packed)
     return True
 
 
@@ -347,9 +343,9 @@ def _run_table(ending: str) -> Callable[[bytes], bool]:
 
 def _table_seeds(ending: str) -> Callable[[], list[bytes]]:
     def seeds() -> list[bytes]:
-        """Return mined tables, one of them of several groups, one empty."""
+        """Return mined tables, one of them of reports of a fixed size, one empty."""
         entropy, found = SeededEntropy(1), []
-        for plan, support in [(plans()[0], "30%"), (plans()[4], "30%"), (plans()[0], "1%")]:
+        for plan, support in [(plans()[0], "30%"), (plans()[3], "30%"), (plans()[0], "1%")]:
             client = Randomizer(plan)
             reports = [client.randomize([0, 1], entropy=entropy) for _ in range(1000)]
             with warnings.catch_warnings():

@@ -19,7 +19,7 @@ from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
-from assocpriv.server.estimates.supports import Group, estimate_supports, normal_quantile
+from assocpriv.server.estimates.supports import Respondents, estimate_supports, normal_quantile
 from assocpriv.server.itemsets.apriori import find_itemsets
 
 
@@ -50,7 +50,7 @@ def deviations(baskets: Baskets, plan: Plan, seed: int, watched: list[np.ndarray
             distinct = np.unique(itemsets[:, members], axis=0)
             counts = counter.count(distinct)
             sums[:, len(members)] += counts[find_itemsets(distinct, itemsets[:, members])]
-        estimates = estimate_supports(sums[:, None], [Group(n, model)])
+        estimates = estimate_supports(sums, Respondents(n, model))
         result.append((estimates.support - truth.count(itemsets) / n) / estimates.std_error(population=False))
     return np.concatenate(result)
 

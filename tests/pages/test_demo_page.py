@@ -29,7 +29,6 @@ VECTORS = Path(__file__).parents[1] / "vectors"
 PROMISE = ap.Breach("5%", "50%")
 PLAN = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE)
 BLOCKS = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE, blocks=2)
-IN_CLEAR = ap.plan(items=NAMES, transaction_size=3, promise=PROMISE, sizes="in clear")
 
 
 def free_port() -> int:
@@ -43,8 +42,7 @@ def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
     chromium, tools, forks, port = program("chromium", "chromium"), javascript.tools(), Forks(), free_port()
     collector = Collector(forks, tmp_path, "--demo", "--port", str(port))
     write_plan(PLAN, tmp_path / "plan.json", force=True)
-    for name, plan in {"blocks": BLOCKS, "clear": IN_CLEAR}.items():
-        write_plan(plan, tmp_path / f"{name}.json")
+    write_plan(BLOCKS, tmp_path / "blocks.json")
     with collector, subprocess.Popen(
         [javascript.node(), tools / "test/demo-chromium.js", f"http://127.0.0.1:{port}", tmp_path],
         env=os.environ | {"CHROMIUM": chromium}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -61,7 +59,7 @@ def test_a_visitor_goes_from_page_to_rules(tmp_path: Path) -> None:
                 said.append(line)
                 continue
             print(line, end="", file=visitor.stdin, flush=True)
-        assert [line[:4] for line in said] == ["ok: "] * 7, "".join(said)
+        assert [line[:4] for line in said] == ["ok: "] * 6, "".join(said)
     forks.close()
 
 
@@ -120,7 +118,7 @@ def test_beliefs_are_those_of_the_plan() -> None:
     """The chances that the page computes beliefs of are the transition matrix's, as exact fractions."""
     code = (
         "import { chancesOf, loadPlan } from './src/index.js';"
-        "const { held, notHeld } = chancesOf((await loadPlan(process.argv[1])).operators[0]);"
+        "const { held, notHeld } = chancesOf((await loadPlan(process.argv[1])).operator);"
         "console.log(JSON.stringify([...held, ...notHeld].map(String)));"
     )
     vectors = json.loads((VECTORS / "plans.json").read_text(encoding="ascii"))["plans"]
@@ -129,5 +127,5 @@ def test_beliefs_are_those_of_the_plan() -> None:
     for plan in (PLAN, fixed):
         done = javascript.run(javascript.node(), "--input-type=module", "-e", code, plan.canonical_json)
         held, of_held, not_held, of_not_held = map(int, json.loads(done.stdout))
-        matrix = transition_matrix(plan.operators[0], 1)
+        matrix = transition_matrix(plan.operator, 1)
         assert (Fraction(held, of_held), Fraction(not_held, of_not_held)) == (matrix[1][1], matrix[1][0])

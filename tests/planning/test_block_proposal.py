@@ -139,7 +139,6 @@ def test_few_reports_take_no_noisy_design(items: int, m: int, reports: int, opti
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [
-        ({"sizes": "in clear"}, "blocks go with hidden sizes"),
         ({"blocks": "many"}, "blocks must be 'auto', a number of pieces, or None"),
         ({"blocks": 40}, "at most 30 blocks"),
         ({"blocks": 0}, r"blocks must be in 1\.\.256"),

@@ -163,8 +163,6 @@ def test_what_nothing_discovers_is_said() -> None:
     for support in (0, "0%", 1.5, "-1%", "x"):
         with pytest.raises(PlanError, match="the support to discover"):
             ap.reports_needed(support, 12, 3, USUAL)
-    with pytest.raises(PlanError, match="sizes in clear"):
-        ap.reports_needed("1%", 12, 3, USUAL, sizes="in clear")
     with pytest.raises(PlanError, match=r"transaction_size must be in 1\.\.15"):
         ap.promise_needed("1%", 12, 16, 1000)
     with pytest.raises(PlanError, match=f"reports must be in 1..{MOST_REPORTS}"):
@@ -186,5 +184,3 @@ def test_reports_of_a_plan_that_discover_a_support_are_edges() -> None:
     assert set(reports_to_discover(plan, "0.0000001%").values()) == {None}
     with pytest.raises(PlanError, match="above 0"):
         reports_to_discover(plan, 0)
-    with pytest.raises(PlanError, match="sizes in clear"):
-        reports_to_discover(ap.plan(30, 4, USUAL, sizes="in clear"), "2%")

@@ -11,7 +11,7 @@ from assocpriv.planning.designs import WorstSupport, choose_generator, search_de
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.codes import bch_seed_bits, reed_solomon_seed_bits
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 
 N = 5_000_000
 
@@ -23,7 +23,7 @@ def best(m: int, prior: str, sizes: tuple[int, ...], *, thresholds: bool, bits: 
     design = min(designs, key=lambda d: d.error)
     operator = design.operator(limit)
     model = SupportModel.of(operator)
-    return design, operator, {k: 100 * lowest_discoverable_support([Group(N, model)], k) for k in sizes}
+    return design, operator, {k: 100 * lowest_discoverable_support(Respondents(N, model), k) for k in sizes}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_default_plan_is_the_shortest_good_one() -> None:
     """1,000 items, M=5, K=3, 5%→50%: one bit an item, a 40-bit seed, within 2% of the least LDS."""
     plan = make_plan(1_000, 5, Breach("5%", "50%"), reports=N)
     assert (plan.report_bits, plan.generator.kind, plan.operator.insert_bits) == (40, "bch", 1)
-    lds = max(lowest_discoverable_support([Group(N, SupportModel.of(plan.operator))], k) for k in (1, 2, 3))
+    lds = max(lowest_discoverable_support(Respondents(N, SupportModel.of(plan.operator)), k) for k in (1, 2, 3))
     least = min(d.error for d in search_designs(5, Fraction(19), WorstSupport((1, 2, 3), N)))
     assert least <= lds <= 1.02 * least * (1 + 1e-5)
     assert lds * 100 == pytest.approx(0.497, abs=1e-3)
@@ -146,7 +146,7 @@ def test_targets() -> None:
         SupportModel.of(make_plan(50, 5, promise, target=t, kind="independent", code="none").operator)
         for t in (None, "pairs")
     ]
-    one, other = (lowest_discoverable_support([Group(N, model)], 2) for model in both)
+    one, other = (lowest_discoverable_support(Respondents(N, model), 2) for model in both)
     assert other < 0.8 * one
 
 
@@ -177,10 +177,10 @@ def test_hopeless_promises_are_stated() -> None:
     """A promise at which nothing below 100% can be discovered still plans, and its LDS says so."""
     plan = make_plan(10, 10, Breach("49%", "50%"), reports=1_000, pattern="threshold")
     model = SupportModel.of(plan.operator)
-    assert all(lowest_discoverable_support([Group(1_000, model)], k) > 1 for k in (1, 2, 3))
+    assert all(lowest_discoverable_support(Respondents(1_000, model), k) > 1 for k in (1, 2, 3))
 
 
 def test_targets_over_many_items_keep_mining_possible() -> None:
     """With more items than can be paired, a plan for pairs must let mining leave single items out."""
     plan = make_plan(20_000, 5, Breach("5%", "50%"), target="pairs", reports=N)
-    assert lowest_discoverable_support([Group(N, SupportModel.of(plan.operator))], 1) < 0.01
+    assert lowest_discoverable_support(Respondents(N, SupportModel.of(plan.operator)), 1) < 0.01

@@ -1,10 +1,8 @@
 """Planning the next round: its promise, what both answers of one person tell, the shortlist, and the whole walk."""
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
-from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +60,6 @@ def test_the_next_plan_keeps_the_promise(promise: tuple[str, str], candidates: b
     made = refine(mined(singles(FALLING) | PAIRS, first), first, 8, candidates=candidates, reports=10_000)
     assert made.plan.promise == first.promise
     assert made.plan.amplification < first.promise.amplification_limit
-    assert made.plan.sizes == "hidden"
 
 
 def test_both_answers_are_bayes_by_hand() -> None:
@@ -356,8 +353,7 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
     first = make_plan(NAMES, 2, ap.Breach("5%", "5.0001%"), itemset_size=2)
     ap.write_plan(first, tmp_path / "p.json")
     frame = mined(singles(FALLING) | PAIRS, first)
-    groups = [{"reports": 1000, "operator": first.operator.to_json()}]
-    frame.attrs["assocpriv"] |= {"groups": groups}
+    frame.attrs["assocpriv"] |= {"operator": first.operator.to_json()}
     ap.write_itemsets(frame, tmp_path / "t.json")
     for more in ([], ["--itemsets"]):
         arguments = ["refine", tmp_path / "t.json", "--plan", tmp_path / "p.json", *more, "-o", tmp_path / "q.json"]
@@ -365,19 +361,6 @@ def test_almost_no_privacy_loss_tells_nothing(tmp_path: Path) -> None:
         assert result.exit_code == 0, result.output
         assert "nothing below 100% can be discovered" in result.stdout
         assert "OTHER people" in result.stdout
-
-
-def test_a_first_plan_with_sizes_in_clear(tmp_path: Path) -> None:
-    """The next plan hides sizes, and what both answers tell is said to hold among baskets of one size."""
-    from assocpriv.apps.render.rounds import refinement_lines
-    from assocpriv.planning.plan_facts import foresee
-
-    first = make_plan(NAMES, 3, PROMISE, sizes="in clear")
-    made = refine(mined(singles(FALLING), first), first, 8)
-    assert made.plan.sizes == "hidden"
-    assert "among baskets of one size" in refinement_lines(made, foresee(made.plan, made.reports))[-1]
-    assert "among baskets" not in refinement_lines(replace(made, before=PLAN), foresee(made.plan, made.reports))[-1]
-    assert ceil(made.plan.amplification) <= 19
 
 
 # ---- blocks

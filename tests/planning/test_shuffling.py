@@ -183,7 +183,7 @@ def plan_of(name: str) -> tuple[Plan, int]:
         generator = bch_generator(items + operator.size, operator.insert_bits, operator.size + 1)
     prior = 1 / (1 + operator.amplification * Fraction(1001, 1000))
     promise = Breach(prior.limit_denominator(10**6) * Fraction(999, 1000), Fraction(1, 2))
-    return Plan(Catalogue.numbered(items), operator.size, 1, (operator,), generator, promise), people
+    return Plan(Catalogue.numbered(items), operator.size, 1, operator, generator, promise), people
 
 
 def laws_of(plan: Plan) -> list[Row]:

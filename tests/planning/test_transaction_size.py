@@ -30,7 +30,7 @@ from assocpriv.planning.transaction_size import (
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets, count_sizes, top_holders
-from assocpriv.server.estimates.supports import Group, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, lowest_discoverable_support
 from assocpriv.server.rounds.sampling_model import Sampling
 
 PROMISE = Breach("5%", "50%")
@@ -132,34 +132,18 @@ def test_rows_are_what_the_planner_would_give(target: str | None) -> None:
         if m < 7:
             plan = make_plan(50, m, PROMISE, reports=200_000, target=target, code="none", kind="independent")
             model = SupportModel.of(plan.operator)
-            worst = max(lowest_discoverable_support([Group(200_000, model)], k) for k in targets)
+            worst = max(lowest_discoverable_support(Respondents(200_000, model), k) for k in targets)
             assert max(row.lowest_discoverable_support[k] for k in targets) <= worst * (1 + 1e-9)
             assert max(row.lowest_discoverable_support[k] for k in targets) >= worst / 1.02 * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("mode", ["hidden", "in clear"])
 @pytest.mark.parametrize("reports", [10_000, 10_000_000])
-def test_the_largest_size_near_the_least_is_proposed(mode: str, reports: int) -> None:
+def test_the_largest_size_near_the_least_is_proposed(reports: int) -> None:
     """Proposed is the last M whose worst lowest raw support is within 5% of the least."""
-    rows = propose_transaction_size(SIZES, wishes(reports=reports, sizes=mode))
+    rows = propose_transaction_size(SIZES, wishes(reports=reports))
     least = min(row.worst_raw_support for row in rows)
     near = [row for row in rows if row.worst_raw_support <= NEAR * least]
     assert chosen(rows) == near[-1]
-
-
-def test_sizes_in_clear_are_the_samples_mixture() -> None:
-    """In clear, errors are those of as many reports of each size as the sample has: lower than hidden ones."""
-    hidden = propose_transaction_size(SIZES, wishes())
-    in_clear = propose_transaction_size(SIZES, wishes(sizes="in clear"))
-    for one, other in zip(hidden, in_clear, strict=True):
-        assert one.surviving == other.surviving
-        assert max(other.lowest_discoverable_support.values()) < max(one.lowest_discoverable_support.values())
-    plan = make_plan(50, 3, PROMISE, sizes="in clear", code="none")
-    counts = [330_000, 250_000, 420_000]  # of 1,000 baskets: empty ones count as one item, longer ones as three
-    groups = [Group(n, SupportModel.of(group.operator)) for n, group in zip(counts, plan.groups, strict=True)]
-    for k in (1, 2, 3):
-        stated = in_clear[0].lowest_discoverable_support[k]
-        assert stated == pytest.approx(lowest_discoverable_support(groups, k), rel=1e-9)
 
 
 def test_no_size_beyond_the_longest_basket_is_tried() -> None:
@@ -199,7 +183,6 @@ def test_where_nothing_can_be_told_the_smallest_is_proposed() -> None:
         (SIZES, {"reports": 0}, "reports must be in"),
         (SIZES, {"target": "quads"}, "target must name"),
         (SIZES, {"pattern": "best"}, "pattern must be"),
-        (SIZES, {"sizes": "shown"}, "sizes must be 'hidden' or 'in clear'"),
     ],
 )
 def test_bad_questions_are_refused(sizes: Counter[int], change: dict[str, Any], message: str) -> None:
@@ -226,14 +209,13 @@ def plan_command(folder: Path, *arguments: Any) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in (*question, *arguments)])
 
 
-@pytest.mark.parametrize("mode", ["hidden", "in-clear"])
-def test_the_command_proposes_a_size(tmp_path: Path, sample: Path, mode: str) -> None:
+def test_the_command_proposes_a_size(tmp_path: Path, sample: Path) -> None:
     """Without --transaction-size the sample decides: the table goes to standard error, JSON holds all of it."""
-    text = plan_command(tmp_path, "--baskets", sample, "--sizes", mode)
+    text = plan_command(tmp_path, "--baskets", sample)
     assert text.exit_code == 0, text.output
     assert "← proposed" in text.stderr
     assert "proposed" not in text.stdout
-    result = plan_command(tmp_path, "--baskets", sample, "--sizes", mode, "--json")
+    result = plan_command(tmp_path, "--baskets", sample, "--json")
     record = json.loads(result.stdout)
     [row] = [row for row in record["transaction_sizes"] if row["proposed"]]
     assert row["transaction_size"] == record["transaction_size"] == read_plan(tmp_path / "plan.json").transaction_size

@@ -26,8 +26,7 @@ from assocpriv.core.privacy import Breach, Channel, compose, parse_probability
 from assocpriv.lab.enumeration import distribution
 from assocpriv.plans.baskets import information
 from assocpriv.plans.baskets.information import mutual_limit, plan_information
-from assocpriv.plans.baskets.operator import Operator
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 
 # f with t·f(t) convex, beside the logarithm
 FUNCTIONS = {
@@ -239,21 +238,12 @@ PLANS = {
     "fixed-size, none kept never": naive.fixed_plan(3, 3, 1, 5, shares=(1, 1, 7, 2)),
     "fixed-size, M=3": naive.fixed_plan(5, 3, 1, 2, shares=(7, 1, 2, 1)),
 }
-IN_CLEAR_PLAN = Plan(
-    catalogue=PLANS["none"].catalogue,
-    transaction_size=2,
-    itemset_size=1,
-    operators=(Operator(1, 1, 1, 4, (5, 11)), Operator(2, 1, 1, 5, (3, 5, 19))),
-    generator=PLANS["none"].generator,
-    promise=naive.NO_PROMISE,
-    sizes=IN_CLEAR,
-)
 
 
 @cache
 def law_of(plan_id: str, basket: tuple[int, ...]) -> dict[bytes, Fraction]:
     """Return the exact law of a basket's report, from the shipping client; kept, as it takes a second or so."""
-    randomizer = Randomizer(next(plan for plan in [*PLANS.values(), IN_CLEAR_PLAN] if plan.plan_id == plan_id))
+    randomizer = Randomizer(next(plan for plan in PLANS.values() if plan.plan_id == plan_id))
     return distribution(lambda entropy: randomizer.randomize(basket, entropy=entropy))
 
 
@@ -301,16 +291,6 @@ def test_bounds_hold_where_seeds_are_too_many(name: str, size: int, monkeypatch:
     assert worst <= found.worst + 1e-12
     assert inverse <= found.inverse_worst + 1e-12
     assert found.mutual <= mutual_limit(PLANS[name].operator) * (1 + 1e-8)
-
-
-def test_sizes_in_clear_ask_their_own_operator() -> None:
-    """With sizes in clear the figures are those of the size's own group, and those of enumeration."""
-    plan = IN_CLEAR_PLAN
-    for size in (1, 2):
-        found = plan_information(plan, size)
-        assert [found.mutual, found.worst, found.inverse_worst] == pytest.approx(enumerated(plan, size), rel=1e-8)
-        assert found == plan_information(plan.groups[size - 1], size)
-    assert plan_information(plan).basket_size == 2
 
 
 @pytest.mark.parametrize("name", PLANS)

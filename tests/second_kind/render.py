@@ -5,7 +5,7 @@ from typing import Any
 from tests.second_kind.plan import YesNoPlan
 
 
-def foresee(plan: YesNoPlan, reports: int, _group_reports: Any = None) -> tuple[YesNoPlan, int]:
+def foresee(plan: YesNoPlan, reports: int) -> tuple[YesNoPlan, int]:
     """Return what is described."""
     return plan, reports
 

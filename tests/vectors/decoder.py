@@ -64,24 +64,21 @@ def check_plan(plan: Any) -> None:
     names = "format version kind catalogue sizes transaction_size itemset_size operators generator promise"
     _object(plan, f"{names} view reports_per_person")
     _whole(plan["reports_per_person"], 1, 1000, "reports_per_person")
-    _demand(plan["sizes"] in ("hidden", "in clear"), "sizes")
-    fixed, in_clear = plan["kind"] == "fixed-size", plan["sizes"] == "in clear"
-    _demand(not (fixed and in_clear), "a fixed size and sizes in clear")
+    _demand(plan["sizes"] == "hidden", "sizes")
     n = _check_catalogue(plan["catalogue"])
     m = _whole(plan["transaction_size"], 1, 15, "transaction_size")
     _whole(plan["itemset_size"], 1, m, "itemset_size")
-    _demand(type(plan["operators"]) is list and len(plan["operators"]) == (m if in_clear else 1), "operators")
+    _demand(type(plan["operators"]) is list and len(plan["operators"]) == 1, "operators")
     promise = _object(plan["promise"], "prior posterior")
     prior, posterior = _fraction(promise["prior"]), _fraction(promise["posterior"])
     _demand(0 < prior < posterior < 1, "prior and posterior")
     _check_view(plan["view"], plan, n)
     asked = _longest_block(plan, n)
-    for group in [group_of(plan, s) for s in range(1, m + 1)] if in_clear else [plan]:
-        _check_group(group, asked, posterior * (1 - prior) / (prior * (1 - posterior)))
+    _check_numbers(plan, asked, posterior * (1 - prior) / (prior * (1 - posterior)))
     if plan["generator"]["kind"] != "none":
         w = plan["generator"]["field_bits"]
-        narrower = [_is_long_enough(plan["generator"]["kind"], w - 1, asked, each) for each in plan["operators"]]
-        _demand(w == 2 or not all(narrower), "the field is larger than it must be")
+        narrower = _is_long_enough(plan["generator"]["kind"], w - 1, asked, plan["operators"][0])
+        _demand(w == 2 or not narrower, "the field is larger than it must be")
 
 
 def _longest_block(plan: dict[str, Any], n: int) -> int:
@@ -121,17 +118,7 @@ def block_items(plan: dict[str, Any], block: int) -> list[int]:
     return sorted(item for rank, (_, item) in enumerate(by_key) if rank * blocks["pieces"] // n == piece)
 
 
-def group_of(plan: dict[str, Any], s: int) -> dict[str, Any]:
-    """Return the plan that the transactions of size s have, where sizes are in clear."""
-    alone = {
-        "transaction_size": s,
-        "itemset_size": min(plan["itemset_size"], s),
-        "operators": [plan["operators"][s - 1]],
-    }
-    return {**plan, "sizes": "hidden", **alone}
-
-
-def _check_group(plan: dict[str, Any], n: int, limit: Fraction) -> None:
+def _check_numbers(plan: dict[str, Any], n: int, limit: Fraction) -> None:
     m, k, operator = plan["transaction_size"], plan["itemset_size"], plan["operators"][0]
     if plan["kind"] == "fixed-size":
         _object(operator, "size items report_size keep_weights")
@@ -352,18 +339,15 @@ def plan_id(plan: dict[str, Any]) -> str:
 
 
 def amplification(plan: dict[str, Any]) -> Fraction:
-    """Return γ as the largest ratio of two likelihoods of transactions of one size."""
-    ratios = []
-    for operator in plan["operators"]:
-        if plan["kind"] == "fixed-size":
-            likely = [Fraction(v) for j, v in enumerate(operator["keep_weights"]) if can_occur(operator, j)]
-            ratios.append(max(likely) / min(likely))
-            continue
-        m, a = operator["size"], operator["insert_num"]
-        rest = (1 << operator["insert_bits"]) - a
-        w = [Fraction(int(v), a**j * rest ** (m - j)) for j, v in enumerate(operator["keep_weights"])]
-        ratios += [x / y for x in w for y in w]
-    return max(ratios)
+    """Return γ as the largest ratio of two likelihoods."""
+    operator = plan["operators"][0]
+    if plan["kind"] == "fixed-size":
+        likely = [Fraction(v) for j, v in enumerate(operator["keep_weights"]) if can_occur(operator, j)]
+        return max(likely) / min(likely)
+    m, a = operator["size"], operator["insert_num"]
+    rest = (1 << operator["insert_bits"]) - a
+    w = [Fraction(int(v), a**j * rest ** (m - j)) for j, v in enumerate(operator["keep_weights"])]
+    return max(x / y for x in w for y in w)
 
 
 def item_count(plan: dict[str, Any]) -> int:
@@ -377,8 +361,6 @@ def report_bits(plan: dict[str, Any]) -> int:
     if "blocks" in plan["view"]:
         return 16 + report_bits(block_plan(plan))
     generator, padded = plan["generator"], item_count(plan) + int(plan["transaction_size"])
-    if plan["sizes"] == "in clear":
-        return 8 + report_bits(group_of(plan, plan["transaction_size"]))
     if plan["kind"] == "fixed-size":
         return _bits_of_rank(padded, plan["operators"][0]["report_size"])
     if generator["kind"] == "none":
@@ -481,17 +463,13 @@ def set_of(rank: int, size: int) -> list[int]:
 
 
 def read_report(plan: dict[str, Any], report: bytes) -> tuple[dict[str, Any], int]:
-    """Return the plan of a report's group and the report's bits as a number, or refuse it."""
+    """Return the plan that a report follows, with blocks a block's, and the report's bits as a number, or refuse it."""
     bits = report_bits(plan)
     _demand(len(report) == (bits + 7) // 8, "wrong length")
     if "blocks" in plan["view"]:
         blocks = plan["view"]["blocks"]
         _demand(report[0] + 256 * report[1] < blocks["partitions"] * blocks["pieces"], "no such block")
         return read_report(block_plan(plan), report[2:])
-    if plan["sizes"] == "in clear":
-        _demand(1 <= report[0] <= plan["transaction_size"], "a size outside 1..M")
-        plan, report = group_of(plan, report[0]), report[1:]
-        bits = report_bits(plan)
     number = sum(byte << (8 * position) for position, byte in enumerate(report))
     _demand(number < 1 << bits, "an unused bit is set")
     if plan["kind"] == "fixed-size":
@@ -605,11 +583,6 @@ def make_report(plan: dict[str, Any], transaction: Iterable[int], words: Words) 
         places = [place for place, item in enumerate(block_items(plan, block)) if item in items]
         report, steps = make_report(block_plan(plan), places, words)
         return bytes([block % 256, block // 256]) + report, {"block": block, "places": places} | steps
-    if plan["sizes"] == "in clear":
-        size = min(max(len(items), 1), m)
-        report, steps = make_report(group_of(plan, size), items, words)
-        whole = bytes([size]) + report
-        return whole + bytes((report_bits(plan) + 7) // 8 - len(whole)), {"size": size} | steps
     operator, fitted = plan["operators"][0], _fit(items, m, n, words)
     if plan["kind"] == "fixed-size":
         number, steps = _show_fixed_size(operator, fitted, words)

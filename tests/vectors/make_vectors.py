@@ -120,11 +120,11 @@ NAMES = ["milk", "bread", "crème brûlée", "🍞", 'say "hi" \\ /', "ten\u00a0
 
 def good_plans() -> dict[str, dict[str, Any]]:
     """Return the plans of the vectors by name."""
-    return first_plans() | fixed_plans() | clear_plans() | view_plans() | several_plans() | block_plans()
+    return first_plans() | fixed_plans() | view_plans() | several_plans() | block_plans()
 
 
 def first_plans() -> dict[str, dict[str, Any]]:
-    """Return plans of hidden sizes, without a view: one of each generator and of several lengths of draws."""
+    """Return plans without a view: one of each generator and of several lengths of draws."""
     example = plan_content(2, 1, "01", (1, 1), 3, bch(2, 0b111, 1, ones=False))
     example["operators"][0]["keep_weights"] = ["1", "7"]
     return {
@@ -178,29 +178,6 @@ def fixed_plans() -> dict[str, dict[str, Any]]:
     }
 
 
-def clear_content(
-    catalogue: int | list[str],
-    itemset_size: int,
-    groups: list[tuple[str, tuple[int, int], int]],
-    generator: dict[str, Any],
-) -> dict[str, Any]:
-    """Return a plan with sizes in clear; a group is the pattern of its levels, its ρ and its weight bits."""
-    parts = [plan_content(catalogue, 1, *group, generator) for group in groups]
-    operators = [part["operators"][0] for part in parts]
-    return parts[-1] | {"sizes": "in clear", "itemset_size": itemset_size, "operators": operators}
-
-
-def clear_plans() -> dict[str, dict[str, Any]]:
-    """Return plans with sizes in clear; the groups of one plan differ in ρ and in the bits of their weights."""
-    four = [("01", (1, 1), 10), ("001", (3, 3), 64), ("0011", (1, 2), 65), ("00111", (1, 1), 20)]
-    return {
-        "clear-none": clear_content(NAMES, 2, four, NONE),
-        "clear-one-size": clear_content(7, 1, four[:1], NONE),
-        "clear-bch": clear_content(10, 2, [four[0], ("001", (3, 2), 64), four[2]], bch(5, 0b100101, 5, ones=True)),
-        "clear-reed-solomon": clear_content(12, 2, four[:2], solomon(4, 0b10011, 4)),
-    }
-
-
 LATE, LATER = "\uff5e", "\U0001f381"  # by code point in this order; by the halves of surrogate pairs in the other
 TREE = {"stout": "beer", "beer": "drinks", "tonic": "drinks", "milk": "dairy", "brie": "cheese", "cheese": "dairy"}
 LINE = {f"s{step:02}": f"s{step + 1:02}" for step in range(64)}
@@ -226,16 +203,12 @@ def view_plans() -> dict[str, dict[str, Any]]:
         "view-itemsets-numbers": seen(2, kind="itemsets", itemsets=[["1"], ["0"]], others="drop"),
         "view-sizes-any": seen(["none", "few", "many"], kind="sizes", bounds=[0, 1, 4], counted=[], left_out=["bags"]),
         "view-sizes-counted": seen(["0 to 1", "2", "never"], **counted),
-        "view-itemsets-clear": clear_content(
-            ["d", "b and d", "all"], 1, [("01", (1, 1), 10), ("011", (1, 1), 10)], NONE
-        )
-        | {"view": held},
         "view-sizes-fixed": fixed | {"view": idle(kind="sizes", bounds=[0, 2, 5], counted=[])},
     }
 
 
 def several_plans() -> dict[str, dict[str, Any]]:
-    """Return plans of several reports a person: of each kind, with sizes in clear and with a view."""
+    """Return plans of several reports a person: of each kind, and with a view."""
 
     def of(plan: dict[str, Any], reports: int, prior: str, posterior: str) -> dict[str, Any]:
         promise = {"prior": prior, "posterior": posterior}
@@ -247,7 +220,6 @@ def several_plans() -> dict[str, dict[str, Any]]:
         "several-2": of(example, 2, "1/51", "1/2"),
         "several-5-bch": of(first_plans()["bch-r1-b64"], 5, "1/100000", "1/2"),
         "several-1000-fixed": of(low, 1000, "1/20", "1/2"),
-        "several-2-clear": of(clear_plans()["clear-none"], 2, "1/1000", "9/10"),
         "several-3-view": of(view_plans()["view-itemsets"], 3, "1/1000", "1/2"),
     }
 
@@ -367,7 +339,7 @@ def bad_plans() -> list[dict[str, Any]]:
     return refused + [
         {"breaks": rule, "plan": plan}
         for rule, plan in (
-            *(bad_promises() + bad_versions() + bad_fixed() + bad_clear() + bad_views() + bad_several()),
+            *(bad_promises() + bad_versions() + bad_fixed() + bad_views() + bad_several()),
             *bad_blocks(),
         )
     ]
@@ -377,7 +349,7 @@ def bad_versions() -> list[tuple[str, dict[str, Any]]]:
     """Return plans of another version, and plans that leave out what every plan states."""
     plans = good_plans()
     none, seen = plans["none-r1-b10-names"], plans["view-items-drop"]
-    leaving = ["none-r1-b10-names", "fixed-3-of-8", "clear-none", "view-items-drop", "several-2"]
+    leaving = ["none-r1-b10-names", "fixed-3-of-8", "view-items-drop", "several-2"]
     return [
         ("version 0", edited(seen, version=0)),
         ("version 2", edited(seen, version=2)),
@@ -411,7 +383,7 @@ def bad_promises() -> list[tuple[str, dict[str, Any]]]:
 def bad_several() -> list[tuple[str, dict[str, Any]]]:
     """Return plans of several reports a person that break a rule."""
     plans = good_plans()
-    two, clear = plans["several-2"], plans["several-2-clear"]
+    two = plans["several-2"]
     seen = plans["view-items-drop"]
     return [
         ("reports_per_person is 0", edited(two, reports_per_person=0)),
@@ -423,10 +395,6 @@ def bad_several() -> list[tuple[str, dict[str, Any]]]:
         ("two reports at the limit together", edited(two, promise__prior="1/50")),
         ("each report below the limit, two above it", edited(two, promise__prior="1/20")),
         ("three reports where two reach just below the limit", edited(two, reports_per_person=3)),
-        (
-            "two reports with sizes in clear above the limit",
-            edited(clear, promise__prior="1/20", promise__posterior="1/2"),
-        ),
     ]
 
 
@@ -434,16 +402,11 @@ def bad_fixed() -> list[tuple[str, dict[str, Any]]]:
     """Return plans for reports of a fixed size that break a rule."""
     plans = good_plans()
     fixed, hand, none = plans["fixed-3-of-8"], plans["fixed-by-hand"], plans["none-r1-b10-names"]
-    low, high, one_size = plans["fixed-never-below-2"], plans["fixed-never-above-2"], plans["clear-one-size"]
+    low, high = plans["fixed-never-below-2"], plans["fixed-never-above-2"]
     return [
-        ("a fixed size with sizes in clear", edited(hand, sizes="in clear")),
         ("a fixed size with a generator", edited(fixed, generator=bch(4, 0b10011, 2, ones=False))),
         ("a fixed size with another operator", edited(fixed, operators=none["operators"])),
         ("select-a-size with an operator of a fixed size", edited(fixed, kind="select-a-size")),
-        (
-            "an operator of a fixed size in clear",
-            edited(one_size, operators=fixed_content(7, 1, 3, [1, 2])["operators"]),
-        ),
         ("two operators of a fixed size", edited(fixed, operators=fixed["operators"] * 2)),
         ("a field of another operator", edited(fixed, operator__weight_bits=10)),
         ("items is n", edited(fixed, operator__items=6)),
@@ -466,30 +429,6 @@ def bad_fixed() -> list[tuple[str, dict[str, Any]]]:
         ("the amplification from the middle weight down", edited(fixed, operator__keep_weights=["20", "1", "2"])),
         ("a report of 513 bits", fixed_content(4095, 1, 71, [1, 2])),
         ("itemsets of more than n items", fixed_content(1, 2, 2, [0, 1, 2])),
-    ]
-
-
-def bad_clear() -> list[tuple[str, dict[str, Any]]]:
-    """Return plans with sizes in clear that break a rule."""
-    plans = good_plans()
-    clear, code, rs = plans["clear-none"], plans["clear-bch"], plans["clear-reed-solomon"]
-    operators = clear["operators"]
-    uneven = [operators[0] | {"keep_weights": ["511", "514"]}, *operators[1:]]
-    loud = [operators[0] | {"keep_weights": ["24", "1000"]}, *operators[1:]]
-    six_bits = [rs["operators"][0], plan_content(12, 2, "001", (31, 5), 64, NONE)["operators"][0]]
-    return [
-        ("an operator too few", edited(clear, operators=operators[1:])),
-        ("the largest group's operator alone", edited(clear, operators=operators[-1:])),
-        ("an operator too many", edited(clear, operators=[*operators, operators[-1]])),
-        ("the operators are out of order", edited(clear, operators=operators[::-1])),
-        ("the weights of one group do not sum to 2^weight_bits", edited(clear, operators=uneven)),
-        ("the amplification of group 1 is above the limit", edited(clear, operators=loud)),
-        ("the operators of all sizes, but sizes are hidden", edited(clear, sizes="hidden")),
-        ("too few blocks for the bits of group 2", edited(code, generator__blocks=3)),
-        ("the field has too few columns for group 2", edited(code, catalogue={"count": 30})),
-        ("r of group 2 exceeds the field's bits", edited(rs, operators=six_bits)),
-        ("too few blocks for the largest group", edited(rs, generator__blocks=3)),
-        ("a field that is larger than all groups need", edited(code, catalogue={"count": 4})),
     ]
 
 
@@ -554,7 +493,7 @@ def bad_views() -> list[tuple[str, dict[str, Any]]]:
 def bad_blocks() -> list[tuple[str, dict[str, Any]]]:
     """Return plans whose blocks break a rule."""
     plans = good_plans()
-    plan, sizes, clear = plans["blocks-none"], plans["view-sizes-any"], plans["clear-none"]
+    plan, sizes = plans["blocks-none"], plans["view-sizes-any"]
     good = plan["view"]["blocks"]
 
     def wrong(**fields: Any) -> dict[str, Any]:
@@ -576,7 +515,6 @@ def bad_blocks() -> list[tuple[str, dict[str, Any]]]:
         ("the seed of blocks is negative", wrong(seed=-1)),
         ("the seed of blocks has 33 bits", wrong(seed=1 << 32)),
         ("the seed of blocks is text", wrong(seed="0")),
-        ("blocks with sizes in clear", clear | {"view": idle(blocks=good | {"pieces": 2})}),
         ("blocks in a view of sizes", sizes | {"view": sizes["view"] | {"blocks": good | {"pieces": 2}}}),
         ("blocks beside the view", plan | {"view": idle(), "blocks": good}),
     ]
@@ -585,13 +523,8 @@ def bad_blocks() -> list[tuple[str, dict[str, Any]]]:
 def transactions(plan: Plan) -> dict[str, list[int]]:
     """Return the transactions of the vectors by case; unsorted ones too, the client sorts."""
     n, m = plan.n_items, plan.transaction_size
-    if plan.sizes == "in clear":
-        cases: dict[str, list[int]] = {"empty": []} | {
-            f"size {s}": list(range(n - 1, n - 1 - s, -1)) for s in range(1, min(m, n) + 1)
-        }
-    else:
-        full = list(range(n - 1, max(n - 1 - m, -1), -1))
-        cases = {"empty": [], "short": [n - 1][: m - 1], "full": full}
+    full = list(range(n - 1, max(n - 1 - m, -1), -1))
+    cases = {"empty": [], "short": [n - 1][: m - 1], "full": full}
     if plan.view.blocks is not None:
         cases |= {"odd items": list(range(1, n, 2)), "all": list(range(n))}
     elif n > m:
@@ -609,13 +542,13 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
     """Randomize one transaction with given words and note every step."""
     entropy = GivenWords(words)
     report = Randomizer(plan).randomize(transaction, entropy=entropy)
-    group = plan.groups[report[0] - 1] if plan.sizes == "in clear" else plan.block_plan
-    drawn, m, held, of_block = entropy.drawn, group.transaction_size, sorted(transaction), dict[str, Any]()
+    inside = plan.block_plan
+    drawn, m, held, of_block = entropy.drawn, plan.transaction_size, sorted(transaction), dict[str, Any]()
     if plan.view.blocks is not None:
         block, *drawn = drawn
         held = plan.view.blocks.places(block, held, plan.n_items)
         of_block = {"block": block, "places": held}
-    fitted = held + list(range(group.n_items, group.n_items + m - len(held)))
+    fitted = held + list(range(inside.n_items, inside.n_items + m - len(held)))
     if len(held) > m:
         for place in range(m):
             other = place + drawn[place]
@@ -630,9 +563,7 @@ def run_case(name: str, plan: Plan, case: str, transaction: list[int], words: li
         **of_block,
         "fitted": fitted[:m],
     }
-    if plan.sizes == "in clear":
-        made["size"] = report[0]
-    made |= set_steps(group, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(group, drawn)
+    made |= set_steps(inside, fitted[:m], drawn) if plan.kind == "fixed-size" else subset_steps(inside, drawn)
     return made | {"report": report.hex(), "shows": sorted(plan.form.items(report))}
 
 
@@ -764,11 +695,6 @@ def baskets() -> dict[str, list[tuple[str, list[str]]]]:
             ("empty", []),
             ("dropping", ["zebra", "beer"]),
         ],
-        "view-itemsets-clear": [
-            ("more than M entries", ["beer", "bread", "milk"]),
-            ("one", ["tonic"]),
-            ("none", ["brie"]),
-        ],
         "view-sizes-fixed": [("two names", ["b", "a"]), ("empty", [])],
     }
 
@@ -813,7 +739,7 @@ def bad_baskets() -> list[dict[str, Any]]:
 
 
 def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
-    """Return reports that no client made, the least and the greatest, of a fixed size, sizes in clear, or blocks."""
+    """Return reports that no client made, the least and the greatest, of a fixed size or of blocks."""
     if plan.view.blocks is not None:
         blocks, inside = plan.view.blocks.count, plan.block_plan
         last = (
@@ -826,20 +752,14 @@ def decoded_cases(name: str, plan: Plan) -> list[dict[str, Any]]:
             for block in (0, blocks // 2, blocks - 1)
             for number in (0, last - 1)
         ]
-    elif plan.kind == "fixed-size":
+    else:
         last = comb(plan.padded_items, plan.fixed.report_size) - 1
         reports = [plan.form.encode(rank) for rank in sorted({0, 1, last // 3, last})]
-    else:
-        reports = [
-            bytes([group.transaction_size]) + group.form.encode(bits).ljust(plan.report_bytes - 1, b"\0")
-            for group in plan.groups
-            for bits in (0, (1 << group.report_bits) - 1)
-        ]
     return [{"plan": name, "report": report.hex(), "shows": sorted(plan.form.items(report))} for report in reports]
 
 
 def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:
-    """Return reports of a fixed size, or with sizes in clear, that break a rule."""
+    """Return reports of a fixed size or of blocks that break a rule."""
     found: list[tuple[str, bytes]] = []
     if plan.view.blocks is not None:
         last, empty = plan.view.blocks.count, bytes(plan.report_bytes - 2)
@@ -849,17 +769,6 @@ def bad_reports(name: str, plan: Plan) -> list[dict[str, str]]:
         ranks = {count, (1 << plan.report_bits) - 1}
         beyond = sorted(rank for rank in ranks if count <= rank < 1 << plan.report_bits)
         found = [(f"no set has the rank {rank:x}", rank.to_bytes(plan.report_bytes, "little")) for rank in beyond]
-    elif plan.sizes == "in clear":
-        empty = bytes(plan.report_bytes - 1)
-        found = [(f"the size is {size}", bytes([size]) + empty) for size in (0, plan.transaction_size + 1, 255)]
-        for group in plan.groups:
-            size, room = group.transaction_size, 8 * len(empty)
-            for bit in sorted({group.report_bits, room - 1}):
-                if group.report_bits <= bit < room:
-                    wrong = bytes([size]) + (1 << bit).to_bytes(len(empty), "little")
-                    found.append((f"bit {bit} after size {size}", wrong))
-            if group.report_bytes < len(empty):
-                found.append((f"size {size} without the zeros after it", bytes([size]) + bytes(group.report_bytes)))
     return [{"plan": name, "breaks": rule, "report": report.hex()} for rule, report in found]
 
 
@@ -884,7 +793,7 @@ def make_reports() -> dict[str, Any]:
             found = [run_case(name, plan, case, view_transaction(names, plan), tape(name, case)) | {"names": names}]
         if name == "reed-solomon-r3-b64":  # the first draw is below 6 and meets a word that is rejected
             found.append(run_case(name, plan, "rejected", [0, 1, 2, 3, 4, 29], tape(name, "rejected")))
-        if name.startswith(("fixed-", "clear-", "blocks-")):
+        if name.startswith(("fixed-", "blocks-")):
             found += rejected_cases(name, plan)
             decoded += decoded_cases(name, plan)
         cases += found

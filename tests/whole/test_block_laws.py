@@ -17,7 +17,7 @@ from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
-from assocpriv.server.estimates.supports import Group, SubsetCounts, covariance, estimate_supports
+from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 N_ITEMS, BLOCKS = 5, Blocks(3, 2, 3)
 PAIR = (0, 1)
@@ -65,17 +65,17 @@ def collections(laws: list[dict[Outcome, Fraction]]) -> Iterator[tuple[list[Outc
 def sums_of(outcomes: list[Outcome]) -> np.ndarray:
     """Return C_0, C_1, C_2 of the pair."""
     told = [seen for seen in outcomes if seen is not None]
-    return np.array([[[len(told), sum(map(sum, told)), sum(map(all, told))]]], dtype=np.int64)
+    return np.array([[len(told), sum(map(sum, told)), sum(map(all, told))]], dtype=np.int64)
 
 
 def moments(laws: list[dict[Outcome, Fraction]], asked: int, field: str) -> tuple[Fraction, Fraction, Fraction]:
     """Return mean and variance of the estimate, and the mean stated variance, given how many reports tell."""
-    group = Group(len(laws), SupportModel.of(plan_of(3).operator))
+    respondents = Respondents(len(laws), SupportModel.of(plan_of(3).operator))
     weight = mean = square = stated = Fraction(0)
     for outcomes, p in collections(laws):
         sums = sums_of(outcomes)
-        if sums[0, 0, 0] == asked:
-            estimate = estimate_supports(sums, [group], exact=True)
+        if sums[0, 0] == asked:
+            estimate = estimate_supports(sums, respondents, exact=True)
             support = estimate.support[0]
             weight, mean, square = weight + p, mean + p * support, square + p * support**2
             stated += p * getattr(estimate, field)[0]
@@ -154,10 +154,10 @@ def test_covariances_of_a_rule_and_its_sides() -> None:
         a, c = (np.mean([row_1[each[i]] for each in shown if each[i] is not None]) for i in (0, 1))
         both = [each for each in shown if None not in each]
         counts = np.array(
-            [[[n_b, sum(e[0] for e in both), sum(e[1] for e in both), sum(map(all, both))]]], dtype=np.int64
+            [[n_b, sum(e[0] for e in both), sum(e[1] for e in both), sum(map(all, both))]], dtype=np.int64
         )
         counted = SubsetCounts(counts, np.array([[3, n_a, n_c, n_b]], dtype=np.int64))
-        stated = np.array([covariance(counted, [Group(3, model)], left, right, population=False)[0]
+        stated = np.array([covariance(counted, Respondents(3, model), left, right, population=False)[0]
                            for left, right in [([1, 1], [1, 0]), ([1, 0], [0, 1]), ([1, 0], [1, 0])]])  # fmt: skip
         seen.setdefault((n_b, n_a, n_c), []).append((p, np.array([b, a, c]), stated))
     assert len(seen) > 3

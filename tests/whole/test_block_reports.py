@@ -137,15 +137,13 @@ def test_the_plan_keeps_its_blocks() -> None:
 
 
 def test_plans_that_cannot_have_blocks_are_refused() -> None:
-    """Blocks too small for itemsets, an operator for the whole catalogue, sizes in clear, a view of sizes."""
+    """Blocks too small for itemsets, an operator for the whole catalogue, a view of sizes."""
     plan = with_blocks("none", 2, 2, Blocks(3, 3))
     with pytest.raises(PlanError, match="fewer pieces"):
         replace(plan, catalogue=Catalogue.numbered(5))
     fixed = naive.fixed_plan(12, 2, 1, 2)
     with pytest.raises(PlanError, match="is for 14 items, but the plan has 8"):
         replace(fixed, view=View(blocks=Blocks(2, 2)))
-    with pytest.raises(PlanError, match="hidden sizes"):
-        replace(plan, sizes="in clear")
     with pytest.raises(PlanError, match="nothing to cut"):
         View(kind="sizes", bounds=(0, 1), blocks=Blocks(2, 2))
     content = plan.to_json()

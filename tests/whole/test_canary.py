@@ -39,7 +39,7 @@ from assocpriv.records.baskets import Baskets, to_baskets
 
 ENTROPY = SystemEntropy()
 PLAN = small_plan("none", 5, 2, 2)
-NAMED = Plan(Catalogue(["milk", "bread", NAME, "eggs", "tea"]), 2, 2, PLAN.operators, PLAN.generator, PLAN.promise)
+NAMED = Plan(Catalogue(["milk", "bread", NAME, "eggs", "tea"]), 2, 2, PLAN.operator, PLAN.generator, PLAN.promise)
 SMALL = Catalogue(["milk", "bread"])
 
 

@@ -22,10 +22,8 @@ from assocpriv.auditing.black_box.clients import BulkClient, SingleClient, batch
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.entropy import SystemEntropy, WordEntropy
-from assocpriv.core.privacy import Breach
 from assocpriv.files.reports import read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
-from assocpriv.planning.planner import make_plan
 
 PACKAGE = Path(ap.__file__).parent
 # powers of two are drawn by masking and have a test of their own
@@ -337,13 +335,12 @@ BASKETS = [
     {"0", "11"},
     {"2", "7", "8"},
     {"1", "4", "5", "9", "10", "6"},
-]  # in clear: sizes in their order
+]
 PATH_PLANS = {
     "none": naive.small_plan("none", 12, 3, 2, insert=(3, 3)),
     "bch": naive.small_plan("bch", 12, 3, 2),
     "reed-solomon": naive.small_plan("reed-solomon", 12, 3, 2, insert=(3, 3)),
     "fixed-size": naive.fixed_plan(12, 3, 2, 4),
-    "in clear": make_plan(12, 3, Breach("5%", "50%"), itemset_size=2, sizes="in clear"),
 }
 
 

@@ -19,7 +19,7 @@ from assocpriv.plans.baskets.generator import Generator
 from assocpriv.plans.baskets.operator import Operator
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel, estimator_row, transition_matrix
-from assocpriv.server.estimates.supports import Group, SubsetCounts, covariance, estimate_supports
+from assocpriv.server.estimates.supports import Respondents, SubsetCounts, covariance, estimate_supports
 
 Law = dict[bytes, Fraction]
 Shown = dict[frozenset[int], Fraction]
@@ -31,7 +31,7 @@ def make(n_items: int, k: int, operator: Operator, kind: str) -> Plan:
     build = {"bch": bch_generator, "reed-solomon": reed_solomon_generator}
     generator = build[kind](n_items + m, r, m + k) if kind in build else Generator()
     limit = operator.amplification * Fraction(1001, 1000)
-    return Plan(Catalogue.numbered(n_items), m, k, (operator,), generator, Breach(1 / (1 + limit), Fraction(1, 2)))
+    return Plan(Catalogue.numbered(n_items), m, k, operator, generator, Breach(1 / (1 + limit), Fraction(1, 2)))
 
 
 # name: number of real items, K, operator, generator
@@ -147,7 +147,7 @@ def test_a_likelier_kept_set_would_break_the_promise() -> None:
     limit = Operator(2, 1, 1, 5, weights).amplification
     with pytest.raises(PrivacyLimitError, match="breaks its promise"):
         Plan(
-            Catalogue.numbered(3), 2, 1, (Operator(2, 1, 1, 5, weights),), Generator(),
+            Catalogue.numbered(3), 2, 1, Operator(2, 1, 1, 5, weights), Generator(),
             Breach(1 / (1 + limit), Fraction(1, 2)),
         )  # fmt: skip
 
@@ -187,7 +187,7 @@ def hits_law(itemset: frozenset[int], shown: Shown) -> dict[int, Fraction]:
 
 def subset_sums(size: int, hits: Iterable[int]) -> np.ndarray:
     """Return C_0 … C_k of an itemset of k items over reports that show so many of them each."""
-    return np.array([[[sum(comb(hit, j) for hit in hits) for j in range(size + 1)]]], dtype=np.int64)
+    return np.array([[sum(comb(hit, j) for hit in hits) for j in range(size + 1)]], dtype=np.int64)
 
 
 def test_estimates_are_unbiased(plan: Plan, shown_laws: dict[frozenset[int], Shown]) -> None:
@@ -198,7 +198,7 @@ def test_estimates_are_unbiased(plan: Plan, shown_laws: dict[frozenset[int], Sho
         for itemset in itemsets_of(plan):
             # counts of subsets, all that an estimate is made of, hang on the number of items shown alone
             results = [
-                (p, estimate_supports(subset_sums(len(itemset), [hits]), [Group(1, model)], exact=True))
+                (p, estimate_supports(subset_sums(len(itemset), [hits]), Respondents(1, model), exact=True))
                 for hits, p in hits_law(itemset, shown).items()
             ]
             mean = sum(p * e.support[0] for p, e in results)
@@ -226,7 +226,7 @@ def test_variances_of_two_reports(name: str) -> None:
                 by_hits[key] = by_hits.get(key, Fraction(0)) + p * q
         mean = square = variance = Fraction(0)
         for (a, b), p in by_hits.items():
-            estimate = estimate_supports(subset_sums(k, [a, b]), [Group(2, model)], exact=True)
+            estimate = estimate_supports(subset_sums(k, [a, b]), Respondents(2, model), exact=True)
             mean += p * estimate.support[0]
             square += p * estimate.support[0] ** 2
             variance += p * getattr(estimate, field)[0]
@@ -251,7 +251,7 @@ def test_covariances_of_one_report() -> None:
                 counts = np.array([[1, 0 in items, 1 in items, {0, 1} <= items]], dtype=np.int64)
                 z = [_value(model, members[name], counts) for name in (left, right)]
                 joint, one, other = joint + float(p) * z[0] * z[1], one + float(p) * z[0], other + float(p) * z[1]
-                arguments = (SubsetCounts.of_all(counts[:, None]), [Group(1, model)], members[left], members[right])
+                arguments = (SubsetCounts.of_all(counts), Respondents(1, model), members[left], members[right])
                 estimated += float(p) * float(covariance(*arguments, population=False)[0])
             assert estimated == pytest.approx(joint - one * other, abs=1e-9)
 

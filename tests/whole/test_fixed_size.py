@@ -43,7 +43,7 @@ from assocpriv.plans.published import pack_reports
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import LocalCounter
 from assocpriv.server.counting.bitmaps import ItemTables, form_of, planes_of, report_rows
-from assocpriv.server.estimates.supports import Group, estimate_supports, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, estimate_supports, lowest_discoverable_support
 from tests.client.test_bulk import one_by_one, random_words, reports_of
 
 N = 5_000_000
@@ -175,15 +175,15 @@ def test_partial_supports_follow_the_transition_matrix(plan, laws):
 
 def test_estimates_are_unbiased(plan, laws):
     """E ŝ is the support after sampling, and E of the variance estimate is the variance, as fractions."""
-    group = Group(1, SupportModel.of(plan.operator))
+    respondents = Respondents(1, SupportModel.of(plan.operator))
     for transaction, law in laws.items():
         sets = fitted(plan, transaction)
         for itemset in itemsets_of(plan):
             k, mean, square, variance = len(itemset), Fraction(0), Fraction(0), Fraction(0)
             for report, p in law.items():
                 hits = len(plan.form.items(report) & itemset)
-                sums = np.array([[[comb(hits, j) for j in range(k + 1)]]], dtype=np.int64)
-                estimate = estimate_supports(sums, [group], exact=True)
+                sums = np.array([[comb(hits, j) for j in range(k + 1)]], dtype=np.int64)
+                estimate = estimate_supports(sums, respondents, exact=True)
                 mean += p * estimate.support[0]
                 square += p * estimate.support[0] ** 2
                 variance += p * estimate.variance[0]
@@ -492,7 +492,7 @@ def test_the_whole_way(rng, tmp_path):
     shares = [p / comb(m, j) for j, p in enumerate(plan.fixed.size_distribution)]
     weights = [max(1, math.floor(share * (1 << 64))) for share in shares]
     weights[0] += (1 << 64) - sum(comb(m, j) * w for j, w in enumerate(weights))
-    wrong = Group(n_reports, SupportModel.of(Operator(m, a, bits, 64, tuple(weights))))
+    wrong = Respondents(n_reports, SupportModel.of(Operator(m, a, bits, 64, tuple(weights))))
     counter = LocalCounter(reports)
     worst = 0.0
     for itemset, true in zip(itemsets, truth, strict=True):
@@ -500,7 +500,7 @@ def test_the_whole_way(rng, tmp_path):
         sums = [n_reports] + [
             int(counter.count(np.array(list(combinations(itemset, j)), dtype=np.int64)).sum()) for j in range(1, k + 1)
         ]
-        estimate = estimate_supports(np.array([[sums]], dtype=np.int64), [wrong])
+        estimate = estimate_supports(np.array([sums], dtype=np.int64), wrong)
         worst = max(worst, float(abs(estimate.support[0] - true) / estimate.std_error(population=False)[0]))
     assert worst > 2 * fit.Z_LIMIT
 
@@ -513,7 +513,7 @@ def best_of(m, n, gamma, sizes, **options):
     designs = search_fixed_designs(m, n, Fraction(gamma), WorstSupport(sizes, N), **options)
     design = min(designs, key=lambda d: d.error)
     model = SupportModel.of(design.operator(Fraction(gamma)))
-    return design, [100 * lowest_discoverable_support([Group(N, model)], k) for k in sizes]
+    return design, [100 * lowest_discoverable_support(Respondents(N, model), k) for k in sizes]
 
 
 @pytest.mark.parametrize(
@@ -552,7 +552,7 @@ def test_search_agrees_with_the_matrix(n, m, size):
         likelier = {j for place, j in enumerate(possible) if number >> place & 1}
         pattern = "".join("1" if j in likelier else "0" for j in range(m + 1))
         model = SupportModel.of(FixedSizeDesign(n, size, pattern).operator(Fraction(19)))
-        found[pattern] = max(lowest_discoverable_support([Group(N, model)], k) for k in sizes)
+        found[pattern] = max(lowest_discoverable_support(Respondents(N, model), k) for k in sizes)
     design = next(d for d in search_fixed_designs(m, n, Fraction(19), WorstSupport(sizes, N)) if d.report_size == size)
     assert design.error == pytest.approx(min(found.values()), rel=1e-4)
     assert found[design.pattern] == pytest.approx(design.error, rel=1e-4)
@@ -605,13 +605,15 @@ def test_every_itemset_asked_for_can_be_estimated():
     assert free.report_size == 1
     assert bound.report_size >= 3
     plan = make_plan(59, 5, GAMMA, target="singles", reports=N)
-    assert all(lowest_discoverable_support([Group(N, SupportModel.of(plan.operator))], k) < math.inf for k in (1, 2, 3))
+    assert all(
+        lowest_discoverable_support(Respondents(N, SupportModel.of(plan.operator)), k) < math.inf for k in (1, 2, 3)
+    )
 
 
 def lds_of(plan):
     """Return a plan's worst LDS over its itemset sizes."""
     model = SupportModel.of(plan.operator)
-    return max(lowest_discoverable_support([Group(N, model)], k) for k in range(1, plan.itemset_size + 1))
+    return max(lowest_discoverable_support(Respondents(N, model), k) for k in range(1, plan.itemset_size + 1))
 
 
 @pytest.mark.parametrize(("n_items", "m"), [(4, 1), (27, 5), (59, 5), (20, 10)])
@@ -628,10 +630,10 @@ def test_the_better_kind_is_taken(n_items, m):
 @pytest.mark.parametrize(
     ("n_items", "options"),
     [
-        (1000, {}), (59, {"code": "bch"}), (59, {"pattern": "threshold"}), (59, {"sizes": "in clear"}),
+        (1000, {}), (59, {"code": "bch"}), (59, {"pattern": "threshold"}),
         (59, {"kind": "independent"}), (2, {}),
     ],
-    ids=["long catalogue", "a code", "the paper's patterns", "sizes in clear", "asked for", "fewer items than K"],
+    ids=["long catalogue", "a code", "the paper's patterns", "asked for", "fewer items than K"],
 )  # fmt: skip
 def test_when_insertion_stays_independent(n_items, options):
     """Where fixed sizes cannot win, or something else was asked for, insertion is independent."""
@@ -642,7 +644,6 @@ def test_when_insertion_stays_independent(n_items, options):
     ("n_items", "options", "message"),
     [
         (59, {"code": "bch"}, "take no code"),
-        (59, {"sizes": "in clear"}, "hide sizes"),
         (2, {}, "need 3 to 4091 items, got 2"),
         (5000, {}, "need 3 to 4091 items, got 5000"),
     ],

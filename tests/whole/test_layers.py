@@ -85,7 +85,6 @@ ORDER = [
     "files.reports",
     "files.spark_reports",
     "files.guided_messages",
-    "files.basket_reports",
     "files.tree_models",
     "files.arrow_columns",
     "files.tables",

@@ -21,13 +21,13 @@ from assocpriv.collection import gather
 from assocpriv.core.errors import BudgetError, PlanError, WireError
 from assocpriv.core.loading import load
 from assocpriv.core.privacy import Breach
-from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.plans import read_plan, write_plan
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans import registry
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.server.counting.backend import LocalBackend
 from tests.second_kind import auditor, client
 from tests.second_kind.plan import AveragePlan, YesNoPlan
 from tests.second_kind.server import estimate_yes
@@ -97,11 +97,11 @@ def test_bad_plans_are_refused(tmp_path: Path, change: dict[str, object], messag
 
 
 def test_reports_with_something_in_clear_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies outside γ is the kind's own affair: nothing takes such reports for those of baskets with sizes."""
+    """What lies outside γ is the kind's own affair: nothing takes such reports for those of baskets."""
     monkeypatch.setattr(YesNoPlan, "uncovered", "the hour, in clear")
     Reports(PLAN, np.array([[1], [0]], dtype=np.uint8)).write(tmp_path / "r.parquet")
     content = inspect(tmp_path / "r.parquet")
-    assert (content.kind, content.reports, content.group_reports) == ("reports", 2, None)
+    assert (content.kind, content.reports) == ("reports", 2)
 
 
 def test_the_client_map_makes_the_law() -> None:
@@ -157,7 +157,7 @@ def test_reports_are_kept_and_checked(tmp_path: Path) -> None:
     with pytest.raises(WireError, match="report 0 has 2 bytes"):
         Reports.from_bytes([b"\x01\x00"], PLAN)
     with pytest.raises(PlanError, match="of no use here"):
-        basket_groups(read)
+        LocalBackend.of(read)
     held = Reports(PLAN, packed)
     packed[2] = 7
     held.write(tmp_path / "damaged.parquet")

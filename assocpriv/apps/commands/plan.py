@@ -26,7 +26,7 @@ from assocpriv.apps.progress import Progress
 _NAMES = ("items", "catalogue", "taxonomy", "level", "leave_out")
 _CHOICES = ("itemset_size", "reports_per_person", "code", "pattern", "kind", "blocks")
 _NOT_OF_SIZES = (
-    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "sizes", "baskets", "unknown",
+    "others", "transaction_size", "itemset_size", "code", "pattern", "kind", "target", "baskets", "unknown",
     "reports_per_person", "discover", "blocks", "histogram_table", *LAYOUT,
 )  # fmt: skip
 _names_options = joined(
@@ -59,7 +59,6 @@ _design_options = joined(
         "How items are added to a report: each by chance, or to a fixed number of items.",
     ),
     click.option("--target", help="Itemset sizes that matter most: singles, pairs, triples or numbers, with commas."),
-    choice("--sizes", ["hidden", "in-clear"], "A basket's size; in clear, nothing is promised about it."),
     click.option(
         "--blocks",
         type=BLOCKS,
@@ -139,8 +138,6 @@ def _check_usage(histogram: bool, options: dict[str, Any]) -> None:
     elif options["discover"] is not None:
         without = ("baskets", "unknown", "histogram_table", *LAYOUT)
         refuse_given(without, "does not go with --discover; give --transaction-size")
-        if options["sizes"] == "in-clear":
-            raise click.UsageError("--sizes in-clear does not go with --discover, which needs hidden sizes")
         require(("transaction_size",))
         if options["blocks"] == "auto":
             raise click.UsageError("--blocks auto does not go with --discover; give a number of blocks")
@@ -222,6 +219,5 @@ def _choices(options: dict[str, Any]) -> dict[str, Any]:
     """Return what the planner may choose from."""
     return {
         "target": None if options["target"] is None else options["target"].split(","),
-        "sizes": options["sizes"].replace("-", " "),
         **{name: options[name] for name in _CHOICES},
     }

@@ -35,7 +35,7 @@ def describe(content: FileContent, reports: int) -> Description:
 
 
 def _reports(content: FileContent, _reports_planned: int) -> Description:
-    plan = describe_plan(content.plan, max(content.reports, 1), content.group_reports)
+    plan = describe_plan(content.plan, max(content.reports, 1))
     files, crafted = content.files, content.crafted
     where = f" in {counted(files, 'file')}" if files or not content.unsealed else ""
     unsealed = f", {content.unsealed:,} of them not sealed yet" if content.unsealed else ""

@@ -20,7 +20,7 @@ from assocpriv.planning.worked_promises import (
     WorkedPromises,
 )
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 
 _WIDTH, _SAID = 80, 82  # columns: of paragraphs, and of sentences, so that those to choose from stay on a line
 _BELIEFS = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 2))
@@ -87,19 +87,17 @@ def explain_lines(explained: WorkedPromises) -> list[str]:
 
 
 def _what_it_is(plan: Plan | None) -> list[str]:
-    """Say what is bounded, of a plan as its promise has it: of how many reports, and among which baskets."""
-    several, in_clear = (plan.reports_per_person, plan.sizes == IN_CLEAR) if plan else (1, False)
+    """Say what is bounded, of a plan as its promise has it: of how many reports."""
+    several = plan.reports_per_person if plan else 1
     what, whose, never = "one report", "its", "no report is γ times likelier under one basket than under any other"
     if several > 1:
         what, whose = f"all {several:,} reports of a person together", "their"
         never = "they are never γ times likelier under some baskets than under any others"
-    of_one_size = (" of the same size" + ", report by report" * (several > 1)) * in_clear
     said = (
         f"A promise bounds what {what} can do to a belief about {whose} sender, whatever the data are and whatever "
-        f"else is known. It is one number, γ: {never}{of_one_size}; ε is ln γ."
+        f"else is known. It is one number, γ: {never}; ε is ln γ."
     )
-    nothing = "The size of the basket is sent in clear: NOTHING is promised about it."
-    return wrap(said, paragraph_width(_WIDTH)) + [nothing] * in_clear
+    return wrap(said, paragraph_width(_WIDTH))
 
 
 def _cost_heading(plan: Plan | None) -> list[str]:
@@ -122,15 +120,13 @@ def _name(promise: Breach) -> str:
 def _sentence(promise: Breach, plan: Plan | None) -> str:
     """Say what the promise makes of one belief, in words for those who will report."""
     after = chance_up(highest_posterior(_BELIEFS[0], promise.amplification_limit))
-    what, who, then, later = "you buy X", "Who thinks", "then ", ""
+    what, then, later = "you buy X", "then ", ""
     if plan is not None:
         if plan.view.kind == SIZES:
             what = f"you bought {plan.catalogue[plan.n_items // 2]} things"
-        if plan.sizes == IN_CLEAR:
-            who = "Who knows the size of your basket and thinks"
         if plan.reports_per_person > 1:
             then, later = "", f" after all {plan.reports_per_person:,} reports"
-    return f'{who} "1 in 100 that {what}" {then}thinks at most {after}{later}.'
+    return f'Who thinks "1 in 100 that {what}" {then}thinks at most {after}{later}.'
 
 
 def _belief_line(promise: Breach) -> str:

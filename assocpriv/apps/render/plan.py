@@ -23,7 +23,7 @@ from assocpriv.planning.discovery import EPSILON_STEPS, REPORTS, Discovery
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.estimates.limits import DiscoverableSupports
 
 LOWEST, LEVEL = "lowest_discoverable_support", "level_discoverable_support"
@@ -34,12 +34,12 @@ _CODE_NAMES = {"none": "no code (one bit an item)", "bch": "BCH", "reed-solomon"
 def plan_record(prospects: Prospects) -> dict[str, Any]:
     """Return what a plan promises and what so many reports of it can show, for ``--json``."""
     plan = prospects.plan
-    record = {
+    return {
         "plan_id": plan.plan_id,
         "items": plan.n_items,
         "view": plan.view.kind,
         "blocks": _blocks_record(prospects),
-        **fields(plan, "sizes transaction_size itemset_size"),
+        **fields(plan, "transaction_size itemset_size"),
         "promise": promise_record(plan.promise),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
@@ -55,7 +55,6 @@ def plan_record(prospects: Prospects) -> dict[str, Any]:
         **_discoverable_record(prospects.discoverable),
         "influence": influence_record(prospects),
     }
-    return record | ({"groups": _group_records(prospects)} if prospects.groups else {})
 
 
 def _blocks_record(prospects: Prospects) -> dict[str, Any] | None:
@@ -74,23 +73,6 @@ def promise_record(promise: Breach) -> dict[str, str]:
 
 def _discoverable_record(limits: DiscoverableSupports) -> dict[str, dict[str, float | None]]:
     return {LOWEST: finite(limits.lowest), LEVEL: finite(limits.level)}
-
-
-def _group_records(prospects: Prospects) -> list[dict[str, Any]]:
-    """Say of each size what its operator is and what N reports of it alone could show."""
-    counts = prospects.group_reports or [None] * len(prospects.groups)
-    return [
-        {
-            "size": group.plan.transaction_size,
-            "reports": count,
-            "default_probability": format_fraction(group.plan.independent.default_probability),
-            "pattern": group.plan.operator.pattern,
-            "amplification": format_fraction(group.plan.amplification),
-            **_discoverable_record(group.discoverable),
-            "influence": influence_record(group),
-        }
-        for group, count in zip(prospects.groups, counts, strict=True)
-    ]
 
 
 def discovery_record(found: Discovery) -> dict[str, Any]:
@@ -133,30 +115,26 @@ def _and(words: list[str]) -> str:
 
 def plan_lines(prospects: Prospects) -> list[str]:
     """Say what a plan promises and what so many reports of it can show."""
-    plan, in_clear = prospects.plan, prospects.plan.sizes == IN_CLEAR
+    plan = prospects.plan
     m, insertion, of_sizes = plan.transaction_size, _INSERTION[plan.kind](plan.block_plan), plan.view.kind == SIZES
-    head = "8 of them the size, " * in_clear + f"{8 * NUMBER_BYTES} of them the part, " * (plan.view.blocks is not None)
-    lines = [
+    head = f"{8 * NUMBER_BYTES} of them the part, " * (plan.view.blocks is not None)
+    within = f"within at most {counted(m, 'sampled item')} {'of its part ' * bool(prospects.asked)}a basket"
+    return [
         f"plan        {plan.plan_id}",
         _asked_line(plan),
         *_block_lines(prospects),
         *_promise_lines(prospects),
-        *([_size_warning(m)] if in_clear else []),
         f"report      {counted(plan.report_bytes, 'byte')} "
         f"({plan.report_bits:,} bits, {head}{insertion.code}); "
         f"the {'size' if of_sizes else 'basket'} as {plan.n_items:,} bits would take "
         f"{counted(-(-plan.n_items // 8), 'byte')}",
-    ]
-    if in_clear:
-        return lines + _group_lines(prospects) + influence_lines(prospects)
-    within = f"within at most {counted(m, 'sampled item')} {'of its part ' * bool(prospects.asked)}a basket"
-    lines += [
         f"operator    {insertion.operator}, kept sizes 0…{m} made likelier: {plan.operator.pattern}",
         f"from {prospects.reports:,} reports, the lowest discoverable share of baskets is"
         if of_sizes
         else f"from {prospects.reports:,} reports, {within}, the lowest discoverable support is",
+        *_discoverable_lines(prospects),
+        *influence_lines(prospects),
     ]
-    return lines + _discoverable_lines(prospects) + influence_lines(prospects)
 
 
 def _asked_line(plan: Plan) -> str:
@@ -164,9 +142,8 @@ def _asked_line(plan: Plan) -> str:
     if plan.view.kind == SIZES:
         classes = ", ".join(plan.catalogue[entry] for entry in range(plan.n_items))
         return f"            asks for the size of a basket, and nothing else, in {plan.n_items:,} classes: {classes}"
-    size = "sent in clear" if plan.sizes == IN_CLEAR else "hidden"
     entries, most = _ENTRIES[plan.view.kind], plan.transaction_size
-    return f"            {plan.n_items:,} {entries}, at most {most} a transaction (its size is {size})"
+    return f"            {plan.n_items:,} {entries}, at most {most} a transaction (its size is hidden)"
 
 
 def _block_lines(prospects: Prospects) -> list[str]:
@@ -256,7 +233,7 @@ def _alike(texts: list[str]) -> str:
 def _promise_lines(prospects: Prospects) -> list[str]:
     """Say what is promised of all reports of one person, and of one report where there may be several."""
     plan, together = prospects.plan, prospects.composed_amplification
-    promise, several, in_clear = plan.promise, plan.reports_per_person, plan.sizes == IN_CLEAR
+    promise, several = plan.promise, plan.reports_per_person
     prior, posterior = percent_within(promise.prior, up=False), percent_within(promise.posterior, up=True)
     limit = figure_up(float(promise.amplification_limit))
 
@@ -265,25 +242,16 @@ def _promise_lines(prospects: Prospects) -> list[str]:
 
     if several == 1:
         return [
-            f"promise     {'among baskets of one size ' if in_clear else ''}no report lifts a belief from {prior} "
-            f"to {posterior}, whatever the data: {worst(together)}",
+            f"promise     no report lifts a belief from {prior} to {posterior}, whatever the data: {worst(together)}",
             f"            γ < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
         ]
     return [
-        f"promise     {several:,} reports of one person together: "
-        f"{'among baskets of equal sizes, report by report, ' if in_clear else ''}they lift no belief from {prior} "
+        f"promise     {several:,} reports of one person together: they lift no belief from {prior} "
         f"to {posterior}, whatever the data: {worst(together)}",
         f"            γ of all < {limit}, ε = ln γ ≤ {figure_up(epsilon(together))}",
         f"            one report alone: γ ≤ {figure_up(float(plan.amplification))}, "
         f"ε ≤ {figure_up(epsilon(plan.amplification))}; {worst(plan.amplification)}",
     ]
-
-
-def _size_warning(m: int) -> str:
-    return (
-        f"            a basket's size (1 … {m}; 1 if it is empty, {m} if it is longer) is sent in clear: NOTHING is "
-        "promised about it, it lies outside γ"
-    )
 
 
 def _discoverable_lines(prospects: Prospects) -> list[str]:
@@ -305,32 +273,6 @@ def _discoverable_lines(prospects: Prospects) -> list[str]:
 
 
 _DISCOVERED = {False: ("itemset", "of its size", ""), True: ("class", "classes", "classes of sizes")}
-
-
-def _group_lines(prospects: Prospects) -> list[str]:
-    """Show the operator of each size, and what the reports can show."""
-    plan, known = prospects.plan, bool(prospects.group_reports)
-    width = max(plan.transaction_size + 1, len("made likelier"))
-    lines = [
-        f"operators   {'size':>4}"
-        + f" {'reports':>12}" * known
-        + f" {'default':>8}  {'made likelier':<{width}}"
-        + "".join(f" {itemsets_of(k):>14}" for k in range(1, plan.itemset_size + 1))
-    ]
-    for record in _group_records(prospects):
-        lines.append(
-            f"            {record['size']:>4}"
-            + (f" {record['reports']:>12,}" if known else "")
-            + f" {record['default_probability']:>8}  {record['pattern']:<{width}}"
-            + "".join(f" {discoverable(limit):>14}" for limit in record[LOWEST].values())
-        )
-    lines.append(
-        f"            lowest discoverable support of one itemset were all of {prospects.reports:,} reports of that "
-        f"size, within at most {counted(plan.transaction_size, 'sampled item')} a basket"
-    )
-    if any(prospects.group_reports or ()):
-        lines += ["of these reports together, the lowest discoverable support is", *_discoverable_lines(prospects)]
-    return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from assocpriv.apps.render.plan import promise_record
 from assocpriv.core.errors import counted
 from assocpriv.core.privacy import float_up, format_fraction, highest_posterior, parse_probability
 from assocpriv.planning.plan_facts import DEFAULT_PRIORS, Budget, Privacy, Together
-from assocpriv.plans.baskets.plan import IN_CLEAR
 from assocpriv.plans.published import PublishedPlan
 
 _SMALL = Fraction(1, 100)
@@ -28,8 +27,7 @@ def privacy_record(privacy: Privacy) -> dict[str, Any]:
     """Return what a plan proves as JSON content."""
     plan = privacy.plan
     return {
-        **fields(plan, "plan_id sizes"),
-        "covers": "baskets of one size" if plan.sizes == IN_CLEAR else "all baskets",
+        "plan_id": plan.plan_id,
         "promise": promise_record(plan.promise) | fields(plan, "reports_per_person"),
         "amplification_limit": format_fraction(plan.promise.amplification_limit),
         "amplification": format_fraction(plan.amplification),
@@ -38,10 +36,7 @@ def privacy_record(privacy: Privacy) -> dict[str, Any]:
         "information": {
             "unit": "bits",
             "mutual_limit": privacy.mutual_limit,
-            "equally_likely": [
-                fields(part, "basket_size exact mutual_least mutual worst inverse_worst")
-                for part in privacy.information
-            ],
+            "equally_likely": fields(privacy.information, "basket_size exact mutual_least mutual worst inverse_worst"),
         },
         "shuffled": privacy.central
         and fields(privacy, "people")
@@ -68,21 +63,17 @@ def _together_record(part: Together) -> dict[str, Any]:
 def privacy_lines(privacy: Privacy) -> list[str]:
     """Say what a plan proves."""
     plan, promise = privacy.plan, privacy.plan.promise
-    in_clear = plan.sizes == IN_CLEAR
-    of_one_size = " of one size" if in_clear else ""
     who = "no report lifts"
     if plan.reports_per_person > 1:
         who = f"{plan.reports_per_person} reports of a person together do not lift"
     lines = [
         f"plan         {plan.plan_id}",
-        f"promise      {'among baskets of one size ' if in_clear else ''}{who} a belief from "
+        f"promise      {who} a belief from "
         f"{percent_within(promise.prior, up=False)} to {percent_within(promise.posterior, up=True)}, "
         "nor its opposite the other way, whatever the data and whatever else is known",
         f"one report   γ {_below(plan, privacy.one)}, ε = ln γ ≤ {figure(privacy.one.epsilon)}: "
-        f"no report is more than γ times likelier under one basket than another{of_one_size}",
+        f"no report is more than γ times likelier under one basket than another",
     ]
-    if in_clear:
-        lines.append("             the size is sent in clear: NOTHING is promised about it, γ holds within a size only")
     lines += _belief_lines(privacy)
     lines += _composition_lines(privacy)
     lines += _information_lines(privacy)
@@ -122,8 +113,7 @@ def _composition_lines(privacy: Privacy) -> list[str]:
     covered = "within" if part.reports <= allowed else "MORE THAN"
     return [
         f"together     {part.reports} reports of a person: γ^{part.reports} {_below(privacy.plan, part)}, "
-        f"ε ≤ {figure(part.epsilon)}, {covered} the {allowed} that the promise covers"
-        + (" (if their sizes are equal, report by report)" if privacy.plan.sizes == IN_CLEAR else ""),
+        f"ε ≤ {figure(part.epsilon)}, {covered} the {allowed} that the promise covers",
         *([] if part.reports <= allowed else [*_beyond(part), *_OF_ONE_PLAN]),
     ]
 
@@ -196,26 +186,24 @@ def _promised(budget: Budget, names: Mapping[str, str]) -> dict[Fraction, str]:
 def _information_lines(privacy: Privacy) -> list[str]:
     """Show worst-case and mutual information."""
     plan, limit = privacy.plan, figure(privacy.one.information_limit)
-    whatever = "whatever the prior" + (" among baskets of one size" if plan.sizes == IN_CLEAR else "")
     lines = [
         "information  in bits: WI and IWI of the report that tells most, I on average",
-        f"             of one report, {whatever}: WI and IWI ≤ {limit} (log2 γ ≤ "
+        f"             of one report, whatever the prior: WI and IWI ≤ {limit} (log2 γ ≤ "
         f"{figure(privacy.one.log_amplification_bits)}), I ≤ {figure(privacy.mutual_limit)}",
     ]
     if privacy.together.reports > 1:
         limit = figure(privacy.together.information_limit)
-        lines.append(f"             of {privacy.together.reports} reports, {whatever}: WI and IWI ≤ {limit}")
+        lines.append(f"             of {privacy.together.reports} reports, whatever the prior: WI and IWI ≤ {limit}")
     of_block = "" if plan.view.blocks is None else " of the part drawn"
-    for part in privacy.information:
-        entries = ("item" if part.basket_size == 1 else "items") + of_block
-        sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
-        figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
-        lines.append(
-            f"             of one, all transactions of {part.basket_size} {entries} equally likely: "
-            + ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
-            + note
-        )
-    return lines
+    part = privacy.information
+    entries = ("item" if part.basket_size == 1 else "items") + of_block
+    sign, note = ("", "") if part.exact else ("≤ ", " (bounds: the code has too many seeds to go through)")
+    figures = [("WI", part.worst), ("IWI", part.inverse_worst), ("I", part.mutual)]
+    told = ", ".join(f"{name} {sign}{figure(value)}" for name, value in figures)
+    return [
+        *lines,
+        f"             of one, all transactions of {part.basket_size} {entries} equally likely: {told}{note}",
+    ]
 
 
 def _shuffled_lines(privacy: Privacy) -> list[str]:

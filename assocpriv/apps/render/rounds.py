@@ -22,7 +22,7 @@ from assocpriv.lab.rounds_trial import RoundScore, RoundsTrial, ScheduleTrial
 from assocpriv.planning.plan_facts import Prospects
 from assocpriv.planning.refine import HISTOGRAM, Refinement
 from assocpriv.plans.baskets.catalogue import itemsets_of
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.rounds.combine import combined_records
 from assocpriv.server.rounds.knowledge import Itemset, ranked
 
@@ -83,8 +83,6 @@ def refinement_lines(refinement: Refinement, prospects: Prospects) -> list[str]:
         f"answering both plans: γ < {figure_up(float(both))}, ε ≤ {figure_up(epsilon(both))}; "
         f"{becomes(plan.promise.prior, refinement.highest_posterior, Fraction(1))}, not {posterior}. "
         "Each further answer multiplies γ again",
-        *["            that holds among baskets of one size: the first plan sends the size in clear"]
-        * (before.sizes == IN_CLEAR),
         *[f"            that holds for {before.reports_per_person:,} reports of the first plan and one of this"]
         * (before.reports_per_person > 1),
     ]

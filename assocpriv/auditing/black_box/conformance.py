@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.black_box.clients import Answers, BlackBox, BulkClient, answered, batch_of
-from assocpriv.auditing.black_box.neighbours import size_bytes, stated_size
 from assocpriv.auditing.black_box.shown import is_whole, judge_format
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Finding, failure
 from assocpriv.auditing.request import Progress
@@ -48,8 +47,6 @@ def _audit_form(plan: Plan, box: BlackBox, progress: Progress | None) -> list[Fi
     said, malformed = "Every basket is answered with one report.", int((~is_whole(answers, plan)).sum())
     found = [Finding(DEPTH, "answers", CONSISTENT, said, {"reports": len(batch)})]
     found += [_length(answers, sizes, plan), judge_format(DEPTH, malformed, len(answers))]
-    if size_bytes(plan):
-        found.append(_size_in_clear(answers, sizes, plan))
     return [*found, _report_file(answers, plan, not malformed)]
 
 
@@ -75,15 +72,6 @@ def _length(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:
 
 def _bytes(count: int) -> str:
     return f"{count} byte" if count == 1 else f"{count} bytes"
-
-
-def _size_in_clear(answers: Answers, sizes: NDArray[np.int64], plan: Plan) -> Finding:
-    stated = np.array([stated_size(size, plan) for size in sizes.tolist()])
-    wrong = int((answers.octets[:, 0] != stated).sum())
-    figures = {"wrong": wrong, "reports": len(answers)}
-    if wrong:
-        return Finding(DEPTH, "size in clear", BROKEN, f"{wrong:,} reports state another size than 1 … M.", figures)
-    return Finding(DEPTH, "size in clear", CONSISTENT, "Every report states its basket's size, 1 … M.", figures)
 
 
 def _report_file(answers: Answers, plan: Plan, are_reports: bool) -> Finding:

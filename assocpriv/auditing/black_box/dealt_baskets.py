@@ -64,7 +64,7 @@ def deals(plan: Plan, total: int, chance: np.random.Generator) -> list[Deal]:
     the other half is for baskets of 1 item, of 2, … up to M − 1, as long as there are enough.
     """
     n, largest = plan.n_items, min(plan.transaction_size, plan.n_items)
-    needed = reports_needed(transaction_of(tuple(range(largest)), plan).group)
+    needed = reports_needed(transaction_of(tuple(range(largest)), plan).plan)
     whole = -(-n // largest)
     if 2 * whole * needed > total or largest == 1:
         baskets = max(1, min(whole, total // needed))
@@ -95,17 +95,16 @@ class ItemTallies:
         self.deal, self.total, self.malformed = dealt, len(dealt.transactions) * dealt.each, 0
         self.own: list[Events] = []  # how often each item is shown by reports of its basket, and how many they keep
         self.elsewhere: list[Events] = []  # what else they show
-        self.plan, self._group = plan, dealt.transactions[0].group
-        group = self._group
+        self.plan = plan
         self._references = np.array([each.reference for each in dealt.transactions], dtype=np.int64)
         self._items = np.unique(self._references)
-        self._tables = ItemTables(group, self._items)
+        self._tables = ItemTables(plan, self._items)
         most = max(_LEAST_ELSE, _MOST_EVENTS // len(self._references))
-        self._form = form_of(group)
-        seed_bits, code = self._form.seed_bits, group.generator
-        self._else = np.sort(chance.permutation(seed_bits or group.padded_items)[:most])
+        self._form = form_of(plan)
+        seed_bits, code = self._form.seed_bits, plan.generator
+        self._else = np.sort(chance.permutation(seed_bits or plan.padded_items)[:most])
         self._field = Field(code) if seed_bits else None
-        self._else_tables = None if seed_bits else ItemTables(group, self._else)
+        self._else_tables = None if seed_bits else ItemTables(plan, self._else)
 
     def collect(self, box: BlackBox, progress: Progress | None = None) -> None:
         """Ask a client for the reports of all baskets, and count what they show."""
@@ -114,7 +113,7 @@ class ItemTallies:
         parts = [range(start, min(start + at_once, len(dealt))) for start in range(0, len(dealt), at_once)]
         batches = [batch_of([dealt[place].items for place in part] * self.deal.each, self.plan) for part in parts]
         for part, answers in zip(parts, answered(box, iter(batches), progress, self.total), strict=True):
-            sample = sample_of(answers, slice(None), dealt[0], self.plan)
+            sample = sample_of(answers, slice(None), self.plan)
             self.malformed += sample.malformed
             self._add(np.array(part), sample)
 
@@ -136,7 +135,7 @@ class ItemTallies:
         length, parts = max(64, _EXPANDED_BITS // len(self._items)), []
         for start in range(0, len(packed), length):
             part = packed[start : start + length]
-            lines = lines_of(self._tables.rows(planes_of(part, self._group), len(part)))
+            lines = lines_of(self._tables.rows(planes_of(part, self.plan), len(part)))
             number = np.arange(len(part))[:, None]
             words = lines[places[start : start + length], number // 64]
             parts.append((words >> (number % 64).astype(np.uint64) & np.uint64(1)).astype(np.int64))
@@ -145,7 +144,7 @@ class ItemTallies:
     def _items_elsewhere(self, part: NDArray[np.int64], sample: Sample, seen: ItemTables) -> Events:
         """Count, without a seed, how often each basket's reports show each item that it does not hold."""
         n = len(sample.packed)
-        lines = lines_of(seen.rows(planes_of(sample.packed, self._group), n))
+        lines = lines_of(seen.rows(planes_of(sample.packed, self.plan), n))
         shape = (self.deal.each, len(part))
         counts = np.stack([bits_of(line[None], n).reshape(shape).sum(axis=0, dtype=np.int64) for line in lines], axis=1)
         outside = ~np.stack([np.isin(self._else, reference) for reference in self._references[part]])
@@ -163,7 +162,7 @@ class ItemTallies:
         free = np.ones(counts.shape, dtype=np.bool_)
         far = np.abs(2 * counts - each) > _LOOKED_INTO * each**0.5
         for row in np.flatnonzero(far.any(axis=1)).tolist():
-            span = span_of(self.deal.transactions[part[row]].reference, self._group, self._field)
+            span = span_of(self.deal.transactions[part[row]].reference, self.plan, self._field)
             for place in np.flatnonzero(far[row]).tolist():
                 free[row, place] = not is_spanned(1 << int(self._else[place]), span)
         return Events.of(counts[free], each, 0.5)
@@ -188,31 +187,30 @@ class OtherTallies:
 
     def __init__(self, plan: Plan, chance: np.random.Generator) -> None:
         self._plan, self.transactions = plan, other_transactions(plan, chance)
-        self.groups = {each.group.transaction_size: each.group for each in self.transactions}
         self.totals = np.zeros(len(self.transactions), dtype=np.int64)
         self.total = self.malformed = 0  # of all
         # how many show so many of the reference; of a sampled transaction nothing
         self.kept = np.zeros((len(self.transactions), plan.transaction_size + 1), dtype=np.int64)
         # of each transaction how many show each item of its reference
         self.own = [np.zeros(len(each.reference), dtype=np.int64) for each in self.transactions]
-        # for each group, by its M, how many show each item that they do not hold, and out of how many
-        self.others = {m: np.zeros((2, group.padded_items), dtype=np.int64) for m, group in self.groups.items()}
-        self._own = [ItemTables(each.group, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
-        self._all = {m: ItemTables(group, np.arange(group.padded_items)) for m, group in self.groups.items()}
+        # how many show each item that they do not hold, and out of how many
+        self.others = np.zeros((2, plan.padded_items), dtype=np.int64)
+        self._own = [ItemTables(plan, np.array(each.reference, dtype=np.int64)) for each in self.transactions]
+        self._all = ItemTables(plan, np.arange(plan.padded_items))
 
     def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
         for samples in samples_in_turn(box, self.transactions, self._plan, total, progress):
-            packed: dict[int, list[NDArray[np.uint8]]] = {m: [] for m in self.groups}
             for place, sample in enumerate(samples):
                 self._add(place, sample)
-                packed[self.transactions[place].group.transaction_size].append(sample.packed)
-            for m, parts in packed.items():
-                self._count_all(m, np.concatenate(parts))
+            packed = np.concatenate([sample.packed for sample in samples])
+            # all items, those of their transactions too
+            self._all.count(planes_of(packed, self._plan), len(packed), self.others[0])
+            self.others[1] += len(packed)
 
     def _add(self, place: int, sample: Sample) -> None:
         transaction, n = self.transactions[place], len(sample.packed)
-        planes = planes_of(sample.packed, transaction.group)
+        planes = planes_of(sample.packed, self._plan)
         shown = bits_of(lines_of(self._own[place].rows(planes, n)), n)
         own = shown.sum(axis=1, dtype=np.int64)
         self.totals[place] += n
@@ -221,27 +219,19 @@ class OtherTallies:
         self.own[place] += own
         if not transaction.is_sampled:
             self.kept[place] += np.bincount(shown.sum(axis=0, dtype=np.int64), minlength=self.kept.shape[1])
-        others, reference = self.others[transaction.group.transaction_size], list(transaction.reference)
-        others[0, reference] -= own
-        others[1, reference] -= n
-
-    def _count_all(self, m: int, packed: NDArray[np.uint8]) -> None:
-        """Count all items, those of their transactions too, in a batch's reports of one group."""
-        self._all[m].count(planes_of(packed, self.groups[m]), len(packed), self.others[m][0])
-        self.others[m][1] += len(packed)
+        self.others[0, list(transaction.reference)] -= own
+        self.others[1, list(transaction.reference)] -= n
 
     def events(self) -> Iterator[Events]:
-        """Yield what was counted beside its law, of each transaction and of all together that share an operator."""
+        """Yield what was counted beside its law, of each transaction and of all together."""
         for place, transaction in enumerate(self.transactions):
             yield Events.of(self.own[place], int(self.totals[place]), float(transaction.own_shown))
             if not transaction.is_sampled:
-                yield self._number_kept([place], transaction.group)
-        for m, group in self.groups.items():
-            whole = [p for p, each in enumerate(self.transactions) if each.group == group and not each.is_sampled]
-            yield self._number_kept(whole, group)
-            counts, trials = self.others[m]
-            yield Events.of(counts, trials, float(form_of(group).shown_probability(0, 1)))
+                yield self._number_kept([place])
+        yield self._number_kept([place for place, each in enumerate(self.transactions) if not each.is_sampled])
+        counts, trials = self.others
+        yield Events.of(counts, trials, float(form_of(self._plan).shown_probability(0, 1)))
 
-    def _number_kept(self, places: list[int], group: Plan) -> Events:
-        counts, p = self.kept[places].sum(axis=0), form_of(group).size_distribution
-        return Events.of(counts[: len(p)], int(self.totals[places].sum()), [float(chance) for chance in p])
+    def _number_kept(self, places: list[int]) -> Events:
+        counts, p = self.kept[places].sum(axis=0), form_of(self._plan).size_distribution
+        return Events.of(counts, int(self.totals[places].sum()), [float(chance) for chance in p])

@@ -109,7 +109,7 @@ def _ask(plan: Plan, box: BlackBox, trials: int, chance: np.random.Generator, pr
     others.collect(box, split.others, partial(progress, "all sizes"))
     whole, starts = chosen.transactions[0], None
     if box.starts_anew:
-        starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.group)))
+        starts = compare_starts(whole, plan, box, split.start, start_length(form_of(whole.plan)))
     tested = Tallies(chosen, plan, scorers, for_laws=True)
     tested.collect(box, split.test, partial(progress, "testing"))
     return Asked([first, second], tested, stream, items, others, starts)

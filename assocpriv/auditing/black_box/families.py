@@ -17,7 +17,7 @@ from assocpriv.auditing.black_box.laws import (
 )
 from assocpriv.auditing.black_box.neighbours import form_of
 from assocpriv.auditing.black_box.tallies import Starts, Stream, Tallies
-from assocpriv.auditing.recompute.report_forms import Group
+from assocpriv.auditing.recompute.report_forms import Form
 
 _SAME_BY_CHANCE = -60.0  # log2 of the chance that two short starts give the same
 _LONGEST_SHORT_START = 256  # reports
@@ -55,12 +55,12 @@ class Law:
 
 
 def laws(asked: Asked) -> Iterator[Law]:
-    """Yield the laws' families of tests, of each transaction and of all together that share an operator."""
+    """Yield the laws' families of tests, of each transaction and of all together."""
     yield from _laws_of_tallies(asked.tested)
     yield from every_item(asked.items)
     sizes_kept = "what is kept and shown of baskets of all sizes up to 64 items"
     yield law_of("all sizes", sizes_kept, list(asked.others.events()))
-    yield from laws_of_stream(asked.stream, asked.starts, form_of(asked.tested.chosen.transactions[0].group))
+    yield from laws_of_stream(asked.stream, asked.starts, form_of(asked.tested.chosen.transactions[0].plan))
 
 
 def _laws_of_tallies(tested: Tallies) -> Iterator[Law]:
@@ -68,12 +68,10 @@ def _laws_of_tallies(tested: Tallies) -> Iterator[Law]:
     places = range(len(transactions))
     whole = [place for place in places if not transactions[place].is_sampled]
     sampled = [place for place in places if transactions[place].is_sampled]
-    sizes = [transactions[place].group.transaction_size for place in whole]
-    alike = [[place for place, m in zip(whole, sizes, strict=True) if m == size] for size in sorted(set(sizes))]
-    parts = [[place] for place in whole] + alike
+    parts = [*([place] for place in whole), whole]
     yield law_of("number kept", "how many items are kept", [_number_kept(tested, part) for part in parts])
     yield law_of("items kept", "which items are kept", [_items_kept(tested, part) for part in parts])
-    shown = [_items_shown(tested, place) for place in whole + sampled] + [_others_shown(tested, part) for part in alike]
+    shown = [*(_items_shown(tested, place) for place in whole + sampled), _others_shown(tested, whole)]
     yield law_of("items shown", "how often each item is shown", shown)
     yield from laws_of_coins(tested, whole)
 
@@ -86,7 +84,7 @@ def laws_of_coins(tested: Tallies, places: list[int]) -> Iterator[Law]:
     yield law_of("seed", coins, [_seed(tested, place) for place in places])
 
 
-def laws_of_stream(stream: Stream, starts: Starts | None, form: Group) -> Iterator[Law]:
+def laws_of_stream(stream: Stream, starts: Starts | None, form: Form) -> Iterator[Law]:
     """Yield the laws of reports of one transaction that follow each other, or that separate starts give."""
     unknowing = "a report tells nothing of the next one, as far as each follows the plan"
     yield law_of("successive reports", unknowing, _successive(stream, form))
@@ -105,7 +103,7 @@ def law_of(name: str, what: str, parts: list[Events], figures: dict[str, object]
 
 def _kept(tested: Tallies, places: list[int]) -> tuple[NDArray[np.int64], int, list[float]]:
     """Return how many reports of transactions keep each subset, int64 (2^m,), of how many, and p[j]."""
-    form = form_of(tested.chosen.transactions[places[0]].group)
+    form = form_of(tested.chosen.transactions[places[0]].plan)
     counts = np.sum([tested.kept[place] for place in places], axis=0)
     return counts, int(tested.totals[places].sum()), [float(chance) for chance in form.size_distribution]
 
@@ -131,7 +129,7 @@ def _items_kept(tested: Tallies, places: list[int]) -> Events:
 
 def _items_shown(tested: Tallies, place: int) -> Events:
     transaction = tested.chosen.transactions[place]
-    form = form_of(transaction.group)
+    form = form_of(transaction.plan)
     chances = np.full(form.items, float(form.shown_probability(0, 1)))
     chances[list(transaction.reference)] = float(transaction.own_shown)
     return Events.of(tested.items[place, : form.items], int(tested.totals[place]), chances)
@@ -139,7 +137,7 @@ def _items_shown(tested: Tallies, place: int) -> Events:
 
 def _others_shown(tested: Tallies, places: list[int]) -> Events:
     """Count each item over all transactions that do not hold it; without a code all such items are independent."""
-    form = form_of(tested.chosen.transactions[places[0]].group)
+    form = form_of(tested.chosen.transactions[places[0]].plan)
     outside = np.ones((len(places), form.items), dtype=np.int64)
     for row, place in enumerate(places):
         outside[row, list(tested.chosen.transactions[place].reference)] = 0
@@ -150,10 +148,10 @@ def _others_shown(tested: Tallies, places: list[int]) -> Events:
 
 
 def _pairs_shown(tested: Tallies, place: int) -> Events:
-    transaction, watched = tested.chosen.transactions[place], tested.viewer(place).watched
-    form = form_of(transaction.group)
+    transaction, watched = tested.chosen.transactions[place], tested.viewer.watched
+    form = form_of(transaction.plan)
     # of a code two items outside are independent only if it serves M + 2 items
-    if form.seed_bits and transaction.group.itemset_size < 2:
+    if form.seed_bits and transaction.plan.itemset_size < 2:
         return Events.of([], 0, [])
     pairs, is_inside = np.triu_indices(len(watched), 1), np.isin(watched, transaction.reference).astype(np.int64)
     inside = is_inside[pairs[0]] + is_inside[pairs[1]]
@@ -164,12 +162,12 @@ def _pairs_shown(tested: Tallies, place: int) -> Events:
 def _seed(tested: Tallies, place: int) -> Events:
     """A free sum is a fair coin, whatever number of items is kept."""
     sums, total = tested.sums[place], int(tested.totals[place])
-    p = form_of(tested.chosen.transactions[place].group).size_distribution
+    p = form_of(tested.chosen.transactions[place].plan).size_distribution
     chances = [[float(p[j] / 2)] * sums.shape[1] for j in range(len(p))]
     return Events.joined([Events.of(sums.sum(axis=0), total, 0.5), Events.of(sums, total, chances)])
 
 
-def _successive(stream: Stream, form: Group) -> list[Events]:
+def _successive(stream: Stream, form: Form) -> list[Events]:
     """Reports know nothing of each other: bits of successive ones differ half the time, items are independent."""
     inside, outside = (float(form.shown_probability(a, 1 - a)) for a in (1, 0))
     chances = np.where(stream.is_inside, inside, outside)
@@ -193,7 +191,7 @@ def every_item(tallies: Sequence[ItemTallies]) -> Iterator[Law]:
     yield law_of("every item, elsewhere", f"what else is shown then ({which})", elsewhere, figures)
 
 
-def _starts(starts: Starts, form: Group) -> Law:
+def _starts(starts: Starts, form: Form) -> Law:
     """Compare reports place by place: of two starts they are independent, and equal with the chance Σ P²."""
     second = float(form.collision_moment(2))
     p_values = Events.of(starts.equal, starts.long, second).p_values()
@@ -202,13 +200,13 @@ def _starts(starts: Starts, form: Group) -> Law:
     return Law("separate starts", what, joint_p_value(p_values), len(p_values), figures)
 
 
-def start_length(form: Group) -> int:
+def start_length(form: Form) -> int:
     """Return how many reports a start must give so that two starts hardly ever give the same ones by chance."""
     chance = float(form.collision_moment(2))
     return min(_LONGEST_SHORT_START, math.ceil(_SAME_BY_CHANCE / math.log2(chance))) if chance < 1 else 1
 
 
-def _short_starts(starts: Starts, form: Group) -> Law:
+def _short_starts(starts: Starts, form: Form) -> Law:
     """Bound the chance that any two of n starts give the same reports: C(n, 2)·(Σ P²)^length."""
     chance = float(math.comb(starts.short, 2) * form.collision_moment(2) ** starts.length)
     bits = max(0, math.floor(math.log2(starts.short**2 / 6)))  # e^-3 is then the chance that all seeds differ
@@ -220,7 +218,7 @@ def _short_starts(starts: Starts, form: Group) -> Law:
     return Law("many starts", what, min(1.0, chance) if starts.equal_pairs else 1.0, 1, figures)
 
 
-def _repeats(stream: Stream, form: Group) -> Law:
+def _repeats(stream: Stream, form: Form) -> Law:
     n, equal = stream.compared, stream.equal_pairs
     second, third = form.collision_moment(2), form.collision_moment(3)
     expected = float(math.comb(n, 2) * second)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from assocpriv.auditing.black_box.clients import batch_length, batch_of
 from assocpriv.auditing.recompute.plan_text import read_numbers
-from assocpriv.auditing.recompute.report_forms import Group
-from assocpriv.plans.baskets.plan import IN_CLEAR, Plan
+from assocpriv.auditing.recompute.report_forms import Form
+from assocpriv.plans.baskets.plan import Plan
 from assocpriv.records.baskets import Baskets
 
 _LEAST_BATCHES, _SHORT_BATCH = 24, 2048
@@ -29,47 +29,36 @@ class Transaction:
     """A transaction to ask about."""
 
     items: tuple[int, ...]  # increasing
-    group: Plan  # of hidden size, that its reports follow without the byte of a size in clear
+    plan: Plan  # of its reports, where these are about blocks of one block
     reference: tuple[int, ...]  # its items, and the dummies that pad it; as many as M unless it is longer
 
     @property
     def is_sampled(self) -> bool:
         """Whether it is longer than M, so that chance decides what is randomized."""
-        return len(self.items) > self.group.transaction_size
+        return len(self.items) > self.plan.transaction_size
 
     @property
     def own_shown(self) -> Fraction:
         """The chance that a report shows one item of the reference; of L items only M are not cut off, by chance."""
-        form = form_of(self.group)
+        form = form_of(self.plan)
         share = Fraction(form.size, len(self.reference))
         return share * form.shown_probability(1, 0) + (1 - share) * form.shown_probability(0, 1)
 
 
 def transaction_of(items: tuple[int, ...], plan: Plan) -> Transaction:
     """Return what a plan makes of a transaction."""
-    group = plan.groups[min(stated_size(len(items), plan), len(plan.groups)) - 1]
-    padding = range(plan.n_items, plan.n_items + max(0, group.transaction_size - len(items)))
-    return Transaction(items, group, (*items, *padding))
+    padding = range(plan.n_items, plan.n_items + max(0, plan.transaction_size - len(items)))
+    return Transaction(items, plan.block_plan, (*items, *padding))
 
 
-def size_bytes(plan: Plan) -> int:
-    """Return how many bytes of a report state its transaction's size, before the group's own."""
-    return int(plan.sizes == IN_CLEAR)
-
-
-def stated_size(size: int, plan: Plan) -> int:
-    """Return what a report of a plan with sizes in clear says of a transaction of so many items."""
-    return min(max(size, 1), plan.transaction_size)
-
-
-def form_of(group: Plan) -> Group:
-    """Return what the audit itself reads of a plan of hidden size: the form of its reports, and their law."""
-    return _form_of(group.canonical_json)
+def form_of(plan: Plan) -> Form:
+    """Return what the audit itself reads of a plan: the form of its reports, and their law."""
+    return _form_of(plan.canonical_json)
 
 
 @lru_cache(maxsize=32)
-def _form_of(text: str) -> Group:
-    return read_numbers(text).groups[-1]
+def _form_of(text: str) -> Form:
+    return read_numbers(text).form
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +70,16 @@ class Neighbours:
 
 
 def worst_neighbours(plan: Plan) -> Neighbours:
-    """Choose transactions and pairs; with sizes in clear only pairs of one stated size, which the promise covers.
-
-    The first transaction has M items, or all there are.
-    """
-    in_clear = bool(size_bytes(plan))
-    pairs = _pairs_of_size(plan, plan.transaction_size, not in_clear)
-    if in_clear:
-        for m in sorted({1, (plan.transaction_size + 1) // 2}):
-            pairs += _pairs_of_size(plan, m, False)
-        pairs.append(((), (0,)))
-    chosen = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+    """Choose transactions and pairs; the first transaction has M items, or all there are."""
+    chosen = list(dict.fromkeys(pair for pair in _pairs(plan) if pair[0] != pair[1]))
     listed = list(dict.fromkeys(items for pair in chosen for items in pair))
     made = tuple(transaction_of(items, plan) for items in listed)
     return Neighbours(made, tuple((listed.index(one), listed.index(other)) for one, other in chosen))
 
 
-def _pairs_of_size(plan: Plan, m: int, is_hidden: bool) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+def _pairs(plan: Plan) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     n = plan.n_items
-    m = min(m, n)
+    m = min(plan.transaction_size, n)
     first, last = tuple(range(m)), tuple(range(n - m, n))
     spare = next((item for item in (n // 2, n - 1) if item not in first), None)
     changed = first if spare is None else (*first[:-1], spare)
@@ -107,9 +87,7 @@ def _pairs_of_size(plan: Plan, m: int, is_hidden: bool) -> list[tuple[tuple[int,
     if m == plan.transaction_size:
         long = tuple(range(min(n, 2 * m + 3)))
         pairs += [(long, first), (long, last)]
-    if is_hidden:
-        pairs += [(first, ()), (last, ()), ((0,), (n - 1,))]
-    return pairs
+    return [*pairs, (first, ()), (last, ()), ((0,), (n - 1,))]
 
 
 def mixed_batches(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.auditing.black_box.clients import Answers
-from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of, size_bytes
+from assocpriv.auditing.black_box.neighbours import Neighbours, Transaction, form_of
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.plans.baskets.codes import Field, item_columns
 from assocpriv.plans.baskets.plan import Plan
@@ -54,47 +54,42 @@ class Sample:
 
     raw: NDArray[np.uint8]  # as they came, (n, report_bytes), cut to that length or filled up with zeros
     lengths: NDArray[np.int64]  # in bytes, (n,)
-    packed: NDArray[np.uint8]  # as reports of the transaction's group, (n, its report_bytes); zeros where they are none
+    packed: NDArray[np.uint8]  # the same; zeros where they are none
     malformed: int  # how many are none
 
 
-def sample_of(answers: Answers, rows: NDArray[np.int64] | slice, transaction: Transaction, plan: Plan) -> Sample:
+def sample_of(answers: Answers, rows: NDArray[np.int64] | slice, plan: Plan) -> Sample:
     """Take the reports of one transaction out of a batch."""
     raw, lengths = np.ascontiguousarray(answers.octets[rows, : plan.report_bytes]), answers.lengths[rows]
-    whole, group, first = is_whole(Answers(raw, lengths), plan), transaction.group, size_bytes(plan)
-    if first:
-        whole &= raw[:, 0] == group.transaction_size
-    packed = raw[:, first : first + group.report_bytes] * whole[:, None].astype(np.uint8)
-    return Sample(raw, lengths, np.ascontiguousarray(packed), int(len(whole) - whole.sum()))
+    whole = is_whole(Answers(raw, lengths), plan)
+    return Sample(raw, lengths, raw * whole[:, None].astype(np.uint8), int(len(whole) - whole.sum()))
 
 
 class Viewer:
-    """Which items the reports of one group's plan show; made once for any number of samples."""
+    """Which items the reports of a plan show; made once for any number of samples."""
 
-    def __init__(self, group: Plan, chosen: Neighbours) -> None:
+    def __init__(self, plan: Plan, chosen: Neighbours) -> None:
         references = {item for each in chosen.transactions for item in each.reference}
-        others = np.setdiff1d(np.arange(group.padded_items), list(references))
-        picked = chance_of_plan(group).permutation(others)[:_WATCHED_OTHERS]
-        inside = [item for item in sorted(references) if item < group.padded_items]
-        self.group = group
-        self.watched = np.array(sorted({*inside, *picked.tolist()}), dtype=np.int64)
-        self._tables = ItemTables(group, self.watched)
+        others = np.setdiff1d(np.arange(plan.padded_items), list(references))
+        picked = chance_of_plan(plan).permutation(others)[:_WATCHED_OTHERS]
+        self.plan = plan
+        self.watched = np.array(sorted({*references, *picked.tolist()}), dtype=np.int64)
+        self._tables = ItemTables(plan, self.watched)
 
     @cached_property
     def _all(self) -> ItemTables:
-        return ItemTables(self.group, np.arange(self.group.padded_items, dtype=np.int64))
+        return ItemTables(self.plan, np.arange(self.plan.padded_items, dtype=np.int64))
 
     def places(self, items: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return where items stand among the watched ones; those that the group does not have are left out."""
-        known = [item for item in items if item < self.group.padded_items]
-        return np.searchsorted(self.watched, known)
+        """Return where items stand among the watched ones."""
+        return np.searchsorted(self.watched, items)
 
     def look(self, packed: NDArray[np.uint8], item_counts: NDArray[np.int64] | None = None) -> Lines:
         """Return the watched items' lines, and add how many reports show each item to counts, int64 (padded_items,).
 
-        ``packed`` are reports of the group, uint8 (n, report_bytes).
+        ``packed`` are reports, uint8 (n, report_bytes).
         """
-        planes = planes_of(packed, self.group)
+        planes = planes_of(packed, self.plan)
         if item_counts is not None:
             self._all.count(planes, len(packed), item_counts)
         return lines_of(self._tables.rows(planes, len(packed)))
@@ -129,17 +124,17 @@ def sum_lines(packed: NDArray[np.uint8], sums: list[NDArray[np.int64]]) -> Lines
     return np.array(odd, dtype=np.uint64).reshape(len(sums), lines.shape[1])
 
 
-def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
+def free_sums(transaction: Transaction) -> list[NDArray[np.int64]]:
     """Choose sums of seed bits, each given by their places, that are fair coins whatever is kept; none without a seed.
 
     A seed is uniform among those that agree with the kept items, which fix its products with the transaction's
     columns. A sum outside the span of these columns is a fair coin on each such set. Single bits come first.
     """
-    group = transaction.group
-    n_bits, n_octets = form_of(group).seed_bits, group.report_bytes
+    plan = transaction.plan
+    n_bits, n_octets = form_of(plan).seed_bits, plan.report_bytes
     if transaction.is_sampled or not n_bits:
         return []
-    span = span_of(transaction.reference, group)
+    span = span_of(transaction.reference, plan)
     singles = [1 << int(bit) for bit in np.unique(np.linspace(0, n_bits - 1, _MOST_BITS).astype(int))]
     chance = chance_of_plan(plan)
     sums = [int.from_bytes(chance.bytes(n_octets), "little") & (1 << n_bits) - 1 for _ in range(_RANDOM_SUMS)]
@@ -150,17 +145,17 @@ def free_sums(transaction: Transaction, plan: Plan) -> list[NDArray[np.int64]]:
 
 def coin_bits(transaction: Transaction) -> NDArray[np.int64]:
     """Return which report bits are fair coins by themselves, at most 256 of them: seed bits, or items at ρ = 1/2."""
-    form = form_of(transaction.group)
+    form = form_of(transaction.plan)
     if form.seed_bits:
-        singles = [int(places[0]) for places in free_sums(transaction, transaction.group) if len(places) == 1]
+        singles = [int(places[0]) for places in free_sums(transaction) if len(places) == 1]
         return np.array(singles, dtype=np.int64)
     others = np.setdiff1d(np.arange(form.items), transaction.reference)
     return others[: _MOST_BITS * (form.has_coins and form.others_shown(0, 1) == Fraction(1, 2))]
 
 
-def span_of(items: tuple[int, ...], group: Plan, field: Field | None = None) -> list[int]:
+def span_of(items: tuple[int, ...], plan: Plan, field: Field | None = None) -> list[int]:
     """Return a basis of the columns of some items: the sums of seed bits that a report's showing them fixes."""
-    columns = item_columns(group.generator, group.independent.insert_bits, np.array(items, dtype=np.int64), field)
+    columns = item_columns(plan.generator, plan.independent.insert_bits, np.array(items, dtype=np.int64), field)
     basis: list[int] = []
     for words in columns.reshape(-1, columns.shape[2]):
         rest = _reduced(int.from_bytes(words.astype("<u8").tobytes(), "little"), basis)

@@ -56,7 +56,7 @@ def samples_in_turn(
     turns, batches = mixed_batches(transactions, plan, total)
     rows = [np.flatnonzero(turns == place) for place in range(len(transactions))]
     for answers in answered(box, batches, progress, total):
-        yield [sample_of(answers, own, each, plan) for own, each in zip(rows, transactions, strict=True)]
+        yield [sample_of(answers, own, plan) for own in rows]
 
 
 class Tallies:
@@ -93,20 +93,15 @@ class Tallies:
         cells = 1 + max(len(each.reference) for each in chosen.transactions)
         self.overlaps = [np.zeros((2, cells, cells), dtype=np.int64) for _ in chosen.pairs]
         self.scores = [np.zeros((2, SCORE_CELLS), dtype=np.int64) for _ in self._scorers]
-        groups = {each.group.transaction_size: each.group for each in chosen.transactions}
-        self._viewers = {size: Viewer(group, chosen) for size, group in groups.items()}
+        self.viewer = Viewer(plan, chosen)
         self._for_laws = for_laws
         if for_laws:
-            self._free = [free_sums(each, plan) for each in chosen.transactions]
-            sizes = [0 if each.is_sampled else each.group.transaction_size for each in chosen.transactions]
+            self._free = [free_sums(each) for each in chosen.transactions]
+            sizes = [0 if each.is_sampled else plan.transaction_size for each in chosen.transactions]
             self.kept = [np.zeros(1 << m, np.int64) for m in sizes]
             self.sums = [np.zeros((m + 1, len(free)), np.int64) for m, free in zip(sizes, self._free, strict=True)]
-            watched = [len(self.viewer(place).watched) for place in range(n)]
-            self.watched_pairs = [np.zeros((count, count), np.int64) for count in watched]
-
-    def viewer(self, place: int) -> Viewer:
-        """Return how the reports of a transaction are looked at."""
-        return self._viewers[self.chosen.transactions[place].group.transaction_size]
+            watched = len(self.viewer.watched)
+            self.watched_pairs = np.zeros((n, watched, watched), np.int64)
 
     def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for at least ``total`` reports of all transactions in turn, and count them."""
@@ -123,8 +118,7 @@ class Tallies:
         self.lengths[place] += np.bincount(np.minimum(sample.lengths, _LONGEST), minlength=_LONGEST + 1)
         pairs = sample.raw.reshape(len(sample.raw) // 2, 2, -1)
         self.repeats[place] += np.bincount((pairs[:, 0] == pairs[:, 1]).all(axis=1), minlength=2)
-        viewer = self.viewer(place)
-        lines = viewer.look(sample.packed, self.items[place, : viewer.group.padded_items])
+        lines = self.viewer.look(sample.packed, self.items[place])
         shown = bits_of(lines, len(sample.packed))
         self._add_pairs(place, sample, shown)
         if self._for_laws and not self.chosen.transactions[place].is_sampled:
@@ -137,7 +131,7 @@ class Tallies:
                 continue
             side = pair.index(place)
             references = (self.chosen.transactions[each].reference for each in pair)
-            overlaps = [shown[self.viewer(place).places(each)].sum(axis=0) for each in references]
+            overlaps = [shown[self.viewer.places(each)].sum(axis=0) for each in references]
             cells = self.overlaps[number].shape[1]
             joint = overlaps[0].astype(np.int64) * cells + overlaps[1].astype(np.int64)
             self.overlaps[number][side] += np.bincount(joint, minlength=cells * cells).reshape(cells, cells)
@@ -149,7 +143,7 @@ class Tallies:
         """Count kept subsets, pairs, and free sums by how many items are kept."""
         together = shown.astype(np.float32)
         self.watched_pairs[place] += (together @ together.T).astype(np.int64)  # exact below 2^24 reports
-        inside = shown[self.viewer(place).places(self.chosen.transactions[place].reference)]
+        inside = shown[self.viewer.places(self.chosen.transactions[place].reference)]
         m = len(inside)
         self.kept[place] += np.bincount((1 << np.arange(m)) @ inside, minlength=1 << m)
         if self._free[place]:
@@ -197,8 +191,8 @@ class Stream:
 
     def __init__(self, chosen: Neighbours, plan: Plan) -> None:
         self._plan, self._transaction = plan, chosen.transactions[0]
-        self._viewer = Viewer(self._transaction.group, chosen)
-        self._free = free_sums(self._transaction, plan)
+        self._viewer = Viewer(plan, chosen)
+        self._free = free_sums(self._transaction)
         free = coin_bits(self._transaction)
         last = len(free) - 1
         self._coin_places = free[np.unique(np.linspace(0, last, _COIN_STREAMS).astype(int))] if len(free) else free
@@ -212,7 +206,7 @@ class Stream:
     def collect(self, box: BlackBox, total: int, progress: Progress | None = None) -> None:
         """Ask a client for reports, and count them."""
         for answers in answered(box, equal_batches(self._transaction, self._plan, total), progress, total):
-            self._add(sample_of(answers, slice(None), self._transaction, self._plan))
+            self._add(sample_of(answers, slice(None), self._plan))
         compared = np.concatenate(self._reports)
         _, counts = np.unique(compared.view(f"V{compared.shape[1]}"), return_counts=True)
         self.equal_pairs = int((counts * (counts - 1) // 2).sum())
@@ -277,4 +271,4 @@ def compare_starts(transaction: Transaction, plan: Plan, box: BlackBox, long_len
 
 def _start(transaction: Transaction, plan: Plan, box: BlackBox, total: int) -> Sample:
     [answers] = answered(box, iter([batch_of([transaction.items] * total, plan)]))
-    return sample_of(answers, slice(None), transaction, plan)
+    return sample_of(answers, slice(None), plan)

@@ -27,14 +27,14 @@ import numpy as np
 from assocpriv.auditing.findings import Fault, client_at_work
 from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed, rank_over_gf2
 from assocpriv.auditing.recompute.plan_text import Numbers
-from assocpriv.auditing.recompute.report_forms import Bits, Group, Sets, set_of
+from assocpriv.auditing.recompute.report_forms import Bits, Form, Sets, set_of
 from assocpriv.core.entropy import Entropy
 from assocpriv.lab.enumeration import distribution
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.plan import Plan
 
 RANDOM_POINTS = 32  # of each case: a client that errs on one draw in four is missed with a chance of 10^-4
-_Form = TypeVar("_Form", bound=Group)
+_Form = TypeVar("_Form", bound=Form)
 _Outcome = TypeVar("_Outcome", bound=Hashable)
 
 
@@ -100,30 +100,28 @@ class Listed:
 
 @dataclass(frozen=True)
 class Reader(Generic[_Form]):
-    """A device, and the reports of one group of a plan as the audit reads them."""
+    """A device, and the reports of a plan as the audit reads them."""
 
     device: Device
     numbers: Numbers
-    group: _Form
+    form: _Form  # of the numbers
 
     def report(self, transaction: Collection[int], entropy: Entropy) -> int:
-        """Return the bits of a transaction's report as an integer, without the size in clear."""
-        report, in_clear = self.device.randomize(transaction, entropy=entropy), self.numbers.in_clear
+        """Return the bits of a transaction's report as an integer."""
+        report = self.device.randomize(transaction, entropy=entropy)
         if len(report) != self.numbers.report_bytes:
             raise Fault(f"A report has {len(report)} bytes, not {self.numbers.report_bytes}.")
-        if in_clear and report[0] != self.group.size:
-            raise Fault("A report states another size than its transaction's.")
-        bits = int.from_bytes(report[int(in_clear) :], "little")
-        if bits >> self.group.report_bits:
+        bits = int.from_bytes(report, "little")
+        if bits >> self.form.report_bits:
             raise Fault("A report has a bit set beyond its own.")
-        if not self.group.is_report(bits):
+        if not self.form.is_report(bits):
             raise Fault("A report of a fixed size is the number of no set.")
         return bits
 
     def padded(self, transaction: Collection[int]) -> list[int]:
         """Return a transaction of at most m items with the dummies that it is padded with."""
         n = self.numbers.n_items
-        return sorted(transaction) + list(range(n, n + self.group.size - len(transaction)))
+        return sorted(transaction) + list(range(n, n + self.form.size - len(transaction)))
 
 
 def bounded_law(run: Callable[[Entropy], _Outcome], most: int) -> tuple[dict[_Outcome, Fraction], int]:
@@ -147,17 +145,17 @@ def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
     random. A subset of j items must have just the probability v_j / 2^b, or that of a fixed-size operator.
     """
     items, others = reader.padded(transaction), SeededEntropy(1)
-    group: Group = reader.group
+    form: Form = reader.form
 
     def run(entropy: Entropy) -> frozenset[int]:
-        return group.shown_of(items, reader.report(transaction, KeptOnly(entropy, others, group.ranks_kept)))
+        return form.shown_of(items, reader.report(transaction, KeptOnly(entropy, others, form.ranks_kept)))
 
-    law, runs = bounded_law(run, 2 << group.size)  # two answers for each subset of a report of a fixed size
+    law, runs = bounded_law(run, 2 << form.size)  # two answers for each subset of a report of a fixed size
     for kept, probability in law.items():
-        wanted = group.kept_probability(len(kept))
+        wanted = form.kept_probability(len(kept))
         if probability != wanted:
             raise Fault(
-                f"A kept subset of {len(kept)} of {group.size} items has the probability {float(probability):.6g}, "
+                f"A kept subset of {len(kept)} of {form.size} items has the probability {float(probability):.6g}, "
                 f"and should have {float(wanted):.6g}."
             )
     return runs
@@ -165,7 +163,7 @@ def check_kept(reader: Reader[Any], transaction: Collection[int]) -> int:
 
 def case_of(reader: Reader[Any], transaction: Collection[int], kept: int, seed: int = 0) -> "_Case[Any]":
     """Return the checks of all draws but the pick, given that ``kept`` items are kept; the seed is of random points."""
-    return _CASES[type(reader.group)](reader, transaction, kept, seed)
+    return _CASES[type(reader.form)](reader, transaction, kept, seed)
 
 
 class _Case(ABC, Generic[_Form]):
@@ -176,11 +174,11 @@ class _Case(ABC, Generic[_Form]):
     """
 
     def __init__(self, reader: Reader[_Form], transaction: Collection[int], kept: int, seed: int = 0) -> None:
-        self._reader, self._group, self._transaction, self._kept = reader, reader.group, transaction, kept
+        self._reader, self._form, self._transaction, self._kept = reader, reader.form, transaction, kept
         self._random = np.random.default_rng([kept, seed])
         self.runs = 0
-        m = self._group.size
-        self._index = self._group.picked_index(kept)
+        m = self._form.size
+        self._index = self._form.picked_index(kept)
         long = len(transaction) > m
         self._choices_of_sample = [len(transaction) - place for place in range(m)] if long else []
         self._sample = [int(self._random.integers(n)) for n in self._choices_of_sample]
@@ -216,13 +214,13 @@ class _CoinCase(_Case[Bits]):
         kept = self._report(0)
         if kept & ~self._held or kept.bit_count() != self._kept:
             raise Fault("With all coins 0 a report shows other items than the kept ones.")
-        n = self._group.items
+        n = self._form.items
         for coins in ((1 << n) - 1, *(self._uniform(n) for _ in range(RANDOM_POINTS))):
             self._check(coins, kept)
         return self.runs
 
     def check_once(self) -> int:
-        self._check(self._uniform(self._group.items), self._held)
+        self._check(self._uniform(self._form.items), self._held)
         return self.runs
 
     @property
@@ -234,7 +232,7 @@ class _CoinCase(_Case[Bits]):
             raise Fault("A report is not its coins with the kept items set and the dropped ones cleared.")
 
     def _report(self, coins: int) -> int:
-        return self._run([coins], [(self._group.items, self._group.insert_num, self._group.insert_bits)])
+        return self._run([coins], [(self._form.items, self._form.insert_num, self._form.insert_bits)])
 
 
 class _SetCase(_Case[Sets]):
@@ -253,16 +251,16 @@ class _SetCase(_Case[Sets]):
 
     def _check(self, answer: Callable[[int], int]) -> None:
         """Check an answer, of so many, for which items are kept and for which are added."""
-        group, j = self._group, self._kept
-        keep, add = ((answer(n), n) for n in group.set_choices(j))
+        form, j = self._form, self._kept
+        keep, add = ((answer(n), n) for n in form.set_choices(j))
         drawn = [each for each in (keep, add) if each[1] > 1]
         rank = self._run([number for number, _ in drawn], [n for _, n in drawn])
         inside = set(self._items)
-        others = [item for item in range(group.items) if item not in inside]
-        kept = {self._items[place] for place in set_of(keep[0] // 2, group.size, j)}
-        place_of = add[0] * comb(len(others), group.report_size - j) // add[1]
-        added = {others[place] for place in set_of(place_of, len(others), group.report_size - j)}
-        if set(set_of(rank, group.items, group.report_size)) != kept | added:
+        others = [item for item in range(form.items) if item not in inside]
+        kept = {self._items[place] for place in set_of(keep[0] // 2, form.size, j)}
+        place_of = add[0] * comb(len(others), form.report_size - j) // add[1]
+        added = {others[place] for place in set_of(place_of, len(others), form.report_size - j)}
+        if set(set_of(rank, form.items, form.report_size)) != kept | added:
             raise Fault("A report of a fixed size is not the set that was drawn.")
 
 
@@ -270,12 +268,12 @@ class SeedCase(_Case[Seed]):
     """The seed sent is an affine function of the seed drawn, onto the seeds with the values drawn."""
 
     def check(self) -> int:
-        group, s = self._group, self._group.seed_bits
+        form, s = self._form, self._form.seed_bits
         kept = self._kept_places()
         values = self._values()
         base = self._report(kept, values, 0)
         columns = [base ^ self._report(kept, values, 1 << bit) for bit in range(s)]
-        if rank_over_gf2(columns) != s - group.size * group.insert_bits:
+        if rank_over_gf2(columns) != s - form.size * form.insert_bits:
             raise Fault("The seeds sent are not spread over all seeds that agree with the transaction's items.")
         for _ in range(RANDOM_POINTS):
             other = self._values()
@@ -288,46 +286,46 @@ class SeedCase(_Case[Seed]):
         return self.runs
 
     def check_once(self) -> int:
-        every = frozenset(range(self._group.size))
-        self._report(every, self._values(), self._uniform(self._group.seed_bits))
+        every = frozenset(range(self._form.size))
+        self._report(every, self._values(), self._uniform(self._form.seed_bits))
         return self.runs
 
     def walk(self) -> int:
         """Walk through all seeds for one choice of values, each sent equally often, and through all values."""
-        group, s = self._group, self._group.seed_bits
+        form, s = self._form, self._form.seed_bits
         kept = self._kept_places()
         some = self._values()
         sent = Counter(self._report(kept, some, drawn) for drawn in range(1 << s))
-        fixed = group.size * group.insert_bits
+        fixed = form.size * form.insert_bits
         if set(sent.values()) != {1 << fixed}:  # so there are 2^(s−mr) of them, all that there are
             raise Fault("The seeds that agree with the transaction's items are not sent equally often.")
-        for values in product(range(group.value_choices), repeat=group.size):
+        for values in product(range(form.value_choices), repeat=form.size):
             self._report(kept, values, self._uniform(s))
         return self.runs
 
     def _kept_places(self) -> frozenset[int]:
         """Return the places that the pick keeps: those shown when all values and the seed are drawn as 0."""
-        report = self._reader.report(self._transaction, Listed(self._index, [0] * (self._group.size + 1)))
-        kept = self._group.shown_of(self._items, report)
+        report = self._reader.report(self._transaction, Listed(self._index, [0] * (self._form.size + 1)))
+        kept = self._form.shown_of(self._items, report)
         if len(kept) != self._kept:
             raise Fault(f"A pick that keeps {self._kept} items shows {len(kept)}.")
         return kept
 
     def _values(self) -> list[int]:
         """Draw the number that makes the value of each place's item."""
-        return [int(self._random.integers(self._group.value_choices)) for _ in range(self._group.size)]
+        return [int(self._random.integers(self._form.value_choices)) for _ in range(self._form.size)]
 
     def _report(self, kept: frozenset[int], drawn_values: Sequence[int], drawn: int) -> int:
         """Return the seed that is sent for given numbers and a given seed drawn."""
-        group, n = self._group, self._group.value_choices
-        a, rest = group.insert_num, (1 << group.insert_bits) - group.insert_num
-        answers, draws = (drawn_values, [n] * group.size) if n > 1 else ((), [])
-        seed = self._run([*answers, drawn], [*draws, 1 << group.seed_bits])
+        form, n = self._form, self._form.value_choices
+        a, rest = form.insert_num, (1 << form.insert_bits) - form.insert_num
+        answers, draws = (drawn_values, [n] * form.size) if n > 1 else ((), [])
+        seed = self._run([*answers, drawn], [*draws, 1 << form.seed_bits])
         values = [x % a if place in kept else a + x % rest for place, x in enumerate(drawn_values)]
         for place, item in enumerate(self._items):
-            if group.value(item, seed) != values[place]:
+            if form.value(item, seed) != values[place]:
                 raise Fault("A seed does not give the transaction's items the values that were drawn.")
         return seed
 
 
-_CASES: dict[type[Group], type[_Case[Any]]] = {Bits: _CoinCase, Bch: SeedCase, ReedSolomon: SeedCase, Sets: _SetCase}
+_CASES: dict[type[Form], type[_Case[Any]]] = {Bits: _CoinCase, Bch: SeedCase, ReedSolomon: SeedCase, Sets: _SetCase}

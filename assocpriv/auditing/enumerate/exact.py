@@ -29,9 +29,9 @@ from assocpriv.auditing.enumerate.draws_by_form import (
 from assocpriv.auditing.enumerate.small_walks import ALL_DRAWS, NOT_DECIDED, STAGES, walk_operator
 from assocpriv.auditing.enumerate.words_and_bulk import check_bulk, check_columns, check_words
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, UNDECIDED, Fault, Finding, client_at_work, failure
+from assocpriv.auditing.recompute.codes import Seed
 from assocpriv.auditing.recompute.plan_text import Numbers
 from assocpriv.auditing.recompute.promise import DEPTH, check_integers
-from assocpriv.auditing.recompute.report_forms import Group
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError
 from assocpriv.plans.baskets.plan import Plan
@@ -39,14 +39,14 @@ from assocpriv.plans.baskets.plan import Plan
 WORK = 200_000  # client runs without a generator: some 10 s
 
 _ACCEPTED = "accepted by clients"
-# how an operator was walked through -> what is said of such sizes
+# how the operator was walked through -> what is said of it
 _SAID = {
-    ALL_DRAWS: "all draws of size {} give the stated law and no ratio above γ, fraction for fraction",
-    STAGES[2]: "of size {} each kept subset has its stated probability, and all draws for one subset of each size give "
-    "the stated law",
-    STAGES[3]: "of size {} each kept subset has its stated probability, and for one subset of each size all values are "
-    "those drawn and all seeds with one choice of them equally likely",
-    NOT_DECIDED: "size {} would take more than the runs allowed, so that its draws were only sampled (client, other "
+    ALL_DRAWS: "all draws give the stated law and no ratio above γ, fraction for fraction",
+    STAGES[2]: "each kept subset has its stated probability, and all draws for one subset of each size give the stated "
+    "law",
+    STAGES[3]: "each kept subset has its stated probability, and for one subset of each size all values are those "
+    "drawn and all seeds with one choice of them equally likely",
+    NOT_DECIDED: "all draws would take more than the runs allowed, so that they were only sampled (client, other "
     "draws)",
 }
 
@@ -139,8 +139,9 @@ def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> d
     }
     if numbers.cuts:
         checks["client, blocks"] = lambda: _blocks(whole(), client(part), plan, numbers, work)
-    if numbers.coded:
-        checks["generator's columns"] = lambda: _columns(part, inside)
+    if isinstance(numbers.form, Seed):
+        coded = numbers.form
+        checks["generator's columns"] = lambda: _columns(part, coded)
     return checks | {"bulk client": lambda: _bulk(whole(), plan, numbers, work)}
 
 
@@ -148,39 +149,32 @@ def _client_checks(plan: Plan, numbers: Numbers, client: Client, work: int) -> d
 
 
 def _kept_items(device: Device, numbers: Numbers, work: int) -> _Outcome:
-    done, left_out, left = [], [], work
-    for group in numbers.groups:
-        for place, transaction in enumerate(_real_transactions(numbers, group)[:2]):
-            cost = group.run_work << group.size
-            if cost > left or (place and cost > work // 10):  # the second transaction is one check more
-                left_out += [group.size] * (not place)
-                continue
-            runs = check_kept(Reader(device, numbers, group), transaction)
-            left -= cost
-            done.append({"size": group.size, "items": len(transaction), "runs": runs})
+    form = numbers.form
+    cost = form.run_work << form.size
+    if cost > work:
+        return UNDECIDED, "On this plan the subsets of the items would take more than the runs allowed.", {}
+    done = []
+    for transaction in _real_transactions(numbers)[: 1 if cost > work // 10 else 2]:  # the second is one check more
+        runs = check_kept(Reader(device, numbers, form), transaction)
+        done.append({"items": len(transaction), "runs": runs})
     said = (
-        f"On this plan every subset of the items is kept with exactly its stated probability ({len(done)} transactions)"
+        "On this plan every subset of the items is kept with exactly its stated probability "
+        f"({len(done)} transactions)."
     )
-    if left_out:
-        said += f"; of size {', '.join(map(str, left_out))} they would take more than the runs allowed"
-    return UNDECIDED if left_out else CONSISTENT, f"{said}.", {"transactions": done}
+    return CONSISTENT, said, {"transactions": done}
 
 
 def _other_draws(device: Device, numbers: Numbers, work: int) -> _Outcome:
-    runs = cases = 0
-    for group in numbers.groups:
-        possible = group.possible
-        sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
-        pairs = list(product(_real_transactions(numbers, group), dict.fromkeys(sizes)))
-        if len(pairs) * (group.seed_bits + 2 * RANDOM_POINTS) * group.run_work > work:
-            pairs = pairs[::4]  # of three transactions with three sizes, each once
-        for transaction, kept in pairs:
-            runs += case_of(Reader(device, numbers, group), transaction, kept).check()
-        cases += len(pairs)
-    group, n = numbers.groups[-1], numbers.n_items
-    if n > group.size:
-        reader, long = Reader(device, numbers, group), range(n - min(n, 2 * group.size), n)
-        runs += sum(case_of(reader, long, group.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
+    form, n = numbers.form, numbers.n_items
+    reader, possible = Reader(device, numbers, form), form.possible
+    sizes = [possible[-1], possible[0], possible[len(possible) // 2]]
+    pairs = list(product(_real_transactions(numbers), dict.fromkeys(sizes)))
+    if len(pairs) * (form.seed_bits + 2 * RANDOM_POINTS) * form.run_work > work:
+        pairs = pairs[::4]  # of three transactions with three sizes, each once
+    runs, cases = sum(case_of(reader, transaction, kept).check() for transaction, kept in pairs), len(pairs)
+    if n > form.size:
+        long = range(n - min(n, 2 * form.size), n)
+        runs += sum(case_of(reader, long, form.possible[-1], seed).check_once() for seed in range(RANDOM_POINTS))
         cases += 1
     said = (
         f"On this plan a report is what the draws say in all of {runs} runs of {cases} cases; "
@@ -195,15 +189,15 @@ def _words(numbers: Numbers) -> _Outcome:
     return CONSISTENT, f"{compared} draws of chosen words are those of their definition.", {"draws": compared}
 
 
-def _columns(plan: Plan, numbers: Numbers) -> _Outcome:
-    compared = check_columns(plan, numbers, np.random.default_rng())
+def _columns(plan: Plan, form: Seed) -> _Outcome:
+    compared = check_columns(plan, form, np.random.default_rng())
     return CONSISTENT, f"The columns of {compared:,} items are those of the definition.", {"items": compared}
 
 
 def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     cuts = numbers.cuts
     assert cuts is not None
-    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.groups[0].run_work)
+    looked, partitions = check_blocks(device, alone, plan, cuts, work // 10 // numbers.form.run_work)
     said = (
         f"The first draw is that of one of {cuts.count:,} blocks, whatever is held, and the report names it; in all of "
         f"{looked:,} blocks, of {partitions:,} of {cuts.partitions:,} partitions, these are the items of the "
@@ -215,7 +209,7 @@ def _blocks(device: Device, alone: Device, plan: Plan, numbers: Numbers, work: i
 def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     cuts, inside = numbers.cuts, numbers.inside
     drawn = partial(drawn_cases, cuts=cuts) if cuts else None
-    most = work * 3 // 5 // max(group.run_work for group in numbers.groups)
+    most = work * 3 // 5 // numbers.form.run_work
     compared = check_bulk(device, plan, inside, most, drawn=drawn)
     held = "all" if compared["items"] == inside.n_items else f"{compared['items']:,} of"
     held += f" {inside.n_items:,} {'places of blocks' if cuts else 'items'}"
@@ -227,27 +221,17 @@ def _bulk(device: Device, plan: Plan, numbers: Numbers, work: int) -> _Outcome:
     return CONSISTENT, said, {**compared}
 
 
-def _real_transactions(numbers: Numbers, group: Group) -> list[list[int]]:
-    """Return a full transaction of a group, with the first and the last item; then an empty and a half one, if any."""
-    n, m = numbers.n_items, group.size
+def _real_transactions(numbers: Numbers) -> list[list[int]]:
+    """Return a full transaction, with the first and the last item; then an empty and a half one."""
+    n, m = numbers.n_items, numbers.transaction_size
     full = sorted({n - 1 - place * (n - 1) // max(1, m - 1) for place in range(m)}) if n > m else list(range(n))
-    if not numbers.in_clear:
-        return [full, [], full[: len(full) // 2]]
-    if m > n:
-        return []  # no transaction has this size
-    return [full, []] if m == 1 else [full]
+    return [full, [], full[: len(full) // 2]]
 
 
 # ---- on small catalogues, all draws
 
 
 def _every_draw(plan: Plan, numbers: Numbers, client: Client, work: int) -> _Outcome:
-    left, walks = work, []
-    for group in numbers.groups:
-        used, walk = walk_operator(plan, numbers, client, group.size, left)
-        left -= used
-        walks.append(walk)
-    sizes = {how: [walk["size"] for walk in walks if walk["how"] == how] for how in _SAID}
-    parts = [said.format(", ".join(map(str, sizes[how]))) for how, said in _SAID.items() if sizes[how]]
-    said = "On small catalogues with the plan's operators " + "; ".join(parts) + "."
-    return UNDECIDED if sizes[NOT_DECIDED] else CONSISTENT, said, {"sizes": walks}
+    walk = walk_operator(plan, numbers, client, work)
+    said = f"On a small catalogue with the plan's operator {_SAID[walk['how']]}."
+    return UNDECIDED if walk["how"] == NOT_DECIDED else CONSISTENT, said, walk

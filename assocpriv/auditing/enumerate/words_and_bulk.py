@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from assocpriv.auditing.enumerate.draws_by_form import Device
 from assocpriv.auditing.findings import Fault, client_at_work
-from assocpriv.auditing.recompute.codes import masks
+from assocpriv.auditing.recompute.codes import Seed, masks
 from assocpriv.auditing.recompute.plan_text import Numbers
-from assocpriv.auditing.recompute.report_forms import Bits, Group
+from assocpriv.auditing.recompute.report_forms import Bits, Form
 from assocpriv.client.baskets.bulk import randomizer_of
 from assocpriv.core.entropy import WordEntropy
 from assocpriv.lab.seeded_entropy import SeededEntropy
@@ -36,7 +36,7 @@ from assocpriv.records.baskets import Baskets
 _MOST_COLUMNS = 2000  # items whose columns are compared
 _LEAST_DEALT = 300  # transactions, from a small catalogue dealt over and over
 _DEALS = 6  # of the catalogue: a fault with one item changes two reports in three, say, of those that it could change
-_MOST_ENDS = 1024  # numbers picked, of each operator
+_MOST_ENDS = 1024  # numbers picked
 
 
 class Replayed(WordEntropy):
@@ -83,12 +83,12 @@ class Noted(WordEntropy):
 
 def check_words(numbers: Numbers) -> int:
     """Make the plan's draws of chosen words; return how many draws were compared with their definition."""
-    coins = sum(_check_coins(group) for group in numbers.groups if isinstance(group, Bits))
-    return coins + sum(_check_below(group) + _check_pick(group) for group in numbers.groups)
+    coins = _check_coins(numbers.form) if isinstance(numbers.form, Bits) else 0
+    return coins + _check_below(numbers.form) + _check_pick(numbers.form)
 
 
-def _check_coins(group: Bits) -> int:
-    a, r = group.insert_num, group.insert_bits
+def _check_coins(form: Bits) -> int:
+    a, r = form.insert_num, form.insert_bits
     count = max(64, 1 << r)
     spelt = [
         sum((64 * part + place >> (r - 1 - digit) & 1) << place for place in range(64))
@@ -101,8 +101,8 @@ def _check_coins(group: Bits) -> int:
     return count
 
 
-def _check_below(group: Group) -> int:
-    bounds = group.drawn_below | set(range(2, 2 * group.size + 1))  # what long transactions are sampled with
+def _check_below(form: Form) -> int:
+    bounds = form.drawn_below | set(range(2, 2 * form.size + 1))  # what long transactions are sampled with
     draws = [(n, number) for n in bounds for number in {0, 1, n // 3, n // 2, n - 2, n - 1} if 0 <= number < n]
     for n, number in draws:
         if Replayed(words_of(number, n)).below(n) != number:
@@ -110,8 +110,8 @@ def _check_below(group: Group) -> int:
     return len(draws)
 
 
-def _check_pick(group: Group) -> int:
-    cumulative = list(accumulate(group.picked_weights))
+def _check_pick(form: Form) -> int:
+    cumulative = list(accumulate(form.picked_weights))
     for index, (low, high) in enumerate(pairwise([0, *cumulative])):
         for number in (low, high - 1):
             if Replayed(words_of(number, cumulative[-1])).pick(cumulative) != index:
@@ -137,21 +137,18 @@ def _split(number: int, count: int) -> list[int]:
     return [number >> 64 * place & (1 << 64) - 1 for place in range(count)]
 
 
-def check_columns(plan: Plan, numbers: Numbers, chance: np.random.Generator) -> int:
+def check_columns(plan: Plan, form: Seed, chance: np.random.Generator) -> int:
     """Compare the generator's columns that client and server use with masks made by their definition.
 
     How many items were compared is returned: all of at most 2,000, else so many, others in every audit.
     """
-    compared = 0
-    for group in {each.insert_bits: each for each in numbers.coded}.values():
-        items = np.sort(chance.permutation(group.items)[:_MOST_COLUMNS])
-        with client_at_work():
-            columns = item_columns(plan.generator, group.insert_bits, items)
-        for item, own in zip(items.tolist(), columns, strict=True):
-            if tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in own) != masks(group, item):
-                raise Fault("A column of the generator differs from its definition.")
-        compared += len(items)
-    return compared
+    items = np.sort(chance.permutation(form.items)[:_MOST_COLUMNS])
+    with client_at_work():
+        columns = item_columns(plan.generator, form.insert_bits, items)
+    for item, own in zip(items.tolist(), columns, strict=True):
+        if tuple(int.from_bytes(words.astype("<u8").tobytes(), "little") for words in own) != masks(form, item):
+            raise Fault("A column of the generator differs from its definition.")
+    return len(items)
 
 
 # ---- the bulk client
@@ -181,19 +178,14 @@ def check_bulk(
     seed = secrets.randbits(64) if seed is None else seed
     chance = np.random.default_rng(seed)
     dealt = list(_dealt(numbers, max(most, _LEAST_DEALT), chance))
-    groups = [group for group in numbers.groups if not numbers.in_clear or group.size <= numbers.n_items]
-    ends = [_ends(group) for group in groups]
-    picks = [case for group, own in zip(groups, ends, strict=True) for case in _picks(numbers, group, own, chance)]
-    cases = [Case(items, []) for items in dealt]
-    cases += picks
-    if numbers.in_clear:
-        # the bulk client goes through the groups in their order, so the transactions come in this order
-        cases.sort(key=lambda case: min(max(len(case.items), 1), numbers.transaction_size))
+    ends = _ends(numbers.form)
+    picks = list(_picks(numbers, ends, chance))
+    cases = [*(Case(items, []) for items in dealt), *picks]
     if drawn is not None:
         cases = drawn(cases, chance)
     _compare(device, plan, cases, SeededEntropy(seed))
     items = len(set(chain.from_iterable(dealt)))
-    return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": sum(map(len, ends))}
+    return {"transactions": len(dealt), "items": items, "picks": len(picks), "ends": len(ends)}
 
 
 def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator[list[int]]:
@@ -209,20 +201,20 @@ def _dealt(numbers: Numbers, most: int, chance: np.random.Generator) -> Iterator
         left = left[size:]
 
 
-def _ends(group: Group) -> list[int]:
+def _ends(form: Form) -> list[int]:
     """Return the numbers on both sides of every bound of a pick."""
-    bounds = [0, *accumulate(group.picked_weights)]
+    bounds = [0, *accumulate(form.picked_weights)]
     return sorted({number for bound in bounds for number in (bound - 1, bound) if 0 <= number < bounds[-1]})
 
 
-def _picks(numbers: Numbers, group: Group, ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
+def _picks(numbers: Numbers, ends: list[int], chance: np.random.Generator) -> Iterator[Case]:
     """Yield full transactions with the words of these numbers, or of some of them where they are many.
 
     A transaction that is not sampled draws its pick first.
     """
-    total = sum(group.picked_weights)
+    total = sum(numbers.form.picked_weights)
     for place in chance.permutation(len(ends))[:_MOST_ENDS].tolist():
-        items = chance.choice(numbers.n_items, min(group.size, numbers.n_items), replace=False)
+        items = chance.choice(numbers.n_items, min(numbers.transaction_size, numbers.n_items), replace=False)
         yield Case(sorted(items.tolist()), words_of(ends[place], total))
 
 

@@ -206,6 +206,6 @@ class ReedSolomon(Seed):
 
 
 @lru_cache(maxsize=1 << 14)
-def masks(group: Seed, item: int) -> tuple[int, ...]:
+def masks(form: Seed, item: int) -> tuple[int, ...]:
     """Return an item's r masks: the parity of a seed's bits in mask j is the j-th digit of the item's value."""
-    return group.mask(item)
+    return form.mask(item)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 
-from assocpriv.auditing.recompute.codes import Bch, ReedSolomon, Seed
+from assocpriv.auditing.recompute.codes import Bch, ReedSolomon
 from assocpriv.auditing.recompute.cuts import MOST_BLOCKS, MOST_CUT, NUMBER_BYTES, Cuts
 from assocpriv.auditing.recompute.json_fields import field, unique_fields, whole
-from assocpriv.auditing.recompute.report_forms import Bits, Group, SelectASize, Sets
+from assocpriv.auditing.recompute.report_forms import Bits, Form, SelectASize, Sets
 from assocpriv.core.errors import PlanError
 
 NONE, FIXED, BCH, REED_SOLOMON = "none", "fixed-size", "bch", "reed-solomon"
@@ -27,23 +27,16 @@ class Numbers:
     n_items: int  # of the catalogue, without dummies
     transaction_size: int
     itemset_size: int
-    in_clear: bool  # whether reports tell their transaction's size
-    groups: tuple[Group, ...]  # one for each operator; their items are those of a block where there are blocks
+    form: Form  # of its operator and reports; its items are those of a block where there are blocks
     prior: Fraction
     posterior: Fraction
     reports_per_person: int  # that the promise covers together
     cuts: Cuts | None = None  # of the catalogue, into blocks of which a report is about one
 
     @property
-    def coded(self) -> list[Seed]:
-        """The groups whose reports are seeds of a code: all of them, or none."""
-        return [group for group in self.groups if isinstance(group, Seed)]
-
-    @property
     def report_bytes(self) -> int:
-        """Length of every report in bytes, that of a size in clear or of a block's number among them."""
-        in_clear = NUMBER_BYTES if self.cuts else int(self.in_clear)
-        return -(-self.groups[-1].report_bits // 8) + in_clear
+        """Length of every report in bytes, that of a block's number among them."""
+        return -(-self.form.report_bits // 8) + (NUMBER_BYTES if self.cuts else 0)
 
     @property
     def inside(self) -> "Numbers":
@@ -68,20 +61,17 @@ def read_numbers(text: str) -> Numbers:
     except (ValueError, RecursionError) as error:
         raise error if isinstance(error, PlanError) else PlanError("the text is not valid JSON") from None
     m, kind = whole(content, "transaction_size", 1, 15), _text(content, "kind", ("select-a-size", FIXED))
-    in_clear = _text(content, "sizes", ("hidden", "in clear")) == "in clear"
+    _text(content, "sizes", ("hidden",))
     n = _count(field(content, "catalogue"))
     itemset_size = whole(content, "itemset_size", 1, m)
     cuts = _cuts(field(content, "view"), n, itemset_size)
-    if cuts and in_clear:
-        raise PlanError("blocks need hidden sizes")
     asked = cuts.longest if cuts else n
     operators = field(content, "operators")
-    sizes = list(range(1, m + 1)) if in_clear else [m]
-    if not isinstance(operators, list) or len(operators) != len(sizes):
-        raise PlanError(f"operators must be a list of {len(sizes)}")
+    if not isinstance(operators, list) or len(operators) != 1:
+        raise PlanError("operators must be a list of one")
     generator = _generator(field(content, "generator"))
-    if kind == FIXED and (in_clear or generator[0] is not Bits):
-        raise PlanError("reports of a fixed size need hidden sizes and the generator none")
+    if kind == FIXED and generator[0] is not Bits:
+        raise PlanError("reports of a fixed size need the generator none")
     promise = field(content, "promise")
     prior, posterior = (_probability(field(promise, name), name) for name in ("prior", "posterior"))
     if not 0 < prior < posterior < 1:
@@ -90,8 +80,7 @@ def read_numbers(text: str) -> Numbers:
         n_items=n,
         transaction_size=m,
         itemset_size=itemset_size,
-        in_clear=in_clear,
-        groups=tuple(_group(each, kind, size, asked, generator) for each, size in zip(operators, sizes, strict=True)),
+        form=_form(operators[0], kind, m, asked, generator),
         prior=prior,
         posterior=posterior,
         reports_per_person=whole(content, "reports_per_person", 1, 1000),
@@ -150,7 +139,7 @@ def _generator(content: object) -> _Generator:
     return _FORMS[kind], code
 
 
-def _group(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Group:
+def _form(content: object, kind: str, size: int, n_items: int, generator: _Generator) -> Form:
     whole(content, "size", size, size)
     weights = field(content, "keep_weights")
     if not isinstance(weights, list) or len(weights) != size + 1:
@@ -162,8 +151,8 @@ def _group(content: object, kind: str, size: int, n_items: int, generator: _Gene
     if kind == FIXED:
         whole(content, "items", items, min(items, 4096))
         return Sets(size, items, values, whole(content, "report_size", 1, items - 1))
-    r, (form, code) = whole(content, "insert_bits", 1, 16), generator
-    return form(
+    r, (kind_of_form, code) = whole(content, "insert_bits", 1, 16), generator
+    return kind_of_form(
         size=size,
         items=items,
         weights=values,

@@ -21,7 +21,7 @@ from math import comb, nextafter
 from assocpriv.auditing.findings import BROKEN, CONSISTENT, Finding
 from assocpriv.auditing.recompute.codes import Seed, masks, order_of_x, rank_over_gf2
 from assocpriv.auditing.recompute.plan_text import Numbers, read_numbers
-from assocpriv.auditing.recompute.report_forms import Group, added_weights
+from assocpriv.auditing.recompute.report_forms import Form, added_weights
 from assocpriv.core.errors import PlanError
 
 DEPTH = "exact"
@@ -33,52 +33,49 @@ _TRIED_SETS = 150
 # ---- the largest ratio
 
 
-def overlaps(numbers: Numbers, group: Group) -> set[int]:
-    """Return how many items two padded transactions of a group can share.
+def overlaps(numbers: Numbers) -> set[int]:
+    """Return how many items two padded transactions can share.
 
     Of s items, padded with the first m − s dummies: two of s1 ≤ s2 items share m − s2 dummies.
     """
-    m, n = group.size, numbers.inside.n_items
-    sizes = range(m, m + 1) if numbers.in_clear else range(m + 1)
-    sizes = range(2) if numbers.in_clear and m == 1 else sizes  # an empty transaction counts as one of one item
+    m, n = numbers.transaction_size, numbers.inside.n_items
     return {
         m - larger + both
-        for smaller in sizes
-        for larger in sizes
-        if smaller <= larger <= n
+        for larger in range(min(m, n) + 1)
+        for smaller in range(larger + 1)
         for both in range(max(0, smaller + larger - n), smaller + 1)
     }
 
 
-def largest_ratio(numbers: Numbers, group: Group) -> Fraction:
-    """Return the largest P[t1 → y] / P[t2 → y] over all transactions of a group and all reports; 1 if there are none.
+def largest_ratio(numbers: Numbers) -> Fraction:
+    """Return the largest P[t1 → y] / P[t2 → y] over all transactions and all reports.
 
     With a generator it is an upper bound: whether a seed shows j1 items of t1 and j2 of t2 is left open.
     """
-    m, largest = group.size, Fraction(1)
-    for shared, first, second in product(overlaps(numbers, group), range(m + 1), range(m + 1)):
+    form, m, largest = numbers.form, numbers.transaction_size, Fraction(1)
+    for shared, first, second in product(overlaps(numbers), range(m + 1), range(m + 1)):
         own = m - shared  # items of each that the other does not have; items of neither show up in both chances alike
-        both = _both_shown(group, shared, first, second)
+        both = _both_shown(form, shared, first, second)
         if both is not None:
-            ratio = group.chance(first, second - both, own) / group.chance(second, first - both, own)
+            ratio = form.chance(first, second - both, own) / form.chance(second, first - both, own)
             largest = max(largest, ratio)
     return largest
 
 
-def _both_shown(group: Group, shared: int, first: int, second: int) -> int | None:
+def _both_shown(form: Form, shared: int, first: int, second: int) -> int | None:
     """Return how many shared items a report can show that shows ``first`` of t1's items and ``second`` of t2's."""
-    own = group.size - shared
-    neither = group.items - 2 * group.size + shared
+    own = form.size - shared
+    neither = form.items - 2 * form.size + shared
     for both in range(max(0, first - own, second - own), min(first, second, shared) + 1):
-        if group.can_show(first + second - both, neither):
+        if form.can_show(first + second - both, neither):
             return both
     return None
 
 
-def stated_ratio(group: Group) -> Fraction:
+def stated_ratio(form: Form) -> Fraction:
     """Return the γ of docs/formats, whether or not transactions are many enough to reach it."""
-    outside = group.size  # as for two transactions that share nothing
-    chances = [group.chance(j, outside - j, outside) for j in group.possible]
+    outside = form.size  # as for two transactions that share nothing
+    chances = [form.chance(j, outside - j, outside) for j in form.possible]
     return max(chances) / min(chances)
 
 
@@ -91,7 +88,7 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
         numbers = read_numbers(text)
     except PlanError as error:
         return None, [Finding(DEPTH, "plan text", BROKEN, f"The plan cannot be read: {error}.")]
-    said = f"The plan's text holds {len(numbers.groups)} operator(s), a generator and a promise of the stated form."
+    said = "The plan's text holds an operator, a generator and a promise of the stated form."
     findings = [Finding(DEPTH, "plan text", CONSISTENT, said), _check_weights(numbers)]
     if findings[-1].verdict != BROKEN:  # else there are no probabilities to go on with
         findings += [_check_amplification(numbers), *_check_generator(numbers)]
@@ -99,24 +96,20 @@ def check_integers(text: str) -> tuple[Numbers | None, list[Finding]]:
 
 
 def _check_weights(numbers: Numbers) -> Finding:
-    name = "weights"
-    for group in numbers.groups:
-        if any((weight > 0) != (group.choices(j) > 0) for j, weight in enumerate(group.weights)):
-            said = f"A kept size that can occur has weight 0, or one that cannot has not (size {group.size})."
-            return Finding(DEPTH, name, BROKEN, said)
-        added = added_weights(group)
-        if added != group.total:
-            said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, group.total))}, not to 1"
-            return Finding(DEPTH, name, BROKEN, f"{said} (operator of size {group.size}).")
-    shares = [list(map(str, group.size_distribution)) for group in numbers.groups]
+    name, form = "weights", numbers.form
+    if any((weight > 0) != (form.choices(j) > 0) for j, weight in enumerate(form.weights)):
+        return Finding(DEPTH, name, BROKEN, "A kept size that can occur has weight 0, or one that cannot has not.")
+    added = added_weights(form)
+    if added != form.total:
+        said = f"The probabilities of the kept sizes add up to {_about(Fraction(added, form.total))}, not to 1."
+        return Finding(DEPTH, name, BROKEN, said)
     said = "The probabilities of keeping 0, 1, … items add up to 1 exactly."
-    return Finding(DEPTH, name, CONSISTENT, said, {"size_distributions": shares})
+    return Finding(DEPTH, name, CONSISTENT, said, {"size_distribution": list(map(str, form.size_distribution))})
 
 
 def _check_amplification(numbers: Numbers) -> Finding:
-    stated = [stated_ratio(group) for group in numbers.groups]
-    reached = [largest_ratio(numbers, group) for group in numbers.groups]
-    worst, limit, times_asked = max(stated + reached), numbers.limit, numbers.reports_per_person
+    reached = largest_ratio(numbers)
+    worst, limit, times_asked = max(stated_ratio(numbers.form), reached), numbers.limit, numbers.reports_per_person
     composed = worst**times_asked
     # Bayes' rule with the largest ratio, both ways; the limit is where these meet the promise
     rises, rises_of = _posterior(numbers.prior, composed.numerator, composed.denominator)
@@ -128,14 +121,14 @@ def _check_amplification(numbers: Numbers) -> Finding:
     )
     figures = {
         "amplification": _text_of(worst),
-        "reached": _text_of(max(reached)),
+        "reached": _text_of(reached),
         "reports_per_person": times_asked,
         "composed": _decimal(composed, limit),  # as a fraction it may have more digits than anybody can read
         "limit": _text_of(limit),
         "highest_posterior": nextafter(rises / rises_of, 1),  # never rounded in our favour
         "lowest_posterior": nextafter(falls / falls_of, 0),
     }
-    where = " Each size stands by itself; the size is told." if numbers.in_clear else ""
+    where = ""
     if numbers.cuts:
         where = f" It is that of what is reported of one of {numbers.cuts.count:,} blocks, drawn whatever is held."
         figures["blocks"] = numbers.cuts.count
@@ -156,56 +149,54 @@ def _posterior(prior: Fraction, ratio: int, to: int) -> tuple[int, int]:
 
 
 def _check_generator(numbers: Numbers) -> list[Finding]:
-    groups = numbers.coded
-    if not groups:
+    form = numbers.form
+    if not isinstance(form, Seed):
         return []
-    width, polynomial = groups[-1].field_bits, groups[-1].polynomial
-    least = next(w for w in count(2) if all(group.fits_field(w) for group in groups))
+    width, polynomial = form.field_bits, form.polynomial
+    least = next(w for w in count(2) if form.fits_field(w))
     if width > least:
         said = f"The field has 2^{width} elements where 2^{least} suffice; clients refuse the plan."
         return [Finding(DEPTH, "field", BROKEN, said, {"least_field_bits": least})]
     order, full = order_of_x(width, polynomial), (1 << width) - 1
     said = f"The powers of x run through {order} of the field's {full} elements other than 0."
     field = Finding(DEPTH, "field", CONSISTENT if order == full else BROKEN, said, {"order_of_x": order})
-    return [field, _check_independence(groups, numbers.itemset_size)]
+    return [field, _check_independence(form, numbers.itemset_size)]
 
 
-def _check_independence(groups: list[Seed], itemset_size: int) -> Finding:
-    name, tried = "independence", 0
-    for group in groups:
-        needed = min(group.size + min(itemset_size, group.size), group.items)
-        reason = _unfit(group, needed)
-        if reason:
-            return Finding(DEPTH, name, BROKEN, f"The generator {reason} (operator of size {group.size}).")
-        for chosen in _sets_to_try(group, needed):
-            vectors = [mask for item in chosen for mask in masks(group, item)]
-            tried += 1
-            if rank_over_gf2(vectors) < len(vectors):
-                said = f"Some {needed} items' bits depend on each other (operator of size {group.size})."
-                return Finding(DEPTH, name, BROKEN, said, {"sets_tried": tried})
+def _check_independence(form: Seed, itemset_size: int) -> Finding:
+    name, tried, needed = "independence", 0, min(form.size + itemset_size, form.items)
+    reason = _unfit(form, needed)
+    if reason:
+        return Finding(DEPTH, name, BROKEN, f"The generator {reason}.")
+    for chosen in _sets_to_try(form, needed):
+        vectors = [mask for item in chosen for mask in masks(form, item)]
+        tried += 1
+        if rank_over_gf2(vectors) < len(vectors):
+            said = f"Some {needed} items' bits depend on each other."
+            return Finding(DEPTH, name, BROKEN, said, {"sets_tried": tried})
     said = f"The generator meets the conditions of its theorem, and the bits of {tried} sets of items are independent."
     return Finding(DEPTH, name, CONSISTENT, said, {"sets_tried": tried})
 
 
-def _unfit(group: Seed, needed: int) -> str:
-    """Return which condition of the theorem on its code a group breaks, if any."""
-    if not group.fits_field(group.field_bits):
-        return f"is too short for {group.items} items of {group.insert_bits} bits"
-    if group.independent_items < needed:
-        return f"makes any {group.independent_items} items independent, and {needed} are needed"
+def _unfit(form: Seed, needed: int) -> str:
+    """Return which condition of the theorem on its code a form breaks, if any."""
+    if not form.fits_field(form.field_bits):
+        return f"is too short for {form.items} items of {form.insert_bits} bits"
+    if form.independent_items < needed:
+        return f"makes any {form.independent_items} items independent, and {needed} are needed"
     return ""
 
 
-def _sets_to_try(group: Seed, needed: int) -> Iterator[list[int]]:
+def _sets_to_try(form: Seed, needed: int) -> Iterator[list[int]]:
     """Yield all sets of so many items where these are few, else regular ones and others."""
-    n = group.items
+    n = form.items
     if comb(n, needed) <= _FEW_SETS:
         yield from map(list, combinations(range(n), needed))
         return
     yield list(range(n - needed, n))
-    order = (1 << group.field_bits) - 1
+    order = (1 << form.field_bits) - 1
     # steps that are powers of x, and steps onto subfields and their cosets, where codes are weakest
-    steps = [1 << e for e in range(group.field_bits)] + [order // d for d in range(2, 32) if order % d == 0]
+    steps = [1 << e for e in range(form.field_bits)] + [order // d for d in range(2, 32) if order % d == 0]
     for step in [*steps, *(n // d for d in range(2, 32))]:
         chosen = list(islice(dict.fromkeys(place * step % n for place in range(4 * needed)), needed))
         if len(chosen) == needed:

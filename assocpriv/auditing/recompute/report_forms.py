@@ -23,7 +23,7 @@ _PLAIN_BITS = 1 << 12  # of a report of bits that take a client as long as all e
 
 
 @dataclass(frozen=True, slots=True)
-class Group(ABC):
+class Form(ABC):
     """One operator of a plan, and the form of its reports."""
 
     ranks_kept: ClassVar[int] = 0  # of the first uniform numbers, which decide beside the pick what is kept
@@ -41,7 +41,7 @@ class Group(ABC):
     @property
     @abstractmethod
     def report_bits(self) -> int:
-        """Length of a report, without the byte of a size in clear."""
+        """Length of a report, without a block's number."""
 
     @property
     def seed_bits(self) -> int:
@@ -50,7 +50,7 @@ class Group(ABC):
 
     @property
     def run_work(self) -> int:
-        """How many runs for a short report of bits take about the time of one of this group."""
+        """How many runs for a short report of bits take about the time of one of this form."""
         return 1 + self.report_bits // _PLAIN_BITS
 
     def choices(self, j: int) -> int:
@@ -151,13 +151,13 @@ class Group(ABC):
         return {}
 
     def shrunk(self, n_items: int) -> Self | None:
-        """Return the group over a catalogue of few items, or None if its reports could not keep as many items then."""
+        """Return the form over a catalogue of few items, or None if its reports could not keep as many items then."""
         return replace(self, items=n_items + self.size)
 
 
 @dataclass(frozen=True, slots=True)
-class SelectASize(Group):
-    """A group that adds each other item independently: ``insert_num``, ``insert_bits``, ``weight_bits`` are a, r, b."""
+class SelectASize(Form):
+    """A form that adds each other item independently: ``insert_num``, ``insert_bits``, ``weight_bits`` are a, r, b."""
 
     insert_num: int
     insert_bits: int
@@ -207,7 +207,7 @@ class Bits(SelectASize):
 
 
 @dataclass(frozen=True, slots=True)
-class Sets(Group):
+class Sets(Form):
     """Reports of the rank of a set of ``report_size`` items, ℓ."""
 
     ranks_kept = 1
@@ -293,6 +293,6 @@ def set_of(rank: int, n_items: int, size: int) -> list[int]:
 
 
 @lru_cache(maxsize=32)
-def added_weights(group: Group) -> int:
+def added_weights(form: Form) -> int:
     """Return what the weights of all choices add up to."""
-    return sum(group.choices(j) * weight for j, weight in enumerate(group.weights))
+    return sum(form.choices(j) * weight for j, weight in enumerate(form.weights))

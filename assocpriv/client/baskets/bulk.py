@@ -1,8 +1,7 @@
 """Randomize many transactions at once, in compiled code fed with blocks of entropy.
 
 This module sees raw items. For equal words the reports equal those of client/baskets/randomizer.py, one transaction
-after the other; where sizes are in clear, first the chunk's transactions of the first group, then those of the second …
-With blocks the blocks of all of a chunk's transactions are drawn first.
+after the other. With blocks the blocks of all of a chunk's transactions are drawn first.
 """
 
 import math
@@ -97,20 +96,16 @@ class SetTables:
 
 
 class SubsetTables:
-    """Tables for reports that show a kept subset, as bits or by a seed, in the kernel's form.
+    """Tables for reports that show a kept subset, as bits or by a seed, in the kernel's form; ``words`` as of sets."""
 
-    ``columns`` are those of at least the plan's items, where another plan has made them already; ``words`` as for
-    :class:`SetTables`.
-    """
-
-    def __init__(self, plan: Plan, columns: NDArray[np.uint64] | None = None) -> None:
+    def __init__(self, plan: Plan) -> None:
         operator = plan.independent
         subsets = kept_subsets(operator)
         n_words = -(-operator.weight_bits // WORD_BITS)
         # the last total is 2^weight_bits, which may not fit; no draw reaches it, so any value does
         cumulative = np.array([to_words(total, n_words) for total in subsets.cumulative], dtype=np.uint64)
         self._subsets = (cumulative, np.array(subsets.masks, dtype=np.int64))
-        self._columns = _columns_of(plan, operator.insert_bits) if columns is None else columns
+        self._columns = _columns_of(plan)
         numbers = (operator.insert_num, operator.insert_bits, operator.weight_bits, plan.report_bits)
         self._shape = np.array([plan.n_items, operator.size, *numbers, _solved_slots(plan)], dtype=np.int64)
         report_words, r = -(-plan.report_bits // WORD_BITS), operator.insert_bits
@@ -129,7 +124,7 @@ class SubsetTables:
         return randomize_transactions(offsets, items, words, self._subsets, self._columns, self._shape, fitted, reports)
 
 
-_TABLES: dict[str, Callable[..., SetTables | SubsetTables]] = {
+_TABLES: dict[str, Callable[[Plan], SetTables | SubsetTables]] = {
     "bits": SubsetTables,
     "seed": SubsetTables,
     "rank": SetTables,
@@ -137,11 +132,11 @@ _TABLES: dict[str, Callable[..., SetTables | SubsetTables]] = {
 
 
 class BulkRandomizer:
-    """Tables of one plan with hidden sizes, built once for any number of chunks; ``columns`` as of its tables."""
+    """Tables of one plan without blocks, built once for any number of chunks."""
 
-    def __init__(self, plan: Plan, *columns: NDArray[np.uint64]) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._tables = _TABLES[plan.form.name](plan, *columns)
+        self._tables = _TABLES[plan.form.name](plan)
 
     def words_needed(self, baskets: Baskets) -> int:
         """Return how many words these transactions use at most when no draw is rejected."""
@@ -154,12 +149,6 @@ class BulkRandomizer:
 
     def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
         """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        return self.randomize_first(baskets, words, entropy)[0]
-
-    def randomize_first(
-        self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy
-    ) -> tuple[RandomizedChunk, NDArray[np.uint64]]:
-        """Return what :meth:`randomize` does, and the words that are left."""
         from assocpriv.core.kernels.draws import OUT_OF_WORDS
 
         n_words = -(-self.plan.report_bits // WORD_BITS)
@@ -177,59 +166,13 @@ class BulkRandomizer:
                 raise PlanError("the plan's generator does not have the independence it states")
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
-        return RandomizedChunk(np.ascontiguousarray(packed), lambda: fitted), words[used:]
+        return RandomizedChunk(np.ascontiguousarray(packed), lambda: fitted)
 
 
-def _columns_of(plan: Plan, insert_bits: int) -> NDArray[np.uint64]:
+def _columns_of(plan: Plan) -> NDArray[np.uint64]:
     if plan.generator.is_seedless:
         return np.empty((0, 1, 1), dtype=np.uint64)
-    return item_columns(plan.generator, insert_bits, np.arange(plan.padded_items, dtype=np.int64))
-
-
-class GroupedRandomizer:
-    """Tables of one plan with sizes in clear: a :class:`BulkRandomizer` for each size.
-
-    Words are used group by group, in the transactions' order within each.
-    """
-
-    def __init__(self, plan: Plan) -> None:
-        bits = {group.independent.insert_bits for group in plan.groups}
-        columns = {r: _columns_of(plan.groups[-1], r) for r in bits}  # the smaller groups' are the first of them
-        self.plan = plan
-        self._groups = [BulkRandomizer(group, columns[group.independent.insert_bits]) for group in plan.groups]
-
-    def words_needed(self, baskets: Baskets) -> int:
-        """Return how many words these transactions use at most when no draw is rejected."""
-        return sum(group.words_needed(part) for group, _, part in self._split(baskets))
-
-    def spare_words(self, baskets: Baskets) -> int:
-        """Return how many further words make up for rejected ones, but for a chance below 2^-1000."""
-        return max(group.spare_words(baskets) for group in self._groups)
-
-    def randomize(self, baskets: Baskets, words: NDArray[np.uint64], entropy: WordEntropy) -> RandomizedChunk:
-        """Randomize transactions with the words given first, then with further words of ``entropy``."""
-        packed = np.zeros((len(baskets), self.plan.report_bytes), dtype=np.uint8)
-        fitted = np.empty((len(baskets), self.plan.transaction_size), dtype=np.int64)
-        fitted[:] = np.arange(self.plan.n_items, self.plan.padded_items)  # dummies beyond those of the group
-        for group, rows, part in self._split(baskets):
-            m, length = group.plan.transaction_size, group.plan.report_bytes
-            chunk, words = group.randomize_first(part, words, entropy)
-            packed[rows, 0] = m
-            packed[rows, 1 : 1 + length] = chunk.packed
-            fitted[rows, :m] = chunk.raw_fitted
-        return RandomizedChunk(packed, lambda: fitted)
-
-    def _split(self, baskets: Baskets) -> Iterator[tuple[BulkRandomizer, NDArray[np.int64], Baskets]]:
-        """Yield each group that occurs, the places of its transactions, and these."""
-        sizes = baskets.sizes
-        own = np.clip(sizes, 1, self.plan.transaction_size)
-        for m, group in enumerate(self._groups, 1):
-            rows = np.flatnonzero(own == m)
-            if not len(rows):
-                continue
-            offsets = np.append(0, np.cumsum(sizes[rows]))
-            places = np.arange(offsets[-1]) + np.repeat(baskets.offsets[rows] - offsets[:-1], sizes[rows])
-            yield group, rows, Baskets(baskets.catalogue, offsets, baskets.items[places])
+    return item_columns(plan.generator, plan.independent.insert_bits, np.arange(plan.padded_items, dtype=np.int64))
 
 
 class BlockRandomizer:
@@ -319,15 +262,9 @@ def _check_batch(baskets: Baskets, plan: Plan) -> None:
         raise BasketError("ids must lie in the catalogue and rise within each basket; use Baskets.from_sets")
 
 
-_RANDOMIZERS: dict[str, Callable[[Plan], BulkRandomizer | GroupedRandomizer | BlockRandomizer]] = {
-    "sized": GroupedRandomizer,
-    "block": BlockRandomizer,
-}
-
-
-def randomizer_of(plan: Plan) -> BulkRandomizer | GroupedRandomizer | BlockRandomizer:
+def randomizer_of(plan: Plan) -> BulkRandomizer | BlockRandomizer:
     """Return the tables that a plan's transactions are randomized by."""
-    return _RANDOMIZERS.get(plan.form.name, BulkRandomizer)(plan)
+    return BulkRandomizer(plan) if plan.view.blocks is None else BlockRandomizer(plan)
 
 
 def randomize_chunks(

@@ -8,9 +8,9 @@ This module sees raw items. The steps, each an exact draw (see core/entropy.py):
 3. the report is drawn uniformly among those in which the kept items are present and the dropped ones absent:
    bit by bit without a generator (every other item present with probability ρ), by its seed with one.
 
-A plan of the kind fixed-size has other steps 2 and 3: client/baskets/fixed_size.py. With sizes in clear M is the size
-of the transaction's group, and the report begins with it. With blocks a block is drawn before all that, whatever the
-transaction holds; the report begins with its number and is about the transaction's items in it.
+A plan of the kind fixed-size has other steps 2 and 3: client/baskets/fixed_size.py. With blocks a block is drawn
+before all that, whatever the transaction holds; the report begins with its number and is about the transaction's items
+in it.
 
 Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
 """
@@ -65,11 +65,6 @@ class Randomizer:
         return kept_subsets(self.plan.independent)
 
     @cached_property
-    def groups(self) -> "list[Randomizer]":
-        """Of a plan with sizes in clear, the randomizers of the transactions of 1 … M items."""
-        return [Randomizer(group) for group in self.plan.groups]
-
-    @cached_property
     def in_block(self) -> "Randomizer":
         """Of a plan with blocks, the randomizer of a transaction's items in one block."""
         return Randomizer(self.plan.block_plan)
@@ -98,11 +93,6 @@ class Randomizer:
         """
         checked = check_transaction(transaction, self.plan)
         return _REPORTS[self.plan.form.name](self, checked, entropy)
-
-    def _sized(self, checked: list[int], entropy: Entropy) -> bytes:
-        size = min(max(len(checked), 1), self.plan.transaction_size)
-        report = self.groups[size - 1].randomize(checked, entropy=entropy)
-        return bytes([size]) + report.ljust(self.plan.report_bytes - 1, b"\0")
 
     def _block(self, checked: list[int], entropy: Entropy) -> bytes:
         blocks = self.plan.view.blocks
@@ -134,7 +124,6 @@ _REPORTS: dict[str, Callable[[Randomizer, list[int], Entropy], bytes]] = {
     "bits": Randomizer._bits,
     "seed": Randomizer._seed,
     "rank": Randomizer._rank,
-    "sized": Randomizer._sized,
     "block": Randomizer._block,
 }
 

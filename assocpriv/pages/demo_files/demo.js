@@ -87,16 +87,14 @@ function namesOf(ids) {
 }
 
 function showReport() {
-  const { shown, size, block } = plan.decode(submission.report);
+  const { shown, block } = plan.decode(submission.report);
   const isShown = namesOf(shown);
   const asked = block === undefined ? null : namesOf(plan.view.blocks.members(block));
   element("report").hidden = false;
-  element("clear").textContent = size
-    ? `The first byte says in clear how many items it was made of: ${size}. Nothing is promised about that number.`
-    : asked
-      ? `They are about a part of the catalogue that was drawn whatever you chose, ${count(asked.size, "item")}, ` +
-        "and say which part. Of all other items they tell nothing."
-      : "";
+  element("asked").textContent = asked
+    ? `They are about a part of the catalogue that was drawn whatever you chose, ${count(asked.size, "item")}, ` +
+      "and say which part. Of all other items they tell nothing."
+    : "";
   element("bytes").textContent = hexOf(submission.report).replace(/../g, "$& ").trim();
   element("kept").textContent = names.length
     ? ""
@@ -110,14 +108,14 @@ function showReport() {
   if (rest > 0) most.push(make("li", { textContent: `and ${rest.toLocaleString("en")} more` }));
   if (!listed.length) most.push(make("li", { textContent: "no item" }));
   show(element("shown"), most);
-  showBeliefs(isShown, asked, size ?? 1);
+  showBeliefs(isShown, asked);
   listItems();
 }
 
-/** Show beliefs after a report that shows some items, of those that it was `asked` about (null: all), of its size. */
-function showBeliefs(isShown, asked, size) {
+/** Show beliefs after a report that shows some items, of those that it was `asked` about (null: all). */
+function showBeliefs(isShown, asked) {
   const prior = element("prior").value.split("/").map(BigInt);
-  const chances = chancesOf(plan.operators[size - 1]);
+  const chances = chancesOf(plan.operator);
   const others = [...isShown].filter((name) => !names.includes(name));
   const rows = [...names, ...others].slice(0, Math.max(names.length, MOST_BELIEFS)).map((name) => {
     const isAsked = asked === null || asked.has(name);
@@ -133,7 +131,7 @@ function showBeliefs(isShown, asked, size) {
   const most = percentAwayFrom(mostBelieved(prior, plan.amplification), prior);
   element("worst").textContent =
     `And whoever knows more of you than this page imagines: no report of this plan can lift a belief of ${before} ` +
-    `above ${most}, whatever it is about${plan.inClear ? ", but for the size of your basket, which is told" : ""}.`;
+    `above ${most}, whatever it is about.`;
 }
 
 async function sendReport() {

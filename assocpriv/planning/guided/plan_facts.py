@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from assocpriv.core.errors import PlanError
 from assocpriv.core.numbers import check_whole
@@ -29,7 +28,7 @@ class GuidedFacts:
         return 1 - Fraction(safeguard.honest, 1 << TUPLE_BITS) if isinstance(safeguard, TupleMix) else None
 
 
-def foresee_guided(plan: GuidedPlan, reports: int, _group_reports: Any = None) -> GuidedFacts:
+def foresee_guided(plan: GuidedPlan, reports: int) -> GuidedFacts:
     """Return what a plan promises; PlanError for fewer reports than one."""
     if check_whole("reports", reports) < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")

@@ -11,7 +11,6 @@ privacy, CCS 2012.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +59,7 @@ class TableFacts:
     costs: tuple[AnswerCost, ...]
 
 
-def foresee_table(plan: TablePlan, reports: int, _group_reports: Any = None) -> TableFacts:
+def foresee_table(plan: TablePlan, reports: int) -> TableFacts:
     """Return what a plan of a table promises; PlanError for fewer reports than one."""
     if check_whole("reports", reports) < 1:
         raise PlanError(f"reports must be at least 1, got {reports}")

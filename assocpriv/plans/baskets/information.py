@@ -72,10 +72,9 @@ _Shown = tuple[NDArray[np.bool_], Array | None]
 def plan_information(plan: Plan, basket_size: int | None = None, *, base: float = BITS) -> PlanInformation:
     """Return mutual and worst-case information of one report, all transactions of s items being equally likely.
 
-    s is in 1..M and at most n; the largest of these by default. With sizes in clear, the operator of this size is asked
-    about. With blocks a transaction is what a basket holds of the block drawn, the longest blocks' items being n: the
-    block is drawn whatever the basket, so its number tells nothing more. The work grows with n·M², not with the number
-    of reports.
+    s is in 1..M and at most n; the largest of these by default. With blocks a transaction is what a basket holds of the
+    block drawn, the longest blocks' items being n: the block is drawn whatever the basket, so its number tells nothing
+    more. The work grows with n·M², not with the number of reports.
 
     Raises:
         PlanError: a size that no transaction has.
@@ -84,14 +83,14 @@ def plan_information(plan: Plan, basket_size: int | None = None, *, base: float 
     size = largest if basket_size is None else basket_size
     if not 1 <= size <= largest:
         raise PlanError(f"basket size must lie in 1..{largest} (the plan's transactions and items), got {size}")
-    group = plan.groups[min(size, len(plan.groups)) - 1]  # of hidden sizes there is one
-    possible_classes, chances = _CLASSES[group.form.name](group, group.transaction_size - size)
-    average_limit, most = mutual_limit(group.operator, base=math.e), information_limit(group.amplification, base=base)
+    part, operator = plan.block_plan, plan.operator
+    possible_classes, chances = _CLASSES[part.form.name](part, plan.transaction_size - size)
+    average_limit, most = mutual_limit(operator, base=math.e), information_limit(plan.amplification, base=base)
     worst = inverse = total = mutual = 0.0
     least = math.inf
-    overlaps = _overlaps(group.n_items, size)
+    overlaps = _overlaps(part.n_items, size)
     for dummies, possible in enumerate(possible_classes.T):
-        up, down, mean = _class_information(group.operator, overlaps[:, possible], dummies)
+        up, down, mean = _class_information(operator, overlaps[:, possible], dummies)
         worst, inverse = max(worst, up.max(initial=0)), max(inverse, down.max(initial=0))
         least = min(least, up.min(initial=math.inf))
         if chances is not None:

@@ -139,10 +139,9 @@ class Operator(_KeepsSubsets):
         rho = self.default_probability
         return comb(given, shown) * rho**shown * (1 - rho) ** (given - shown)
 
-    def check_plan(self, n_items: int, itemset_size: int, generator: Generator, *, hidden: bool) -> None:  # noqa: ARG002
+    def check_plan(self, n_items: int, itemset_size: int, generator: Generator) -> None:
         """Refuse a plan whose generator is too short, or does not make enough items independent."""
-        largest = min(itemset_size, self.size)
-        generator.check_items(n_items + self.size, self.insert_bits, self.size + largest, largest)
+        generator.check_items(n_items + self.size, self.insert_bits, self.size + itemset_size, itemset_size)
 
     def least_field_bits(self, n_items: int, generator: Generator) -> int:
         """Return how narrow the generator's field may be for a plan of so many items."""
@@ -186,10 +185,10 @@ class FixedSizeOperator(_KeepsSubsets):
             low, high = (1, 1 << MAX_WEIGHT_BITS) if self.sets_keeping(j) else (0, 0)
             check_integer(weight, "keep_weights", low, high)
 
-    def check_plan(self, n_items: int, itemset_size: int, generator: Generator, *, hidden: bool) -> None:
-        """Refuse a plan of sizes in clear, with a generator, or of another number of items."""
-        if not hidden or not generator.is_seedless:
-            raise PlanError("reports of a fixed size need hidden sizes and the generator none")
+    def check_plan(self, n_items: int, itemset_size: int, generator: Generator) -> None:
+        """Refuse a plan with a generator, or of another number of items."""
+        if not generator.is_seedless:
+            raise PlanError("reports of a fixed size need the generator none")
         if n_items < itemset_size:
             raise PlanError(f"itemsets of {itemset_size} items need as many items, got {n_items}")
         if self.items != (padded := n_items + self.size):

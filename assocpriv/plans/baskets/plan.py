@@ -23,11 +23,11 @@ from assocpriv.plans.baskets.operator import (
     Operator,
     operator_from_json,
 )
-from assocpriv.plans.baskets.report_form import BlockForm, ReportForm, SizedForm
+from assocpriv.plans.baskets.report_form import BlockForm, ReportForm
 from assocpriv.plans.baskets.view import View
 from assocpriv.plans.published import PublishedPlan, check_fields, check_integer
 
-HIDDEN, IN_CLEAR = "hidden", "in clear"
+_SIZES = "hidden"  # the one mode of the field
 MOST_REPORTS_PER_PERSON = 1000
 
 
@@ -40,19 +40,13 @@ def _about(ratio: Fraction) -> str:
 
 @dataclass(frozen=True)
 class Plan(PublishedPlan):
-    """What a collection publishes: catalogue, transaction size, operators, generator, promise and view.
+    """What a collection publishes: catalogue, transaction size, operator, generator, promise and view.
 
-    Sizes ``hidden``: every transaction counts as exactly ``transaction_size`` items, shorter ones padded with
-    dummy items (ids n_items … n_items + M − 1), longer ones sampled uniformly. The promise covers all that is sent.
+    Every transaction counts as exactly ``transaction_size`` items, so that its size is hidden: shorter ones are padded
+    with dummy items (ids n_items … n_items + M − 1), longer ones sampled uniformly.
 
-    Sizes ``in clear``: a report begins with a byte that says the transaction's size, 1 … M (1 for an empty one, M for
-    one sampled to M items), and each size has an operator of its own. The promise then covers which items a transaction
-    of this size holds; **the size itself lies outside it**.
-
-    The promise covers **all** reports of a person, who may send ``reports_per_person`` of them (client/ledger.py counts
-    them): together they are amplified by at most γ^R, which stays below the promise's limit. With sizes in clear this
-    holds within equal sizes only: for people whose baskets have the same sizes, report by report. What the sequence of
-    their sizes tells lies outside the promise, as each size does.
+    The promise covers all that is sent, in **all** reports of a person, who may send ``reports_per_person`` of them
+    (client/ledger.py counts them): together they are amplified by at most γ^R, which stays below the promise's limit.
 
     A view with **blocks**: a report is about the items of one block, which the device draws, of whatever it holds, and
     names in clear. The operator and the generator are made for the items of a block (``block_plan``).
@@ -65,10 +59,9 @@ class Plan(PublishedPlan):
     catalogue: Catalogue
     transaction_size: int
     itemset_size: int
-    operators: tuple[AnyOperator, ...]
+    operator: AnyOperator
     generator: Generator
     promise: Breach
-    sizes: str = HIDDEN
     view: View = field(default_factory=View)
     reports_per_person: int = 1
 
@@ -84,19 +77,10 @@ class Plan(PublishedPlan):
         self.view.check_catalogue(self.catalogue)
         if self.view.blocks is not None:
             self.view.blocks.check_catalogue(self.n_items, self.itemset_size)
-            if self.sizes != HIDDEN:
-                raise PlanError("a plan with blocks needs hidden sizes")
-        if self.sizes not in (HIDDEN, IN_CLEAR):
-            raise PlanError("plan field sizes must be 'hidden' or 'in clear'; a newer release may know other modes")
-        m = self.transaction_size
-        if [operator.size for operator in self.operators] != (list(range(1, m + 1)) if self.in_clear else [m]):
-            raise PlanError(
-                "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an "
-                "operator for each size 1 … transaction_size, in order"
-            )
+        if self.operator.size != self.transaction_size:
+            raise PlanError(f"the operator is of size {self.operator.size}, not transaction_size")
         self._check_promise()
-        for operator in self.operators:
-            operator.check_plan(self.asked_items, self.itemset_size, self.generator, hidden=not self.in_clear)
+        self.operator.check_plan(self.asked_items, self.itemset_size, self.generator)
 
     def _check_promise(self) -> None:
         together = self.composed_amplification
@@ -109,18 +93,8 @@ class Plan(PublishedPlan):
 
     @property
     def kind(self) -> str:
-        """Which operators the plan has: ``select-a-size`` or ``fixed-size``."""
+        """Which operator the plan has: ``select-a-size`` or ``fixed-size``."""
         return self.operator.kind
-
-    @property
-    def in_clear(self) -> bool:
-        """Whether a report says its transaction's size, outside γ."""
-        return self.sizes == IN_CLEAR
-
-    @property
-    def operator(self) -> AnyOperator:
-        """The operator for transactions of ``transaction_size`` items; of the groups, that of the largest."""
-        return self.operators[-1]
 
     @property
     def independent(self) -> Operator:
@@ -133,20 +107,6 @@ class Plan(PublishedPlan):
         """The operator of a plan of the kind fixed-size."""
         assert isinstance(self.operator, FixedSizeOperator)
         return self.operator
-
-    @cached_property
-    def groups(self) -> "tuple[Plan, ...]":
-        """A plan of hidden size for each operator: those of one group's reports (without the byte of the size).
-
-        With blocks that of a block's reports (without its number), ``block_plan``.
-        """
-        if not self.in_clear:
-            return (self.block_plan,)
-        k = self.itemset_size
-        return tuple(
-            replace(self, transaction_size=each.size, itemset_size=min(k, each.size), operators=(each,), sizes=HIDDEN)
-            for each in self.operators
-        )
 
     @cached_property
     def block_plan(self) -> "Plan":
@@ -173,27 +133,19 @@ class Plan(PublishedPlan):
     @property
     def amplification(self) -> Fraction:
         """γ of one report, exactly: no report is more than γ times likelier under one basket than another."""
-        return max(operator.amplification for operator in self.operators)
+        return self.operator.amplification
 
     @property
     def composed_amplification(self) -> Fraction:
-        """γ^R of all that one person sends, exactly; with sizes in clear, within equal sizes report by report."""
+        """γ^R of all that one person sends, exactly."""
         return self.amplification**self.reports_per_person
-
-    @property
-    def uncovered(self) -> str:
-        """Sizes in clear, which lie outside γ."""
-        return "sizes in clear" if self.in_clear else ""
 
     @cached_property
     def form(self) -> ReportForm:
-        """What the bits of a report say; those of sizes in clear are as long as the largest group's."""
+        """What the bits of a report say."""
         if self.view.blocks is not None:
             return BlockForm.of(self.view.blocks, self.n_items, self.block_plan.form)
-        if not self.in_clear:
-            return self.operator.report_form(self.padded_items, self.generator)
-        groups = tuple(group.form for group in self.groups)
-        return SizedForm(8 + groups[-1].bits, groups)
+        return self.operator.report_form(self.padded_items, self.generator)
 
     @property
     def report_bits(self) -> int:
@@ -213,10 +165,10 @@ class Plan(PublishedPlan):
         """Return the plan's fields as JSON content."""
         return {
             "catalogue": self.catalogue.to_json(),
-            "sizes": self.sizes,
+            "sizes": _SIZES,
             "transaction_size": self.transaction_size,
             "itemset_size": self.itemset_size,
-            "operators": [operator.to_json() for operator in self.operators],
+            "operators": [self.operator.to_json()],
             "generator": self.generator.to_json(),
             "promise": {name: format_fraction(getattr(self.promise, name)) for name in ("prior", "posterior")},
             "view": self.view.to_json(),
@@ -233,21 +185,21 @@ class Plan(PublishedPlan):
     def from_fields(cls, fields: dict[str, Any]) -> "Plan":
         """Read what :meth:`to_fields` wrote, and refuse a field of the generator that is wider than it must be."""
         promise = check_fields(fields["promise"], "promise", {"prior", "posterior"})
-        if not isinstance(fields["operators"], list):
-            raise PlanError("plan field operators must be a list")
+        if fields["sizes"] != _SIZES:
+            raise PlanError(f"plan field sizes must be {_SIZES!r}; a newer release may know other modes")
+        if not isinstance(fields["operators"], list) or len(fields["operators"]) != 1:
+            raise PlanError("plan field operators must be a list of one operator")
         plan = cls(
             catalogue=Catalogue.from_json(fields["catalogue"]),
             transaction_size=fields["transaction_size"],
             itemset_size=fields["itemset_size"],
-            operators=tuple(operator_from_json(entry) for entry in fields["operators"]),
+            operator=operator_from_json(fields["operators"][0]),
             generator=Generator.from_json(fields["generator"]),
             promise=Breach(*(read_fraction(promise[name], name) for name in ("prior", "posterior"))),
-            sizes=fields["sizes"],
             view=View.from_json(fields["view"]),
             reports_per_person=fields["reports_per_person"],
         )
-        # not checked of every plan: a group of sizes in clear has the generator of the widest one
-        least = max(operator.least_field_bits(plan.asked_items, plan.generator) for operator in plan.operators)
+        least = plan.operator.least_field_bits(plan.asked_items, plan.generator)
         if plan.generator.field_bits > least:
             raise PlanError(
                 f"plan field field_bits must be {least} for these items, the least that suffices, got "

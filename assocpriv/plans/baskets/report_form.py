@@ -6,8 +6,6 @@ of the last byte are 0. What the bits say:
     bits     bit i tells whether item i is shown
     seed     the bits are a generator's seed, from which every item's bits follow
     rank     they are the number of a set of fixed size (core/ranking.py), which is below the number of sets
-    sized    the first byte is the transaction's size in clear; then the report of that size's group, filled up with
-             zeros, so that all reports of a plan have the same length
     block    the first two bytes are the number of a block in clear, the low byte first; then the report of its items,
              numbered by their places
 """
@@ -57,10 +55,10 @@ class ReportForm(ABC):
         return int2ba(bits, length=self.bits, endian="little").tobytes()
 
     def decode(self, report: bytes) -> int:
-        """Return a report's bits as an integer; a size in clear is its lowest eight.
+        """Return a report's bits as an integer.
 
         Raises:
-            WireError: wrong length, a size or a set that the plan does not have, or an unused bit that is not 0.
+            WireError: wrong length, a set or a block that the plan does not have, or an unused bit that is not 0.
         """
         if len(report) != self.length:
             raise WireError(
@@ -139,33 +137,6 @@ class RankForm(ReportForm):
     def items(self, report: bytes) -> frozenset[int]:
         """Return the set."""
         return frozenset(set_of_rank(self.decode(report), self.n_items, self.report_size))
-
-
-@dataclass(frozen=True)
-class SizedForm(ReportForm):
-    """A byte of the size 1, 2, …, then a report of that size's group."""
-
-    groups: tuple[ReportForm, ...]
-    name = "sized"
-
-    def check(self, packed: NDArray[np.uint8], naming: Naming) -> None:
-        """Refuse also reports of a size that there is not, or with a bit set beyond those of their group."""
-        super().check(packed, naming)
-        sizes = packed[:, 0]
-        _refuse((sizes < 1) | (sizes > len(self.groups)), naming, f"states a size outside 1..{len(self.groups)}")
-        used = [8 + group.bits for group in self.groups]
-        last = range(min(used) // 8, self.length)  # few: the groups' lengths differ by less than M bits
-        unused = np.array(
-            [[0xFF & -1 << min(max(bits - 8 * byte, 0), 8) for byte in last] for bits in used], dtype=np.uint8
-        )
-        beyond = (packed[:, last.start :] & unused[sizes - 1]).any(axis=1)
-        _refuse(beyond, naming, "has a bit set beyond those of its size")
-
-    def items(self, report: bytes) -> frozenset[int]:
-        """Return the items that the report of its group shows."""
-        self.decode(report)
-        group = self.groups[report[0] - 1]
-        return group.items(report[1 : 1 + group.length])
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ class SupportModel:
         """Return q, the values of Z_A by the number l' = 0..k of A's items that a report shows."""
         if self.operator is None:
             return (*[Fraction(0)] * k, Fraction(1))
-        return (Fraction(0),) * (k + 1) if k > self.operator.size else estimator_row(self.operator, k)
+        return estimator_row(self.operator, k)
 
     def transition(self, k: int) -> list[list[Fraction]]:
         """Return P for itemsets of k items (see :func:`transition_matrix`)."""
@@ -208,30 +208,18 @@ class SupportModel:
         """Return E[Z_A² | l of the k items held]."""
         if self.operator is None:
             return Fraction(int(held == k))
-        return Fraction(0) if k > self.operator.size else _second_moments(self.operator, k)[held]
+        return _second_moments(self.operator, k)[held]
 
     def least_variance(self, k: int, support: Any) -> Any:
         """Return a lower bound of N·Var ŝ at support s, whatever else the transactions hold; arrays work elementwise.
 
         A transaction without A holds some l < k of its items: (1−s)·min_l E[Z²|l] + s·(E[Z²|k] − 1).
         """
-        if not self.tells_of(k):
-            return 0.0 * support
         without = min(self.second_moment(k, held) for held in range(k))
         return (1 - support) * float(without) + support * float(self.second_moment(k, k) - 1)
 
-    def tells_of(self, k: int) -> bool:
-        """Tell whether reports are needed to know the support of itemsets of k items."""
-        return self.operator is None or k <= self.operator.size
-
-    def counts(self, k: int) -> bool:
-        """Tell whether it matters which k items reports show together: in covariances up to two itemsets' items."""
-        return self.operator is None or k <= 2 * self.operator.size
-
     def variances(self, k: int) -> tuple[float, float]:
         """Return Var Z_A where the transaction holds none of A and where it holds all; infinite if P is singular."""
-        if not self.tells_of(k):
-            return 0.0, 0.0
         try:
             return float(self.second_moment(k, 0)), float(self.second_moment(k, k) - 1)
         except EstimateError:

@@ -5,16 +5,15 @@ machines add up to the same result. Mining is handed one. The local backend here
 expanding only the items asked for, while the next parts are read.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.machine import LEAST_MEMORY, cores, default_memory
+from assocpriv.core.machine import cores, default_memory
 from assocpriv.core.parallel import add_up
-from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.plan import Plan
@@ -30,7 +29,7 @@ from assocpriv.server.counting.bitmaps import (
 )
 from assocpriv.server.counting.block_counter import BlockCounter
 from assocpriv.server.counting.parts import Packed, Part, Progress, ReportPart, part_size
-from assocpriv.server.counting.sums import Collections, CountsOfAll
+from assocpriv.server.counting.sums import CountsOfAll, Source
 
 MOST_CANDIDATES = 20_000_000
 _CANDIDATE_BYTES = 200  # measured: what one takes while it is joined, estimated and chosen
@@ -47,8 +46,8 @@ class CountingBackend(Protocol):
     def most_candidates(self) -> int:
         """How many itemsets of one size may be counted at once."""
 
-    def open(self, part: Part) -> Collections:
-        """Return counters of these reports, one for each of the plan's groups, in their order."""
+    def open(self, part: Part) -> Source:
+        """Return a counter of some of these reports, and the model of their operator."""
 
 
 def most_candidates(memory_bytes: int | None, n_counts: int) -> int:
@@ -163,20 +162,20 @@ def _in_reports(count: Callable[[_Part, NDArray[np.int64]], Iterator[int]], work
 
 @dataclass(frozen=True, slots=True)
 class LocalBackend:
-    """Reports at hand, those of each operator apart, counted on this machine by :class:`LocalCounter`.
+    """Reports at hand, counted on this machine.
 
     ``memory_bytes`` of reports, bitmaps and candidates may be held; a quarter of the free memory by default.
     """
 
     plan: Plan
-    groups: Sequence[Packed]
+    reports: Packed
     memory_bytes: int | None = None
     progress: Progress | None = None
 
     @classmethod
     def of(cls, reports: Reports, memory_bytes: int | None = None, progress: Progress | None = None) -> "LocalBackend":
         """Return the backend for a collection, in memory or in files."""
-        return cls(reports.plan.as_a(Plan), basket_groups(reports), memory_bytes, progress)
+        return cls(reports.plan.as_a(Plan), cast("Packed", reports), memory_bytes, progress)
 
     @property
     def most_candidates(self) -> int:
@@ -184,23 +183,17 @@ class LocalBackend:
         counts = 1 if self.plan.view.blocks is None else self.plan.itemset_size + 1
         return most_candidates(self.memory_bytes, counts * cores())
 
-    def open(self, part: Part = Part.WHOLE) -> list[tuple[LocalCounter | BlockCounter, SupportModel]]:
-        """Return counters of these reports, which share the memory, and their models."""
-        chosen = part is Part.SELECTING
-        parts = self.groups if part is Part.WHOLE else [ReportPart(group, chosen) for group in self.groups]
-        memory = default_memory() if self.memory_bytes is None else self.memory_bytes
-        total = max(1, sum(map(len, parts)))
-        shares = [max(memory * len(one) // total, min(memory, LEAST_MEMORY)) for one in parts]
-        return [
-            (counter_of(one, memory_bytes=share, progress=self.progress), SupportModel.of(one.plan.operator))
-            for one, share in zip(parts, shares, strict=True)
-        ]
+    def open(self, part: Part = Part.WHOLE) -> tuple[LocalCounter | BlockCounter, SupportModel]:
+        """Return the counter of some of these reports, and the model of their operator."""
+        reports = self.reports if part is Part.WHOLE else ReportPart(self.reports, part is Part.SELECTING)
+        counter = counter_of(reports, memory_bytes=self.memory_bytes, progress=self.progress)
+        return counter, SupportModel.of(self.plan.operator)
 
 
 def counter_of(
     reports: Packed, *, memory_bytes: int | None = None, progress: Progress | None = None
 ) -> LocalCounter | BlockCounter:
-    """Return the counter of reports of one operator: those of blocks tell of some itemsets alone."""
+    """Return the counter of reports: those of blocks tell of some itemsets alone."""
     kind = LocalCounter if reports.plan.view.blocks is None else BlockCounter
     return kind(reports, memory_bytes=memory_bytes, progress=progress)
 

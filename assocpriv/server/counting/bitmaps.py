@@ -73,7 +73,7 @@ _FORMS: dict[str, Callable[[Plan], PlaneForm]] = {  # by what the bits of a repo
 
 
 def form_of(plan: Plan) -> PlaneForm:
-    """Return the form of the planes of a plan whose reports are of one operator."""
+    """Return the form of the planes of a plan without blocks."""
     return _FORMS[plan.form.name](plan)
 
 

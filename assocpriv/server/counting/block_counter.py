@@ -8,7 +8,7 @@ Reports that take less than half of the memory are read once and kept as they we
 them again, as many at a time as fit.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from assocpriv.plans.baskets.blocks import NUMBER_BYTES, BlockTable
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.server.counting.bitmaps import ItemTables, form_of, items_of, places_in, planes_of
 from assocpriv.server.counting.parts import LEAST_PART, Packed, Progress, part_size
-from assocpriv.server.counting.sums import KnownSums
+from assocpriv.server.counting.sums import Candidates
 
 Ints = NDArray[np.int64]
 
@@ -81,11 +81,11 @@ class BlockCounter:
         """Of which itemsets the reports tell."""
         return AskedReports(self._blocks, self._n_items)
 
-    def sums(self, itemsets: Ints, _smaller: KnownSums, _shown: bool, /) -> Ints:
+    def sums(self, itemsets: Ints, _smaller: Candidates, /) -> Ints:
         """Return C_0 … C_k of each itemset in the blocks that hold it; those of its subsets are of other blocks."""
         return self.count_slots(itemsets, np.bitwise_count(np.arange(1 << itemsets.shape[1])).astype(np.int64))
 
-    def subsets(self, itemsets: Ints, _sizes: Collection[int], /) -> tuple[Ints, Ints]:
+    def subsets(self, itemsets: Ints, /) -> tuple[Ints, Ints]:
         """Return c_D and N_D of all subsets, as :class:`assocpriv.server.counting.sums.ItemsetCounter`."""
         k = itemsets.shape[1]
         ordered = np.sort(itemsets, axis=1)

@@ -2,7 +2,7 @@
 
 All reports count, or the 3 of every ten that choose itemsets, or the 7 that test them (itemsets/sample_splitting.py).
 Which 3 is a fixed pseudo-random function of their position: it follows no order that reports may have been kept in, and
-the same files in the same order are always split alike. With sizes in clear positions are counted within each size.
+the same files in the same order are always split alike.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.machine import cores
+from assocpriv.plans.baskets.blocks import NUMBER_BYTES
 from assocpriv.plans.baskets.plan import Plan
 
 SELECTING, OUT_OF = 3, 10
@@ -68,6 +69,26 @@ class ReportPart:
             done += len(batch)
             if len(mine):
                 yield mine
+
+
+@dataclass(frozen=True, slots=True)
+class BlockItems:
+    """What reports of a plan with blocks say of a block's items, whichever it is: a view that holds none itself."""
+
+    reports: Packed
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of what is reported of one block."""
+        return self.reports.plan.block_plan
+
+    def __len__(self) -> int:
+        return len(self.reports)
+
+    def batches(self, size: int) -> Iterator[NDArray[np.uint8]]:
+        """Yield the reports without their blocks' numbers, uint8 of shape (≤ size, bytes)."""
+        for packed in self.reports.batches(size):
+            yield np.ascontiguousarray(packed[:, NUMBER_BYTES:])
 
 
 def n_choosing(count: int) -> int:

@@ -1,27 +1,27 @@
 """Counting by Spark's tasks: each counts its own reports by the code that counts here, and the counts are added up.
 
 Nothing is computed here but sums of whole numbers, so results are the local backend's to the last integer. A level is
-one job, for all operators of the plan. Candidates travel once a level, compressed; counts come back, nothing else.
+one job. Candidates travel once a level, compressed; counts come back, nothing else.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.files.basket_reports import GroupReports, basket_groups
 from assocpriv.files.reports import Reports
 from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.counting.backend import LocalCounter, counter_of, most_candidates
 from assocpriv.server.counting.block_counter import BlockCounter
-from assocpriv.server.counting.parts import Part, Progress, ReportPart, n_choosing
-from assocpriv.server.counting.sums import Collections, CountsOfAll
+from assocpriv.server.counting.parts import Packed, Part, Progress, ReportPart, n_choosing
+from assocpriv.server.counting.sums import CountsOfAll, Source
 
 Ints = NDArray[np.int64]
 
@@ -42,42 +42,24 @@ class SparkBackend:
     @property
     def most_candidates(self) -> int:
         """How many candidates a quarter of the memory holds, with all counts and what they came in."""
-        counts = len(self._groups) if self.plan.view.blocks is None else self.plan.itemset_size + 1
+        counts = 1 if self.plan.view.blocks is None else self.plan.itemset_size + 1
         return most_candidates(self._memory_bytes, 2 * counts)
 
-    @cached_property
-    def _groups(self) -> list[GroupReports]:
-        """The plans of the operators, with no reports."""
-        return basket_groups(Reports(self.plan, np.empty((0, self.plan.report_bytes), np.uint8)))
-
-    @cached_property
-    def _sizes(self) -> Ints:
-        """How many reports of each operator each task has, int64 (tasks or 1, operators), and those at hand."""
-        if len(self._groups) == 1:
-            return np.array([[len(self._reports)]])
-        ordered = self._reports.task_starts is not None
-        n_tasks = 1 + self._reports.n_tasks if ordered else 1
-        count = partial(_count_by_operator, n_tasks, len(self._groups))
-        return self._reports.add_up(count, n_tasks * len(self._groups)).reshape(n_tasks, -1)
-
-    def open(self, part: Part = Part.WHOLE) -> Collections:
-        """Return counters of these reports, which count together.
+    def open(self, part: Part = Part.WHOLE) -> Source:
+        """Return a counter of some of these reports, and the model of their operator.
 
         Raises:
             EstimateError: some of the reports are asked for, and they are in no order.
         """
-        starts = self._starts(part)
-        totals = self._sizes.sum(axis=0)
-        selecting = np.array([n_choosing(int(total)) for total in totals])
-        sizes = {Part.WHOLE: totals, Part.SELECTING: selecting, Part.TESTING: totals - selecting}[part]
-        models = [SupportModel.of(group.plan.operator) for group in self._groups]
-        level = _Levels(self._reports, part, starts, sizes, models, self._progress)
-        if self.plan.view.blocks is not None:
-            return [(_BlockCounter(level, self._groups[0].plan), models[0])]
-        return [(_Counter(level, place), model) for place, model in enumerate(models)]
+        total = len(self._reports)
+        selecting = n_choosing(total)
+        n_reports = {Part.WHOLE: total, Part.SELECTING: selecting, Part.TESTING: total - selecting}[part]
+        jobs = _Jobs(self._reports, part, self._starts(part), n_reports, self._progress)
+        counter = _Counter(jobs) if self.plan.view.blocks is None else _BlockCounter(jobs, self.plan)
+        return counter, SupportModel.of(self.plan.operator)
 
     def _starts(self, part: Part) -> Ints | None:
-        """Return the position of each task's first report among those of its operator, where it matters."""
+        """Return the position of each task's first report, where it matters."""
         if part is Part.WHOLE:
             return None
         starts = self._reports.task_starts
@@ -86,103 +68,75 @@ class SparkBackend:
                 "which reports choose itemsets and which test them goes by their position, and rows of a DataFrame "
                 "have none; name the folder of report files instead, or have all reports do both: certain_by='all'"
             )
-        if len(self._groups) == 1:
-            return np.append(starts, 0)[:, None]  # those at hand are task −1, and come first
-        sizes = np.roll(self._sizes, 1, axis=0)
-        return np.roll(np.cumsum(sizes, axis=0) - sizes, -1, axis=0)
+        return np.append(starts, 0)  # those at hand are task −1, and come first
 
 
 class _Question(NamedTuple):
-    """What tasks count: itemsets of one size, or what each block's reports are, in the reports of some operators."""
+    """What tasks count: itemsets of one size, or what each block's reports are."""
 
     part: Part
     starts: Ints | None
-    operators: tuple[int, ...]
     itemsets: bytes
     slots: Ints | None = None
 
 
-class _Levels:
-    """Counts by operator, a job for each list of itemsets that all operators are asked for."""
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """Counts, a job for each list of itemsets."""
 
-    def __init__(
-        self,
-        reports: SparkReports,
-        part: Part,
-        starts: Ints | None,
-        sizes: Ints,
-        models: Sequence[SupportModel],
-        progress: Progress | None,
-    ) -> None:
-        self._reports, self._part, self._starts, self._progress = reports, part, starts, progress
-        self._models, self.sizes = models, sizes
-        self._waiting: dict[bytes, dict[int, Ints]] = {}  # counted for operators that have not asked yet
+    reports: SparkReports
+    part: Part
+    starts: Ints | None
+    n_reports: int
+    progress: Progress | None
 
-    def count(self, itemsets: Ints, operator: int) -> Ints:
-        """Return how many reports of an operator show all items of each itemset, int64 (itemsets,)."""
-        if not self.sizes[operator] or not len(itemsets):
-            return np.zeros(len(itemsets), dtype=np.int64)
-        packed = pack_itemsets(itemsets)
-        if operator not in self._waiting.get(packed, {}):
-            asking = [
-                place
-                for place, model in enumerate(self._models)
-                if self.sizes[place] and (model.counts(itemsets.shape[1]) or place == operator)
-            ]
-            self._waiting[packed] = dict(zip(asking, self.ask(packed, asking, len(itemsets)), strict=True))
-        counts = self._waiting[packed].pop(operator)
-        if not self._waiting[packed]:
-            del self._waiting[packed]
-        return counts
-
-    def ask(self, itemsets: bytes, operators: Sequence[int], n_counts: int, slots: Ints | None = None) -> Ints:
-        """Run a job, and return int64 (operators, n_counts)."""
-        question = _Question(self._part, self._starts, tuple(operators), itemsets, slots)
-        tell = partial(self._progress, "counting on Spark") if self._progress else None
-        counts = self._reports.add_up(partial(_answer, question, n_counts), len(operators) * n_counts, tell)
-        return counts.reshape(len(operators), n_counts)
+    def ask(self, itemsets: bytes, n_counts: int, slots: Ints | None = None) -> Ints:
+        """Run a job, and return int64 (n_counts,)."""
+        question = _Question(self.part, self.starts, itemsets, slots)
+        tell = partial(self.progress, "counting on Spark") if self.progress else None
+        return self.reports.add_up(partial(_answer, question, n_counts), n_counts, tell)
 
 
 class _Counter(CountsOfAll):
-    """The reports of one operator."""
+    """Reports that tell of every itemset."""
 
-    def __init__(self, levels: _Levels, place: int) -> None:
-        self._levels, self._place = levels, place
+    def __init__(self, jobs: _Jobs) -> None:
+        self._jobs = jobs
 
     @property
     def n_reports(self) -> int:
         """Number of reports N."""
-        return int(self._levels.sizes[self._place])
+        return self._jobs.n_reports
 
     def count(self, itemsets: Ints) -> Ints:
         """Return the number of reports showing all items of each itemset, int64 (candidates,)."""
-        return self._levels.count(itemsets, self._place)
+        return self._jobs.ask(pack_itemsets(itemsets), len(itemsets))
 
 
 class _BlockCounter(BlockCounter):
     """Reports that tell of a block each; what follows from counts is the local counter's."""
 
-    def __init__(self, levels: _Levels, plan: Plan) -> None:
+    def __init__(self, jobs: _Jobs, plan: Plan) -> None:
         super().__init__(Reports(plan, np.empty((0, plan.report_bytes), np.uint8)))  # type: ignore[arg-type]
-        self._levels = levels
+        self._jobs = jobs
 
     @property
     def n_reports(self) -> int:
         """Number of reports N, of all blocks."""
-        return int(self._levels.sizes[0])
+        return self._jobs.n_reports
 
     def count_slots(self, itemsets: Ints, slots: Ints) -> Ints:
         """Return counts by mask, as :class:`assocpriv.server.counting.block_counter.BlockCounter`."""
         n_slots = int(slots.max()) + 1
         if not len(itemsets):
             return np.zeros((0, n_slots), dtype=np.int64)
-        found = self._levels.ask(pack_itemsets(itemsets), [0], len(itemsets) * n_slots, slots)
+        found = self._jobs.ask(pack_itemsets(itemsets), len(itemsets) * n_slots, slots)
         return found.reshape(len(itemsets), n_slots)
 
     def reports_of_blocks(self) -> Ints:
         """Return the number of reports of each block."""
         if self._by_block is None:
-            self._by_block = self._levels.ask(b"", [0], self.blocks.blocks.count)[0]
+            self._by_block = self._jobs.ask(b"", self.blocks.blocks.count)
         return self._by_block
 
 
@@ -190,37 +144,25 @@ class _BlockCounter(BlockCounter):
 
 
 def _answer(question: _Question, n_counts: int, task: int, pieces: Iterable[Reports]) -> Ints:
-    """Count what is asked for in what a task reads, int64 (operators × n_counts,)."""
-    counts = np.zeros((len(question.operators), n_counts), dtype=np.int64)
-    before = None if question.starts is None else question.starts[task].copy()
+    """Count what is asked for in what a task reads, int64 (n_counts,)."""
+    counts = np.zeros(n_counts, dtype=np.int64)
+    before = 0 if question.starts is None else int(question.starts[task])
     for piece in pieces:
-        groups = basket_groups(piece)
-        for row, place in enumerate(question.operators):
-            counts[row] += _count(question, _part_of(groups[place], question.part, before, place))
-        if before is not None:
-            before += [len(group) for group in groups]
-    return counts.ravel()
+        reports = cast("Packed", piece)
+        if question.starts is not None:
+            reports = ReportPart(reports, question.part is Part.SELECTING, before)
+        counts += _count(question, reports)
+        before += len(piece)
+    return counts
 
 
-def _part_of(group: GroupReports, part: Part, before: Ints | None, place: int) -> GroupReports | ReportPart:
-    return group if before is None else ReportPart(group, part is Part.SELECTING, int(before[place]))
-
-
-def _count(question: _Question, reports: GroupReports | ReportPart) -> Ints:
+def _count(question: _Question, reports: Packed) -> Ints:
     counter = counter_of(reports)
     if isinstance(counter, LocalCounter):
         return counter.count(unpack_itemsets(question.itemsets))
     if question.slots is None:
         return counter.reports_of_blocks()
     return counter.count_slots(unpack_itemsets(question.itemsets), question.slots).ravel()
-
-
-def _count_by_operator(n_tasks: int, n_operators: int, task: int, pieces: Iterable[Reports]) -> Ints:
-    """Count a task's reports of each operator, int64 (tasks × operators,); those at hand here are the last."""
-    counts = np.zeros((n_tasks, n_operators), dtype=np.int64)
-    for piece in pieces:
-        counts[task if n_tasks > 1 else 0] += [len(group) for group in basket_groups(piece)]
-    return counts.ravel()
 
 
 # ---- on the way

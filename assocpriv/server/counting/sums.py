@@ -6,9 +6,9 @@ what is needed of it is counted in those blocks that hold the whole itemset (blo
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,9 @@ from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.transition import SupportModel
 
 
-class KnownSums(NamedTuple):
-    """Itemsets of one size in lexicographic order, int64 (itemsets, k), and what one operator's reports show of them.
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Itemsets of one size in lexicographic order, int64 (itemsets, k), and what reports show of them.
 
     ``sums`` are C_0 … C_k, int64 (itemsets, k + 1): C_j sums, over an itemset's subsets of j items, how many reports
     show all of them; C_0 is how many tell of the itemset.
@@ -27,9 +28,16 @@ class KnownSums(NamedTuple):
     itemsets: NDArray[np.int64]
     sums: NDArray[np.int64]
 
+    def __len__(self) -> int:
+        return len(self.itemsets)
+
+    def among(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Candidates":
+        """Return some of them."""
+        return Candidates(self.itemsets[chosen], self.sums[chosen])
+
 
 class ItemsetCounter(Protocol):
-    """Counts itemsets in the reports of one operator.
+    """Counts itemsets in reports.
 
     Itemsets are item ids, dummies included, int64 (itemsets, k), k ≥ 1, each row increasing, rows in lexicographic
     order.
@@ -43,20 +51,18 @@ class ItemsetCounter(Protocol):
     def blocks(self) -> AskedReports | None:
         """Of which itemsets the reports tell; None where each tells of all."""
 
-    def sums(self, itemsets: NDArray[np.int64], smaller: KnownSums, shown: bool, /) -> NDArray[np.int64]:
-        """Return C_0 … C_k, int64 (itemsets, k + 1), given those of all subsets one smaller; C_k = 0 if not shown."""
+    def sums(self, itemsets: NDArray[np.int64], smaller: Candidates, /) -> NDArray[np.int64]:
+        """Return C_0 … C_k, int64 (itemsets, k + 1), given those of all subsets one smaller."""
 
-    def subsets(
-        self, itemsets: NDArray[np.int64], sizes: Collection[int], /
-    ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    def subsets(self, itemsets: NDArray[np.int64], /) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
         """Return c_D and N_D of all subsets D by mask, bit i being item i, int64 (itemsets, 2^k) each.
 
-        c_D are reports that tell of the whole itemset and show all of D, N_D all reports that tell of D; subsets of
-        sizes that are not named count 0. Items here are in any order, and rows too.
+        c_D are reports that tell of the whole itemset and show all of D, N_D all reports that tell of D. Items here are
+        in any order, and rows too.
         """
 
 
-Collections = Sequence[tuple[ItemsetCounter, SupportModel]]  # for each operator a counter of its reports, and its model
+Source = tuple[ItemsetCounter, SupportModel]  # a counter of reports, and the model of their operator
 
 
 class CountsOfAll(ABC):
@@ -73,20 +79,18 @@ class CountsOfAll(ABC):
     def count(self, itemsets: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of reports showing all items of each itemset, int64 (candidates,)."""
 
-    def sums(self, itemsets: NDArray[np.int64], smaller: KnownSums, shown: bool, /) -> NDArray[np.int64]:
+    def sums(self, itemsets: NDArray[np.int64], smaller: Candidates, /) -> NDArray[np.int64]:
         """Return C_0 … C_k from the sums of the (k−1)-subsets and one count of each itemset."""
         k = itemsets.shape[1]
         sums = np.zeros((len(itemsets), k + 1), dtype=np.int64)
         for dropped in range(k):
             sums[:, :k] += smaller.sums[find_itemsets(smaller.itemsets, np.delete(itemsets, dropped, axis=1))]
         sums[:, :k] //= k - np.arange(k)  # exact: every subset of j items was met k − j times
-        if shown and len(itemsets):
+        if len(itemsets) and self.n_reports:
             sums[:, k] = self.count(itemsets)
         return sums
 
-    def subsets(
-        self, itemsets: NDArray[np.int64], sizes: Collection[int], /
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def subsets(self, itemsets: NDArray[np.int64], /) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return c_D of all subsets, each counted once however often it occurs; N_D is N."""
         k = itemsets.shape[1]
         counts = np.zeros((len(itemsets), 1 << k), dtype=np.int64)
@@ -94,8 +98,6 @@ class CountsOfAll(ABC):
         for size in range(1, k + 1) if len(itemsets) else ():
             members = list(combinations(range(k), size))
             wanted = [np.sort(itemsets[:, chosen], axis=1) for chosen in members]
-            if size not in sizes:
-                continue
             distinct = np.unique(np.concatenate(wanted), axis=0)
             found = self.count(distinct)
             for chosen, rows in zip(members, wanted, strict=True):

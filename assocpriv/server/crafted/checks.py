@@ -40,7 +40,6 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.machine import default_memory
 from assocpriv.core.parallel import add_up
-from assocpriv.files.basket_reports import basket_groups, of_one_operator
 from assocpriv.files.reports import Reports
 from assocpriv.plans.baskets.codes import WORD_BITS
 from assocpriv.plans.baskets.operator import AnyOperator
@@ -49,7 +48,7 @@ from assocpriv.plans.baskets.report_form import BlockForm
 from assocpriv.plans.baskets.transition import SupportModel, transition_matrix
 from assocpriv.server.counting.backend import LocalBackend
 from assocpriv.server.counting.bitmaps import ItemTables, Rows, planes_of
-from assocpriv.server.counting.parts import Packed, Progress, part_size
+from assocpriv.server.counting.parts import BlockItems, Packed, Progress, part_size
 from assocpriv.server.crafted.repeats import (
     likeliest_report,
     log_copies_chance,
@@ -58,7 +57,7 @@ from assocpriv.server.crafted.repeats import (
     shown_by_all,
 )
 from assocpriv.server.estimates.supports import partial_counts
-from assocpriv.server.itemsets.apriori import count_candidates, count_nothing, groups_of
+from assocpriv.server.itemsets.apriori import count_candidates, count_nothing, respondents_of
 from assocpriv.server.itemsets.ask import count_subsets
 from assocpriv.server.itemsets.frames import names_of
 
@@ -146,18 +145,11 @@ def check_reports(
     plan = reports.plan.as_a(Plan)
     _check_itemsets(itemsets, plan)
     memory = default_memory() if memory_bytes is None else memory_bytes
-    seen: list[_Seen] = []
-    planned = 0
-    for group in basket_groups(reports):
-        if not len(group):
-            continue
-        of = f", baskets of {group.plan.transaction_size}" if plan.in_clear else ""
-        alike = of_one_operator(group)
-        results = [*_totals(alike, memory), *_repeats(alike, memory), *_negatives(group, itemsets, memory, progress)]
-        results += _blocks_chosen(group)
-        seen += [(name + of, said, log_p) for name, said, log_p in results]
-        # also those not made: what is named may follow the data
-        planned += _LARGEST_TOTAL + 2 + group.plan.itemset_size + (group.plan.view.blocks is not None)
+    backend = LocalBackend.of(reports, memory_bytes, progress)
+    whole, has_blocks = backend.reports, plan.view.blocks is not None
+    alike = BlockItems(whole) if has_blocks else whole
+    seen = [*_totals(alike, memory), *_repeats(alike, memory), *_negatives(backend, itemsets), *_blocks_chosen(whole)]
+    planned = _LARGEST_TOTAL + 2 + plan.itemset_size + has_blocks  # also those not made: what is named may follow data
     limit = math.log(level / planned)
     # a chance that no float can tell from 0 is not called 0
     p_values = [max(math.exp(min(0.0, log_p)), _LEAST_P) for _, _, log_p in seen]
@@ -309,11 +301,9 @@ def _blocks_chosen(reports: Packed) -> Iterator[_Seen]:
 # ---- partial supports
 
 
-def _negatives(
-    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
-) -> Iterator[_Seen]:
-    plan = reports.plan
-    for rows, sums in _counted(reports, itemsets, memory_bytes, progress):
+def _negatives(backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]) -> Iterator[_Seen]:
+    plan = backend.plan
+    for rows, sums in _counted(backend, itemsets):
         try:
             added = partial_support_rows(plan.operator, rows.shape[1])
         except EstimateError:  # the plan tells nothing of this size
@@ -322,21 +312,20 @@ def _negatives(
 
 
 def _counted(
-    reports: Packed, itemsets: Sequence[NDArray[np.int64]], memory_bytes: int, progress: Progress | None
+    backend: LocalBackend, itemsets: Sequence[NDArray[np.int64]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Yield itemsets of each size, (itemsets, k), and C_0 … C_k of each, (itemsets, k + 1): estimates/supports.py."""
-    plan = reports.plan
-    collection, done = LocalBackend(plan, [reports], memory_bytes, progress).open(), 1
+    plan, source, done = backend.plan, backend.open(), 1
     items = np.arange(plan.padded_items, dtype=np.int64)[:, None]
-    singles = count_candidates(collection, items, count_nothing(groups_of(collection)))
-    yield items, singles.sums[:, 0]
+    singles = count_candidates(source, items, count_nothing(respondents_of(source)))
+    yield items, singles.sums
     if plan.itemset_size > 1 and 0 < comb(plan.n_items, 2) <= MOST_PAIRS:
         done, pairs = 2, np.column_stack(np.triu_indices(plan.n_items, 1))
-        yield pairs, count_candidates(collection, pairs, singles).sums[:, 0]
+        yield pairs, count_candidates(source, pairs, singles).sums
     for k in range(done + 1, plan.itemset_size + 1):
         named = [rows for rows in itemsets if rows.shape[1] == k and len(rows)]
         if named:
-            yield np.concatenate(named), count_subsets(collection, np.concatenate(named)).sums()[:, 0]
+            yield np.concatenate(named), count_subsets(source, np.concatenate(named)).sums()
 
 
 def _least_likely(

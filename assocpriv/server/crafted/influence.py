@@ -7,9 +7,8 @@ report can add to N·ŝ of an itemset of k items (plans/baskets/transition.py):
     one report added         by (q_l − ŝ) / (N + 1)
     a share f replaced       by f·(q_l − s) on average, s the support among the people replaced
 
-With sizes in clear a liar also chooses the group, so max and min go over all groups' q. Somebody who may send R reports
-moves R times as much. An *honest* liar, who randomizes a false basket as the plan says, moves ŝ by at most 1/N on
-average, so max q is what crafting gains over that.
+Somebody who may send R reports moves R times as much. An *honest* liar, who randomizes a false basket as the plan says,
+moves ŝ by at most 1/N on average, so max q is what crafting gains over that.
 
 **Blocks.** A liar chooses the block, one that holds the target: of the N_A reports that tell of it, for which N stands
 above, all the crafted ones are. One report moves ŝ by (max q − min q)/N_A, at g pieces about g^k times as much as
@@ -38,7 +37,7 @@ _PERCENT = Fraction(1, 100)
 
 @dataclass(frozen=True, slots=True)
 class Influence:
-    """How far crafted reports move the estimate of an itemset of one size: min q and max q over all groups."""
+    """How far crafted reports move the estimate of an itemset of one size: min q and max q."""
 
     least: Fraction
     largest: Fraction
@@ -74,7 +73,7 @@ def influence_of(plan: Plan, k: int) -> Influence | None:
     if k > plan.transaction_size:
         return None
     try:
-        values = [value for group in plan.groups for value in SupportModel.of(group.operator).row(k)]
+        values = SupportModel.of(plan.operator).row(k)
     except EstimateError:
         return None
     return Influence(min(values), max(values))

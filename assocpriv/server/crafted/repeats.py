@@ -37,7 +37,7 @@ def _report_count(plan: Plan) -> int:
 
 
 def likeliest_report(plan: Plan) -> Fraction:
-    """Return p, the largest probability that any basket gives any report of a plan with hidden sizes.
+    """Return p, the largest probability that any basket gives any report of a plan.
 
     Attained by baskets of at most M items; a sampled one is a mixture.
     """

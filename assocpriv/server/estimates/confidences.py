@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from assocpriv.core.normal import lower_tails
 from assocpriv.server.estimates.supports import (
-    Group,
+    Respondents,
     SubsetCounts,
     covariance,
     estimate_supports,
@@ -58,7 +58,7 @@ class RuleEstimates:
     """Rules of one pattern, which says which of the k items of A ∪ C are in A.
 
     Attributes:
-        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, groups, 2^k), in reports that tell of A ∪ C.
+        counts: c_D for every subset D of A ∪ C by mask, int64 (rules, 2^k), in reports that tell of A ∪ C.
         inside: 0 or 1 for each of the k items: membership of A.
         supports: b, a, c, float64 (rules,) each.
         covariance: V of these, each entry float64 (rules,), for the population or the transactions at hand.
@@ -66,7 +66,7 @@ class RuleEstimates:
     """
 
     counts: Counts
-    groups: Sequence[Group]
+    respondents: Respondents
     inside: list[int]
     supports: Three
     covariance: list[list[Floats]]
@@ -75,11 +75,11 @@ class RuleEstimates:
 
     @classmethod
     def of(
-        cls, counted: SubsetCounts, groups: Sequence[Group], inside: list[int], supports: Three, population: bool
+        cls, counted: SubsetCounts, respondents: Respondents, inside: list[int], supports: Three, population: bool
     ) -> "RuleEstimates":
         """Return estimates with their covariance."""
-        joint = _joint_covariance(counted, groups, inside, supports, population=population)
-        return cls(counted.counts, groups, inside, supports, joint, population, counted.asked)
+        joint = _joint_covariance(counted, respondents, inside, supports, population=population)
+        return cls(counted.counts, respondents, inside, supports, joint, population, counted.asked)
 
     def std_errors(self) -> list[Floats]:
         """Return the standard errors of support, confidence and lift, float64 (rules,) each."""
@@ -103,16 +103,13 @@ class RuleEstimates:
         of_rule, of_side = np.maximum(self.asked[:, -1], 1), np.maximum(self.asked[:, mask_of(self.inside)], 1)
         drawn = self.population or bool((of_rule < of_side).any())
         of_a = shown & mask_of(self.inside)
-        moments = np.zeros((5, len(self.counts)))
-        for column, group in enumerate(self.groups):
-            z_b, z_a = (
-                np.array([float(x) for x in group.model.row(size)])[np.bitwise_count(masks)]
-                for size, masks in ((k, shown), (sum(self.inside), of_a))
-            )
-            w = z_b - threshold * z_a
-            u = w * w - (0.0 if drawn else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
-            moments += np.stack([w, u, w * w, u * w, z_b * z_b]) @ _exactly(self.counts[:, column]).T / of_rule
-        w, u, ww, uw, bb = moments
+        z_b, z_a = (
+            np.array([float(x) for x in self.respondents.model.row(size)])[np.bitwise_count(masks)]
+            for size, masks in ((k, shown), (sum(self.inside), of_a))
+        )
+        w = z_b - threshold * z_a
+        u = w * w - (0.0 if drawn else (1 - 2 * threshold) * z_b + threshold**2 * z_a)
+        w, u, ww, uw, bb = np.stack([w, u, w * w, u * w, z_b * z_b]) @ _exactly(self.counts).T / of_rule
         spread = ww - w * w
         slope = (uw - u * w) / np.where(spread > 0, spread, np.inf)
         variance: Floats = np.maximum(u, u - slope * w) / of_side + bb * (1 / of_rule - 1 / of_side)
@@ -138,17 +135,19 @@ def _quadratic_form(gradient: "Sequence[Floats | float]", cov: list[list[Floats]
 
 
 def _joint_covariance(
-    counted: SubsetCounts, groups: Sequence[Group], inside: list[int], supports: Three, *, population: bool
+    counted: SubsetCounts, respondents: Respondents, inside: list[int], supports: Three, *, population: bool
 ) -> list[list[Floats]]:
     """Estimate the covariance matrix of b, a, c; raised to the bounds that itemsets have, its correlations stay."""
     members = [[1] * len(inside), inside, [1 - i for i in inside]]
-    raw = [[covariance(counted, groups, left, right, population=population) for right in members] for left in members]
-    n_reports, scales = sum(group.n_reports for group in groups), []
+    raw = [
+        [covariance(counted, respondents, left, right, population=population) for right in members] for left in members
+    ]
+    scales = []
     for i, (member, support) in enumerate(zip(members, supports, strict=True)):
-        within = estimate_supports(subset_sums(counted.counts, mask_of(member)), groups)
+        within = estimate_supports(subset_sums(counted.counts, mask_of(member)), respondents)
         asked = np.maximum(counted.asked[:, mask_of(member)], 1)
         least = within.least_variance * (within.asked / asked)
-        least = least + sampling_variance(support, asked, None if population else n_reports)
+        least = least + sampling_variance(support, asked, None if population else respondents.n_reports)
         floored = np.maximum(raw[i][i], least)
         with np.errstate(invalid="ignore"):  # a single report: infinite errors
             scales.append(np.sqrt(floored / np.where(raw[i][i] > 0, raw[i][i], np.inf)))

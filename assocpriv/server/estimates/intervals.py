@@ -14,13 +14,12 @@ intervals are taken.
 Score intervals take the other shares from the same reports. Of fewer than 50 these say little, and intervals that
 exclude what lies within two standard errors were seen; there an interval holds both.
 
-Both are cut to what a support can be: from 0 to the share of transactions large enough to hold k items.
+Both are cut to what a support can be, from 0 to 1.
 
 With blocks N is N_A, how many reports tell of the itemset. Score intervals for the transactions at hand are then those
 for the population, which are a little longer: the people asked are drawn from those at hand.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,7 +28,8 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError
 from assocpriv.core.privacy import parse_share
-from assocpriv.server.estimates.supports import Group, SupportEstimates, normal_quantile, partial_counts
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.estimates.supports import SupportEstimates, normal_quantile, partial_counts
 from assocpriv.server.estimates.tails import Observed, score_intervals
 
 NORMAL_UP_TO = 0.01  # J
@@ -66,28 +66,21 @@ class ErrorOptions:
         object.__setattr__(self, "population", population)
 
 
-def strata_of(sums: NDArray[np.int64], groups: Sequence[Group]) -> list[Observed]:
-    """Return what the reports of each operator show of itemsets of one size, for tails.py.
+def observed_of(sums: NDArray[np.int64], model: SupportModel) -> Observed:
+    """Return what reports show of itemsets of one size, for tails.py; sums are C_0 … C_k, int64 (itemsets, k + 1).
 
-    Sums are C_0 … C_k, int64 (itemsets, groups, k + 1), C_0 > 0 of groups with reports. Groups without reports, or of
-    transactions smaller than k, say nothing; an operator that says nothing of this size raises EstimateError.
+    Raises:
+        EstimateError: the operator says nothing of this size.
     """
-    k = sums.shape[2] - 1
-    return [
-        Observed(
-            partial_counts(sums[:, column]),
-            np.array(group.model.transition(k), dtype=np.float64),
-            np.array(group.model.row(k), dtype=np.float64),
-        )
-        for column, group in enumerate(groups)
-        if group.n_reports and group.model.tells_of(k)
-    ]
+    k = sums.shape[1] - 1
+    transition, row = (np.array(each, dtype=np.float64) for each in (model.transition(k), model.row(k)))
+    return Observed(partial_counts(sums), transition, row)
 
 
 def support_intervals(
     sums: NDArray[np.int64],
     estimates: SupportEstimates,
-    groups: Sequence[Group],
+    model: SupportModel,
     level: float,
     *,
     population: bool,
@@ -96,8 +89,9 @@ def support_intervals(
     """Return the ends of intervals of itemsets of one size, float64 (itemsets, 2).
 
     Args:
-        sums: C_0 … C_k, int64 (itemsets, groups, k + 1), of the groups' reports.
+        sums: C_0 … C_k, int64 (itemsets, k + 1).
         estimates: the supports estimated from them; where one is NaN its interval is all that is possible.
+        model: of the reports' operator.
         level: such as 0.95.
         population: for the population the transactions were drawn from, else for those at hand.
         wide: for the high levels of many intervals together. Far out in the tails J = 0.01 is too coarse: normal
@@ -107,24 +101,22 @@ def support_intervals(
     z = normal_quantile(level)
     bend = (2 * z * z + 1) / 3 + 1 if wide else 0.0
     normal_up_to = LONGER_BY / bend if wide else NORMAL_UP_TO
-    n_reports, k = estimates.n_reports, sums.shape[2] - 1
-    largest = sum(group.n_reports for group in groups if group.model.tells_of(k)) / n_reports
     support = estimates.support.astype(np.float64)
-    ends = np.tile([0.0, largest], (len(support), 1))
+    ends = np.tile([0.0, 1.0], (len(support), 1))
     known = np.flatnonzero(~np.isnan(support))
     if not len(known):
         return ends
     support, asked = support[known], estimates.asked[known]
     error = estimates.std_error(population=population)[known]
-    strata = strata_of(sums[known], groups)
-    jump = max((float(np.abs(stratum.row).max()) for stratum in strata), default=0.0) / asked
+    observed = observed_of(sums[known], model)
+    jump = float(np.abs(observed.row).max()) / asked
     reach = z * error + bend * jump
-    ends[known] = np.clip(np.column_stack([support - reach, support + reach]), 0.0, largest)
+    ends[known] = np.clip(np.column_stack([support - reach, support + reach]), 0.0, 1.0)
     coarse = np.flatnonzero(jump > normal_up_to * error)
-    if len(coarse) and strata:
-        some = [Observed(stratum.counts[coarse], stratum.transition, stratum.row) for stratum in strata]
-        of_all = population or bool((asked < n_reports).any())
-        scored, normal = score_intervals(some, asked[coarse], level, population=of_all), ends[known[coarse]]
+    if len(coarse):
+        of_all = population or bool((asked < estimates.n_reports).any())
+        scored = score_intervals(observed.among(coarse), level, population=of_all)
+        normal = ends[known[coarse]]
         few = (asked[coarse] < _FEW_REPORTS)[:, None]  # to estimate the shares that shape the law
         both = np.column_stack([np.minimum(scored, normal)[:, 0], np.maximum(scored, normal)[:, 1]])
         ends[known[coarse]] = np.where(few, both, scored)

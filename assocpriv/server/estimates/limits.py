@@ -22,7 +22,6 @@ figure with the errors measured.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 from statistics import NormalDist
@@ -30,9 +29,9 @@ from statistics import NormalDist
 import numpy as np
 
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.plans.baskets.transition import ERRORS_OF_ONE, SupportModel
-from assocpriv.server.estimates.intervals import strata_of
-from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support, reports_of
+from assocpriv.plans.baskets.transition import ERRORS_OF_ONE
+from assocpriv.server.estimates.intervals import observed_of
+from assocpriv.server.estimates.supports import Respondents, foreseen_error, lowest_discoverable_support
 from assocpriv.server.estimates.tails import empty_limit
 
 FALSE_ITEMSETS = 0.01  # expected a collection, of one itemset size: one in a hundred collections
@@ -49,22 +48,22 @@ def errors_for(candidates: int) -> float:
     return max(ERRORS_OF_ONE, -NormalDist().inv_cdf(FALSE_ITEMSETS / max(candidates, 1)))
 
 
-def level_discoverable_support(groups: Sequence[Group], k: int, candidates: int) -> float:
+def level_discoverable_support(respondents: Respondents, k: int, candidates: int) -> float:
     """Return the support from which on finds of k items can be believed, all of so many candidates together.
 
     May exceed 1 or be infinite: then no such find can be believed. Never below the lowest discoverable support.
     """
     errors = errors_for(candidates)
-    support = lowest_discoverable_support(groups, k, errors)
+    support = lowest_discoverable_support(respondents, k, errors)
     if not 0 < support < math.inf:
         return support
-    nobody = np.array([[[group.reports_of(k), *[0] * k] for group in groups]], dtype=np.int64)
-    return max(support, empty_limit(strata_of(nobody, groups), reports_of(groups, k), errors + _SAFETY))
+    nobody = np.array([[respondents.reports_of(k), *[0] * k]], dtype=np.int64)
+    return max(support, empty_limit(observed_of(nobody, respondents.model), errors + _SAFETY))
 
 
-def errors_of(groups: Sequence[Group], k: int, support: float, candidates: int) -> float:
+def errors_of(respondents: Respondents, k: int, support: float, candidates: int) -> float:
     """Return how many standard errors the level's figure is: z, or more where estimates are skewed."""
-    error = foreseen_error(groups, k, min(support, 1.0))
+    error = foreseen_error(respondents, k, min(support, 1.0))
     return max(errors_for(candidates), support / error) if 0 < error < math.inf else errors_for(candidates)
 
 
@@ -79,17 +78,11 @@ class DiscoverableSupports:
     level: dict[int, float]
 
 
-def discoverable_supports(plan: Plan, reports: int, group_reports: Sequence[int] | None = None) -> DiscoverableSupports:
-    """Return what N reports of a plan can discover of each itemset size that it answers for.
-
-    With sizes in clear ``group_reports`` say how many there are of each size; all of the largest by default.
-    """
-    groups = [Group.of(plan, reports)]
-    if group_reports and any(group_reports):
-        models = [SupportModel.of(group.operator) for group in plan.groups]
-        groups = [Group(n, model) for n, model in zip(group_reports, models, strict=True)]
+def discoverable_supports(plan: Plan, reports: int) -> DiscoverableSupports:
+    """Return what N reports of a plan can discover of each itemset size that it answers for."""
+    respondents = Respondents.of(plan, reports)
     sizes = range(1, plan.itemset_size + 1)
     return DiscoverableSupports(
-        lowest={k: lowest_discoverable_support(groups, k) for k in sizes},
-        level={k: level_discoverable_support(groups, k, comb(plan.n_items, k)) for k in sizes},
+        lowest={k: lowest_discoverable_support(respondents, k) for k in sizes},
+        level={k: level_discoverable_support(respondents, k, comb(plan.n_items, k)) for k in sizes},
     )

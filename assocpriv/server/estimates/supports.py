@@ -22,9 +22,6 @@ the other counts allow: as p_a = Σ_l s_l P[a,l],
 Only where one report can change ŝ by more than a tenth of its standard error: elsewhere one more is less than 1% of
 the variance.
 
-Reports grouped by the transactions' sizes have an operator, and so a Z, for each group; the means then go over all
-N reports, each with its own group's Z, which weights groups by N_m/N and their variances by (N_m/N)².
-
 **Blocks.** Where each report tells of a random block of the catalogue, A is estimated from the N_A = C_0 reports whose
 blocks hold all of A. Who they are is independent of what people hold, so that given N_A each set of N_A people is
 equally likely. With N_AB the reports that count for both, those of blocks that hold A ∪ B, and w = N_AB/(N_A N_B),
@@ -66,33 +63,28 @@ FEW_REPORTS = 0.1  # of a standard error: where one report can change an estimat
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Reports of one operator: their number N_m, its model, and of which itemsets they tell where not of all."""
+class Respondents:
+    """Who reported: how many reports N, the model of their operator, and of which itemsets they tell, if not of all."""
 
     n_reports: int
     model: SupportModel
     asked: AskedReports | None = None
 
     @classmethod
-    def of(cls, plan: Plan, n_reports: int) -> "Group":
-        """Return so many reports of a plan that has one operator for all."""
+    def of(cls, plan: Plan, n_reports: int) -> "Respondents":
+        """Return those of so many reports of a plan."""
         return cls(n_reports, SupportModel.of(plan.operator), AskedReports.of(plan))
 
     def reports_of(self, k: int) -> int:
-        """Return how many of them tell of at least 99 of 100 itemsets of k items; all, where there are no blocks."""
+        """Return how many reports tell of at least 99 of 100 itemsets of k items: what a size is judged by.
+
+        All, where there are no blocks.
+        """
         return self.n_reports if self.asked is None else self.asked.least(k, self.n_reports)
 
-
-def reports_of(groups: Sequence[Group], k: int) -> int:
-    """Return how many reports tell of at least 99 of 100 itemsets of k items: what a size is judged by."""
-    return sum(group.reports_of(k) for group in groups)
-
-
-def fewest_reports(groups: Sequence[Group], k: int) -> int:
-    """Return with how many reports an itemset of k items may still be judged with its size: not in too few blocks."""
-    return sum(
-        group.n_reports if group.asked is None else max(1, group.asked.fewest(k, group.n_reports)) for group in groups
-    )
+    def fewest_reports(self, k: int) -> int:
+        """Return with how many reports an itemset of k items, not in too few blocks, may be judged with its size."""
+        return self.n_reports if self.asked is None else max(1, self.asked.fewest(k, self.n_reports))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,38 +127,34 @@ def sampling_variance(
 
 
 def estimate_supports(
-    subset_sums: NDArray[np.int64], groups: Sequence[Group], *, exact: bool = False
+    subset_sums: NDArray[np.int64], respondents: Respondents, *, exact: bool = False
 ) -> SupportEstimates:
     """Estimate supports of itemsets of one size.
 
     Args:
-        subset_sums: C_0 … C_k of every itemset in every group, int64 (itemsets, groups, k + 1): C_j sums, over the
-            subsets of j items, the number of reports showing all of them; C_0 is how many tell of the itemset, N_m
-            where there are no blocks.
-        groups: whose reports they are, one group a size of transactions or one for all.
+        subset_sums: C_0 … C_k of every itemset, int64 (itemsets, k + 1): C_j sums, over the subsets of j items, the
+            number of reports showing all of them; C_0 is how many tell of the itemset, N where there are no blocks.
+        respondents: whose reports they are.
         exact: compute in fractions (arrays of dtype object) instead of doubles.
 
     Raises:
         EstimateError: no reports, or the operator says nothing about this size.
 
-    >>> group = Group(100, SupportModel.plain())
-    >>> estimate_supports(np.array([[[100, 40]]]), [group]).support.tolist()
+    >>> estimate_supports(np.array([[100, 40]]), Respondents(100, SupportModel.plain())).support.tolist()
     [0.4]
     """
-    n_reports = sum(group.n_reports for group in groups)
+    n_reports, model = respondents.n_reports, respondents.model
     if n_reports < 1:
         raise EstimateError("there are no reports to estimate from")
-    k = subset_sums.shape[2] - 1
+    k = subset_sums.shape[1] - 1
     kind = object if exact else np.float64
-    sums, asked = subset_sums.astype(kind), subset_sums[..., 0].sum(axis=1)
+    sums, asked = subset_sums.astype(kind), subset_sums[:, 0]
     divisor = np.maximum(asked, 1).astype(object if exact else np.int64)
-    support, square = np.zeros(len(sums), dtype=kind), np.zeros(len(sums), dtype=kind)
-    for column, group in enumerate(groups):
-        support += sums[:, column] @ np.array(group.model.size_weights(k)).astype(kind) / divisor
-        square += sums[:, column] @ np.array(group.model.size_weights(k, 2)).astype(kind) / divisor
+    support, square = (sums @ np.array(model.size_weights(k, power)).astype(kind) / divisor for power in (1, 2))
     by_chance = (square - support) / divisor  # what randomization adds
-    least = _plan_variance(groups, k, subset_sums[..., 0], support.astype(np.float64))
-    least = np.maximum(least, _with_one_more(subset_sums, groups, by_chance.astype(np.float64), least))
+    # by the plan alone it is no less
+    least = np.asarray(model.least_variance(k, np.clip(support.astype(np.float64), 0.0, 1.0)) / np.maximum(asked, 1))
+    least = np.maximum(least, _with_one_more(subset_sums, model, by_chance.astype(np.float64), least))
     population = _for_population(by_chance, support, support**2, divisor)
     at_hand = _at_hand(by_chance, population, 1 - divisor / (Fraction(n_reports) if exact else n_reports))
     if not asked.all():
@@ -178,78 +166,58 @@ def estimate_supports(
 
 
 def _with_one_more(
-    subset_sums: NDArray[np.int64], groups: Sequence[Group], variance: NDArray[np.float64], least: NDArray[np.float64]
+    subset_sums: NDArray[np.int64], model: SupportModel, variance: NDArray[np.float64], least: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the variance with one report more of every kind, as far as the others allow, where few reports decide."""
-    asked, k = np.maximum(subset_sums[..., 0].sum(axis=1), 1), subset_sums.shape[2] - 1
-    columns = [column for column, group in enumerate(groups) if group.n_reports and group.model.tells_of(k)]
-    rows = {column: np.array([float(value) for value in groups[column].model.row(k)]) for column in columns}
-    jump = max((float(np.abs(row).max()) for row in rows.values()), default=0.0)
-    few = np.flatnonzero(jump > FEW_REPORTS * asked * np.sqrt(np.maximum(variance, least)))
+    asked, k = np.maximum(subset_sums[:, 0], 1), subset_sums.shape[1] - 1
+    row = np.array([float(value) for value in model.row(k)])
+    few = np.flatnonzero(float(np.abs(row).max()) > FEW_REPORTS * asked * np.sqrt(np.maximum(variance, least)))
     result = variance.copy()
-    for column in columns if len(few) else []:
-        each = np.maximum(rows[column] ** 2 - rows[column], 0.0)
-        seen = partial_counts(subset_sums[few, column])
-        transition = np.array([[float(value) for value in row] for row in groups[column].model.transition(k)])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios = transition[:, None] / transition[None]
-        most = np.where(np.isnan(ratios), 0.0, ratios).max(axis=2)
-        for kind, weight in enumerate(each.tolist()):
-            possible = (most[kind] * (seen + 1)).min(axis=1)
-            result[few] += weight / asked[few] ** 2 * np.clip(possible - seen[:, kind], 0.0, 1.0)
+    if not len(few):
+        return result
+    seen = partial_counts(subset_sums[few])
+    transition = np.array([[float(value) for value in line] for line in model.transition(k)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = transition[:, None] / transition[None]
+    most = np.where(np.isnan(ratios), 0.0, ratios).max(axis=2)
+    for kind, weight in enumerate(np.maximum(row**2 - row, 0.0).tolist()):
+        possible = (most[kind] * (seen + 1)).min(axis=1)
+        result[few] += weight / asked[few] ** 2 * np.clip(possible - seen[:, kind], 0.0, 1.0)
     return result
 
 
-def _plan_variance(
-    groups: Sequence[Group], k: int, asked: NDArray[np.int64], support: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return a lower bound of what randomization adds, by the plan alone, were the supports the same in every group.
-
-    ``asked`` is int64 (itemsets, groups).
-    """
-    share = np.clip(support, 0.0, 1.0)
-    least = np.zeros(len(share))
-    for column, group in enumerate(groups):
-        least += asked[:, column] * group.model.least_variance(k, share)
-    return np.asarray(least / np.maximum(asked.sum(axis=1), 1) ** 2)
-
-
-def foreseen_error(groups: Sequence[Group], k: int, support: float) -> float:
+def foreseen_error(respondents: Respondents, k: int, support: float) -> float:
     """Return σ_k(s) by the plan alone: the standard error when no other transaction holds an item of A.
 
     The best case: whoever holds some of the items adds to it. With blocks, of itemsets that as many reports tell of as
     of 99 of 100. Infinite where nothing can be learned.
     """
-    outside, inside, drawn = _foreseen_variances(groups, k)
+    outside, inside, drawn = _foreseen_variances(respondents, k)
     if outside == math.inf:
         return math.inf
     return math.sqrt((1 - support) * outside + support * inside + support * (1 - support) * drawn)
 
 
-def lowest_discoverable_support(groups: Sequence[Group], k: int, errors: float = ERRORS_OF_ONE) -> float:
+def lowest_discoverable_support(respondents: Respondents, k: int, errors: float = ERRORS_OF_ONE) -> float:
     """Return the support s that is so many of its standard errors, s = zσ_k(s): LDS_k with four (EGS03, section 5).
 
     It is that of one itemset named beforehand; among many, some that nobody has exceed it (limits.py). May exceed 1 or
     be infinite: then nothing of this size can be discovered from these reports.
     """
-    outside, inside, drawn = _foreseen_variances(groups, k)
+    outside, inside, drawn = _foreseen_variances(respondents, k)
     if outside == math.inf:
         return math.inf
     scale = 1 + errors * errors * drawn  # s² = z²((1−s)·outside + s·inside + s(1−s)·drawn), as a square without it
     return float(lowest_support(outside / scale, (inside + drawn) / scale, 1, errors))
 
 
-def _foreseen_variances(groups: Sequence[Group], k: int) -> tuple[float, float, float]:
-    """Return Var ŝ at supports 0 and 1, were the support the same in every group that can hold k items.
-
-    And 1/N_A − 1/N, what s(1−s) counts where blocks choose whom to ask.
-    """
-    asked, n_reports = reports_of(groups, k), sum(group.n_reports for group in groups)
-    if not asked or not any(group.model.tells_of(k) for group in groups):
+def _foreseen_variances(respondents: Respondents, k: int) -> tuple[float, float, float]:
+    """Return Var ŝ at supports 0 and 1, and 1/N_A − 1/N, what s(1−s) counts where blocks choose whom to ask."""
+    asked = respondents.reports_of(k)
+    if not asked:
         return math.inf, math.inf, 0.0
-    terms = [(group.reports_of(k) / asked**2, group.model.variances(k)) for group in groups if group.n_reports]
-    outside, inside = (sum(share * ends[end] for share, ends in terms) for end in (0, 1))
-    return outside, inside, 1 / asked - 1 / n_reports
+    outside, inside = (variance / asked for variance in respondents.model.variances(k))
+    return outside, inside, 1 / asked - 1 / respondents.n_reports
 
 
 def _at_hand(by_chance: Any, population: Any, drawn: Any) -> Any:
@@ -276,14 +244,14 @@ def partial_counts(subset_sums: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def subset_sums(counts: NDArray[np.int64], mask: int) -> NDArray[np.int64]:
-    """Return C_0 … C_j of the j items of a mask among all k, int64 (sets, groups, j + 1), of counts by mask.
+    """Return C_0 … C_j of the j items of a mask among all k, int64 (sets, j + 1), of counts by mask.
 
-    >>> subset_sums(np.array([[[10, 5, 4, 2]]]), 0b11).tolist(), subset_sums(np.array([[[10, 5, 4, 2]]]), 0b10).tolist()
-    ([[[10, 9, 2]]], [[[10, 4]]])
+    >>> subset_sums(np.array([[10, 5, 4, 2]]), 0b11).tolist(), subset_sums(np.array([[10, 5, 4, 2]]), 0b10).tolist()
+    ([[10, 9, 2]], [[10, 4]])
     """
-    within = np.array([shown for shown in range(counts.shape[2]) if shown | mask == mask])
+    within = np.array([shown for shown in range(counts.shape[1]) if shown | mask == mask])
     sizes = np.bitwise_count(within)
-    return np.stack([counts[..., within[sizes == j]].sum(axis=-1) for j in range(mask.bit_count() + 1)], axis=-1)
+    return np.stack([counts[:, within[sizes == j]].sum(axis=-1) for j in range(mask.bit_count() + 1)], axis=-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,8 +259,7 @@ class SubsetCounts:
     """What reports show of all subsets D of itemsets of k items, by mask, bit i being item i.
 
     Attributes:
-        counts: c_D, how many reports of each group that tell of all k items show all of D, int64 (itemsets, groups,
-            2^k).
+        counts: c_D, how many reports that tell of all k items show all of D, int64 (itemsets, 2^k).
         asked: N_D, how many reports tell of D at all, int64 (itemsets, 2^k); the same for all D without blocks.
     """
 
@@ -302,33 +269,29 @@ class SubsetCounts:
     @classmethod
     def of_all(cls, counts: NDArray[np.int64]) -> "SubsetCounts":
         """Return counts in reports that all tell of every subset."""
-        n_reports = counts[..., 0].sum(axis=1)
-        return cls(counts, np.broadcast_to(n_reports[:, None], (len(counts), counts.shape[2])))
+        return cls(counts, np.broadcast_to(counts[:, :1], counts.shape))
 
     def among(self, chosen: NDArray[Any]) -> "SubsetCounts":
         """Return those of some of the itemsets."""
         return SubsetCounts(self.counts[chosen], self.asked[chosen])
 
     def sums(self, mask: int = -1) -> NDArray[np.int64]:
-        """Return C_0 … C_j of a subset of every itemset, of all of it by default, int64 (itemsets, groups, j + 1)."""
-        return subset_sums(self.counts, mask % self.counts.shape[2])
+        """Return C_0 … C_j of a subset of every itemset, of all of it by default, int64 (itemsets, j + 1)."""
+        return subset_sums(self.counts, mask % self.counts.shape[1])
 
 
 def covariance(
-    counted: SubsetCounts, groups: Sequence[Group], left: list[int], right: list[int], *, population: bool
+    counted: SubsetCounts, respondents: Respondents, left: list[int], right: list[int], *, population: bool
 ) -> NDArray[np.float64]:
     """Estimate Cov(ŝ(A), ŝ(B)) for A, B within the same k items, over many sets of k items.
 
     Left and right say by 0 or 1 for each of the k items whether it is in A, and in B.
     """
-    counts, n_reports = counted.counts, sum(group.n_reports for group in groups)
-    n = np.maximum(counts[..., 0].sum(axis=1), 1)
+    counts, n_reports = counted.counts, respondents.n_reports
+    n = np.maximum(counts[:, 0], 1)
 
     def mean(*members: list[int]) -> NDArray[np.float64]:
-        total = np.zeros(len(counts))
-        for column, group in enumerate(groups):
-            total += counts[:, column] @ np.array(group.model.moment_weights(*members), dtype=np.float64)
-        return np.asarray(total / n)
+        return np.asarray(counts @ np.array(respondents.model.moment_weights(*members), dtype=np.float64) / n)
 
     joint = mean([a | b for a, b in zip(left, right, strict=True)])
     by_chance = (mean(left, right) - joint) / n

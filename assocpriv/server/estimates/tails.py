@@ -7,7 +7,7 @@ q[l'] to T = N·ŝ, and with M_l(θ) = Σ_l' P[l',l] exp(θ q[l']) the cumulant 
     K(θ) = N Σ_l s_l log M_l(θ)         given the transactions at hand
     K(θ) = N log Σ_l s_l M_l(θ)         for transactions drawn from a population with these shares
 
-and adds up over strata, groups of reports with an operator each. Where K'(θ) = t, the tail is
+Where K'(θ) = t, the tail is
 
     P(T ≥ t) ≈ Φ(−r*),   r* = w + log(u/w)/w,   w = sgn θ √(2(θt − K)),   u = θ √K''
 
@@ -32,7 +32,7 @@ Inference on full or partial parameters, Biometrika 1986 (r*, the form of the Lu
 [0, 1]). Shares and blurred steps are ours.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +55,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What reports of one operator show of itemsets of one size: exactly l' = 0..k items, int64 (itemsets, k + 1).
+    """What reports show of itemsets of one size: exactly l' = 0..k items, int64 (itemsets, k + 1).
 
     A row's sum is how many reports tell of the itemset. P is float64 (k + 1, k + 1), column l the law of l', and
     ``row`` is its q.
@@ -75,117 +75,92 @@ class Observed:
         """Number of reports that tell of each itemset, float64 (itemsets,)."""
         return np.asarray(self.counts.sum(axis=1), dtype=np.float64)
 
-    def part(self, rows: slice) -> "Observed":
+    def among(self, rows: "slice | NDArray[np.int64]") -> "Observed":
         """Return some of the itemsets."""
         return Observed(self.counts[rows], self.transition, self.row)
 
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """Estimated shares of every stratum, (k + 1, itemsets), and how they follow the total support."""
+    """Estimated shares, float64 (k + 1, itemsets), and how they follow the support."""
 
-    strata: Sequence[Observed]
-    weights: list[Floats]
-    shares: list[Floats]
-    slopes: list[Floats]
+    observed: Observed
+    shares: Floats
+    slopes: Floats
     support: Floats
     variance: Floats
 
     @classmethod
-    def of(cls, strata: Sequence[Observed], n_reports: Floats) -> "_Fit":
-        weights, shares, covariances = [o.n_reports / n_reports for o in strata], [], []
-        for o in strata:
-            inverse = np.linalg.inv(o.transition)
-            inverse[-1] = o.row
-            raw = inverse @ (o.counts.T / o.n_reports)
-            positive = np.maximum(raw, 0.0)
-            cells = o.transition @ (positive / positive.sum(axis=0))
-            covariances.append(((inverse * o.row) @ cells - (inverse @ cells) * (o.row @ cells)) / o.n_reports)
-            shares.append(raw)
-        support = np.sum([w * s[-1] for w, s in zip(weights, shares, strict=True)], axis=0)
-        variance = np.sum([w * w * c[-1] for w, c in zip(weights, covariances, strict=True)], axis=0)
-        slopes = [w * c / variance for w, c in zip(weights, covariances, strict=True)]
-        return cls(strata, weights, shares, slopes, support, variance)
-
-    @property
-    def largest(self) -> Floats:
-        """The largest possible supports: the share of reports whose transactions have at least k items."""
-        return np.asarray(sum(self.weights, start=np.zeros(len(self.support))))
+    def of(cls, observed: Observed) -> "_Fit":
+        inverse = np.linalg.inv(observed.transition)
+        inverse[-1] = observed.row
+        shares = inverse @ (observed.counts.T / observed.n_reports)
+        positive = np.maximum(shares, 0.0)
+        cells = observed.transition @ (positive / positive.sum(axis=0))
+        covariances = (
+            (inverse * observed.row) @ cells - (inverse @ cells) * (observed.row @ cells)
+        ) / observed.n_reports
+        return cls(observed, shares, covariances / covariances[-1], shares[-1], covariances[-1])
 
     def law(self, support: Floats, *, population: bool) -> "_Law":
-        """Return the law of T if the total support is this, float64 (itemsets,) in [0, largest]."""
-        away = support - self.support
-        likely = [np.maximum(s + b * away, 0.0) for s, b in zip(self.shares, self.slopes, strict=True)]
-        tops = [np.minimum(s[-1], 1.0) for s in likely]
-        reached = np.sum([w * top for w, top in zip(self.weights, tops, strict=True)], axis=0)
-        # all strata give up, or fill, the same part of what they have, or lack
-        give = np.minimum(support / np.maximum(reached, 1e-300), 1.0)
-        fill = np.clip((support - reached) / np.maximum(self.largest - reached, 1e-300), 0.0, 1.0)
-        result = []
-        for s, top in zip(likely, tops, strict=True):
-            fitting = top * give + (1.0 - top) * fill
-            others = s[:-1].sum(axis=0)
-            s[0] += others <= 0.0
-            scale = (1.0 - fitting) / np.where(others > 0.0, others, 1.0)
-            result.append(np.vstack([s[:-1] * scale, fitting]))
-        return _Law(self.strata, result, population)
+        """Return the law of T if the support is this, float64 (itemsets,) in [0, 1]."""
+        shares = np.maximum(self.shares + self.slopes * (support - self.support), 0.0)
+        others = shares[:-1].sum(axis=0)
+        shares[0] += others <= 0.0
+        scale = (1.0 - support) / np.where(others > 0.0, others, 1.0)
+        return _Law(self.observed, np.vstack([shares[:-1] * scale, support]), population)
 
 
 @dataclass(frozen=True, slots=True)
 class _Law:
-    """The law of T, one for every itemset: shares are float64 (k + 1, itemsets), one array a stratum."""
+    """The law of T, one for every itemset: shares are float64 (k + 1, itemsets)."""
 
-    strata: Sequence[Observed]
-    shares: list[Floats]
+    observed: Observed
+    shares: Floats
     population: bool
 
-    def columns(self) -> Iterator[tuple[Floats, Floats, Floats, Floats]]:
-        """Yield every stratum as (reports, q as a column, P, s)."""
-        for o, s in zip(self.strata, self.shares, strict=True):
-            yield o.n_reports, o.row[:, None], o.transition, s
+    @property
+    def _values(self) -> Floats:
+        """q as a column."""
+        return self.observed.row[:, None]
 
     def cumulants(self, theta: Floats) -> tuple[Floats, Floats, Floats]:
         """Return K, K', K'' at θ."""
-        total = np.zeros((3, len(theta)))
-        for n, q, transition, s in self.columns():
-            tilt = np.expm1(q * theta)
-            if self.population:
-                cells = transition @ s
-                grown = (cells * tilt).sum(axis=0)
-                tilted = cells * (1.0 + tilt) / (1.0 + grown)
-                mean = (q * tilted).sum(axis=0)
-                total += n * np.stack([np.log1p(grown), mean, ((q - mean) ** 2 * tilted).sum(axis=0)])
-                continue
+        n, q, transition = self.observed.n_reports, self._values, self.observed.transition
+        tilt = np.expm1(q * theta)
+        if self.population:
+            cells = transition @ self.shares
+            grown = (cells * tilt).sum(axis=0)
+            tilted = cells * (1.0 + tilt) / (1.0 + grown)
+            mean = (q * tilted).sum(axis=0)
+            found = np.log1p(grown), mean, ((q - mean) ** 2 * tilted).sum(axis=0)
+        else:
             grown = transition.T @ tilt
             whole = 1.0 + grown
             mean = (transition * q).T @ (1.0 + tilt) / whole
             square = (transition * q * q).T @ (1.0 + tilt) / whole
-            total += n * np.stack([(s * x).sum(axis=0) for x in (np.log1p(grown), mean, square - mean * mean)])
-        return total[0], total[1], np.maximum(total[2], 1e-300)
+            k0, k1, k2 = ((self.shares * x).sum(axis=0) for x in (np.log1p(grown), mean, square - mean * mean))
+            found = k0, k1, k2
+        return n * found[0], n * found[1], np.maximum(n * found[2], 1e-300)
 
     def third_cumulant(self) -> Floats:
         """Return K''' at 0."""
-        total = np.zeros(self.shares[0].shape[1])
-        for n, q, transition, s in self.columns():
-            cells = transition @ s if self.population else transition
-            third = ((q - (q * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
-            total += n * (third if self.population else third @ s)
-        return total
+        cells = self.observed.transition @ self.shares if self.population else self.observed.transition
+        third = ((self._values - (self._values * cells).sum(axis=0)) ** 3 * cells).sum(axis=0)
+        return np.asarray(self.observed.n_reports * (third if self.population else third @ self.shares))
 
     def span(self) -> Floats:
         """Return the step that T moves in as far as smaller steps do not blur it (see the module's text)."""
-        pairs = [np.abs(q - q.T).ravel() for _, q, _, _ in self.columns()]
-        steps = np.sort(np.concatenate(pairs))
+        n, transition = self.observed.n_reports, self.observed.transition
+        steps = np.sort(np.abs(self._values - self.observed.row).ravel())
         steps = steps[np.append(True, np.diff(steps) > 0)]  # np.unique would load numpy.ma first
-        widest = np.zeros(self.shares[0].shape[1])
+        widest = np.zeros(self.shares.shape[1])
         for step in steps[steps > 1e-9 * steps[-1]]:
-            size = np.zeros_like(widest)
-            for n, q, transition, s in self.columns():
-                wave = np.exp(2j * np.pi / step * q[:, 0])
-                if self.population:
-                    size += n * np.log(np.maximum(np.abs(wave @ (transition @ s)), 1e-300))
-                else:
-                    size += n * (np.log(np.maximum(np.abs(wave @ transition), 1e-300)) @ s)
+            wave = np.exp(2j * np.pi / step * self.observed.row)
+            if self.population:
+                size = n * np.log(np.maximum(np.abs(wave @ (transition @ self.shares)), 1e-300))
+            else:
+                size = n * (np.log(np.maximum(np.abs(wave @ transition), 1e-300)) @ self.shares)
             r = np.exp(np.minimum(size, 0.0))
             left = 2 / np.pi * np.sum([r ** (j * j) / j for j in range(1, 7)], axis=0)
             widest = np.maximum(widest, step * np.minimum(left, 1.0))
@@ -193,7 +168,7 @@ class _Law:
 
     def score(self, total: Floats, span: Floats) -> Floats:
         """Return r* with P(T ≥ total) ≈ Φ(−r*), where T moves in steps and ``total`` lies half a step below one."""
-        least, most = (np.sum([n * float(end(q)) for n, q, _, _ in self.columns()], axis=0) for end in (np.min, np.max))
+        least, most = (self.observed.n_reports * float(end(self.observed.row)) for end in (np.min, np.max))
         slack = 1e-12 * (most - least)
         inner = np.clip(total, least + slack, most - slack)
         _, mean, variance = self.cumulants(np.zeros_like(total))
@@ -222,7 +197,7 @@ class _Law:
         """
         _, mean, variance = self.cumulants(np.zeros(1))
         span, skewness = self.span(), self.third_cumulant() / variance**1.5
-        largest = _LARGEST_EXPONENT / max(float(np.abs(q).max()) for _, q, _, _ in self.columns())
+        largest = _LARGEST_EXPONENT / float(np.abs(self.observed.row).max())
         low, high = 0.0, min(2 * score / float(np.sqrt(variance[0])), largest)
         while True:
             theta = np.linspace(low, high, _GRID + 1)[1:]
@@ -230,7 +205,7 @@ class _Law:
             reached = np.flatnonzero(self._score_at(theta, theta * k1 - k0, k2, span, skewness) >= score)
             if not len(reached):
                 if high >= largest:  # so improbable is not even the most
-                    return sum(float(n[0] * q.max()) for n, q, _, _ in self.columns())
+                    return float(self.observed.n_reports[0] * self.observed.row.max())
                 low, high = high, min(2 * high, largest)
                 continue
             first = int(reached[0])
@@ -244,7 +219,7 @@ class _Law:
         self, total: Floats, mean: Floats, variance: Floats, third: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """Solve K'(θ) = total by Newton's method inside a bracket; return θ, K, K''."""
-        largest = _LARGEST_EXPONENT / max(float(np.abs(q).max()) for _, q, _, _ in self.columns())
+        largest = _LARGEST_EXPONENT / float(np.abs(self.observed.row).max())
         low, high = np.where(total > mean, 0.0, -largest), np.where(total > mean, largest, 0.0)
         # exact for a shifted Poisson law, where Newton's first step would overshoot by far
         away, bend = (total - mean) / variance, third / variance
@@ -264,87 +239,76 @@ class _Law:
         return theta, k0, k2
 
 
-def upper_tail(
-    strata: Sequence[Observed], n_reports: ArrayLike, supports: ArrayLike, *, population: bool
-) -> NDArray[np.float64]:
+def upper_tail(observed: Observed, supports: ArrayLike, *, population: bool) -> NDArray[np.float64]:
     """Return P(ŝ ≥ the ŝ observed), float64 (itemsets,), if the supports were these. Errs upwards where ŝ is coarse.
 
     Args:
-        strata: the reports of every operator that can say something about this size; the same itemsets in each.
-        n_reports: N, one number or one for every itemset, also those of operators whose transactions are too small to
-            hold such an itemset.
-        supports: in [0, 1], one or one for every itemset; what exceeds the possible is taken as the largest possible.
+        observed: what the reports show.
+        supports: in [0, 1], one or one for every itemset.
         population: for the population the transactions were drawn from, else for those at hand.
 
     Raises:
         EstimateError: there are no reports.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> upper_tail([coin], 100, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
+    >>> upper_tail(coin, 0.0, population=False).round(4)  # 60 heads or more: 0.0284
     array([0.0284])
     """
-    strata, totals = _checked(strata, n_reports)
-    result = np.empty(len(strata[0].counts))
+    result = np.empty(len(observed.counts))
     wanted = np.broadcast_to(np.asarray(supports, dtype=np.float64), result.shape)
-    for rows, fit, span in _fits(strata, totals, population=population):
-        law = fit.law(np.clip(wanted[rows], 0.0, fit.largest), population=population)
-        result[rows] = lower_tails(-law.score(fit.support * totals[rows] - span / 2, span))
+    for rows, fit, span in _fits(observed, population=population):
+        law = fit.law(np.clip(wanted[rows], 0.0, 1.0), population=population)
+        result[rows] = lower_tails(-law.score(fit.support * fit.observed.n_reports - span / 2, span))
     return result
 
 
-def empty_limit(strata: Sequence[Observed], n_reports: int, score: float) -> float:
+def empty_limit(observed: Observed, score: float) -> float:
     """Return the least estimate that an itemset of whose items nobody has any reaches with at most Φ(−score).
 
-    The itemset's law follows from the plan alone: of the strata only the operators and numbers of reports matter. The
-    score z is above 0, as 4 for a probability of 3.2e-5.
+    The itemset's law follows from the plan alone: of what is observed, of one itemset, only the operator and the number
+    of reports matter. The score z is above 0, as 4 for a probability of 3.2e-5.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> round(empty_limit([coin], 100, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
+    >>> round(empty_limit(coin, 2.0), 2)  # 60 heads or more: 0.0284; 61: 0.0176, an estimate of 0.44
     0.42
     """
-    strata, _ = _checked(strata, n_reports)
-    nobody = [np.eye(len(o.row), 1) for o in strata]
-    return _Law(strata, nobody, False).total_of_score(score) / n_reports
+    _check(observed)
+    nobody = np.eye(len(observed.row), 1)
+    return _Law(observed, nobody, False).total_of_score(score) / float(observed.n_reports[0])
 
 
-def score_intervals(
-    strata: Sequence[Observed], n_reports: ArrayLike, level: float, *, population: bool
-) -> NDArray[np.float64]:
+def score_intervals(observed: Observed, level: float, *, population: bool) -> NDArray[np.float64]:
     """Return all possible supports for which both tails exceed (1 − level)/2, float64 (itemsets, 2): ends.
 
-    Steps of ŝ count half in both tails (mid-p). Supports outside the possible are left out, which cannot change
-    whether the truth is covered. An estimate below 0 lies below its interval; where even support 0 makes it too
+    Steps of ŝ count half in both tails (mid-p). Supports outside [0, 1] are left out, which cannot change whether the
+    truth is covered. An estimate below 0 lies below its interval; where even support 0 makes it too
     improbable, the interval is [0, 0]. Arguments and errors as of :func:`upper_tail`.
 
     >>> coin = Observed(np.array([[40, 60]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> score_intervals([coin], 100, 0.95, population=True).round(2)
+    >>> score_intervals(coin, 0.95, population=True).round(2)
     array([[0.01, 0.77]])
     """
-    (strata, totals), limit = _checked(strata, n_reports), float(scores_of_tails((1 + level) / 2))
-    result = np.empty((len(strata[0].counts), 2))
-    for rows, fit, span in _fits(strata, totals, population=population):
+    limit = float(scores_of_tails((1 + level) / 2))
+    result = np.empty((len(observed.counts), 2))
+    for rows, fit, span in _fits(observed, population=population):
+        total = fit.support * fit.observed.n_reports
         for side, score in enumerate((limit, -limit)):
-            result[rows, side] = _where_score_is(score, fit, fit.support * totals[rows], span, population=population)
+            result[rows, side] = _where_score_is(score, fit, total, span, population=population)
     return result
 
 
-def _checked(strata: Sequence[Observed], n_reports: ArrayLike) -> tuple[list[Observed], Floats]:
-    """Leave out strata without reports, and return N for each itemset, float64 (itemsets,)."""
-    present = [o for o in strata if o.n_reports.any() or not len(o.counts)]
-    if not present or np.less(n_reports, 1).any() or not all(o.n_reports.all() for o in present):
+def _check(observed: Observed) -> None:
+    if not observed.n_reports.all():
         raise EstimateError("there are no reports to estimate from")
-    totals = np.broadcast_to(np.asarray(n_reports, dtype=np.float64), len(present[0].counts))
-    if len({len(o.counts) for o in present}) > 1 or (sum(o.n_reports for o in present) > totals).any():
-        raise EstimateError("the strata must count the same itemsets, and together no more reports than there are")
-    return present, totals
 
 
-def _fits(strata: Sequence[Observed], n_reports: Floats, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
+def _fits(observed: Observed, *, population: bool) -> Iterator[tuple[slice, _Fit, Floats]]:
     """Yield blocks of itemsets with their fit, and the step that T moves in at the support estimated."""
-    for start in range(0, len(strata[0].counts), _BLOCK):
+    _check(observed)
+    for start in range(0, len(observed.counts), _BLOCK):
         rows = slice(start, start + _BLOCK)
-        fit = _Fit.of([o.part(rows) for o in strata], n_reports[rows])
-        yield rows, fit, fit.law(np.clip(fit.support, 0.0, fit.largest), population=population).span()
+        fit = _Fit.of(observed.among(rows))
+        yield rows, fit, fit.law(np.clip(fit.support, 0.0, 1.0), population=population).span()
 
 
 def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:
@@ -356,11 +320,11 @@ def _mid_score(law: _Law, total: Floats, span: Floats) -> Floats:
 
 
 def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, population: bool) -> Floats:
-    """Return the support where the mid-p score, which falls with it, is this; 0 or the largest where it never is.
+    """Return the support where the mid-p score, which falls with it, is this; 0 or 1 where it never is.
 
     The secant method inside a bracket, every fourth step a bisection.
     """
-    low, high = np.zeros_like(total), fit.largest
+    low, high = np.zeros_like(total), np.ones_like(total)
     sigma = np.sqrt(fit.variance)
     support = np.clip(fit.support - score * sigma, low, high)
     slope = -1.0 / sigma
@@ -369,7 +333,7 @@ def _where_score_is(score: float, fit: _Fit, total: Floats, span: Floats, *, pop
         off = _mid_score(fit.law(support, population=population), total, span) - score
         done = (np.abs(off) <= _SCORE_WITHIN) | (high - low <= _SCORE_WITHIN * sigma)
         # at an end of what is possible the score may be on the near side for good
-        done |= ((support <= 0.0) & (off < 0)) | ((support >= fit.largest) & (off > 0))
+        done |= ((support <= 0.0) & (off < 0)) | ((support >= 1.0) & (off > 0))
         if done.all():
             break
         low, high = np.where(off > 0, support, low), np.where(off < 0, support, high)

@@ -1,6 +1,6 @@
 """Level-wise mining on estimates: which itemsets are frequent, and which questions the reports cannot decide.
 
-Counting is a backend's business (counting/backend.py), with a counter for each operator's reports; this module decides.
+Counting is a backend's business (counting/backend.py); this module decides.
 With s_min the minimum support, a candidate goes on when ŝ ≥ s_min − σ̂ and is frequent when ŝ ≥ s_min. Each candidate
 costs one new count: the sums C_j over its smaller subsets follow from those of its (k−1)-subsets, each C_j being met
 k − j times (counting/sums.py).
@@ -26,13 +26,12 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.server.counting.backend import MOST_CANDIDATES
-from assocpriv.server.counting.sums import Collections, KnownSums, find_itemsets
+from assocpriv.server.counting.sums import Candidates, Source, find_itemsets
 from assocpriv.server.estimates.limits import errors_of, level_discoverable_support
 from assocpriv.server.estimates.supports import (
-    Group,
+    Respondents,
     SupportEstimates,
     estimate_supports,
-    fewest_reports,
     foreseen_error,
     lowest_discoverable_support,
 )
@@ -92,23 +91,8 @@ class ItemsetEstimates:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Reports of each group showing the itemset, int64 (itemsets, groups)."""
-        return self.sums[..., -1]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Itemsets of one size, int64 (itemsets, k), with their sums C_0 … C_k, int64 (itemsets, groups, k + 1)."""
-
-    itemsets: NDArray[np.int64]
-    sums: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.itemsets)
-
-    def among(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Candidates":
-        """Return some of them."""
-        return Candidates(self.itemsets[chosen], self.sums[chosen])
+        """Reports showing the itemset, int64 (itemsets,)."""
+        return self.sums[:, -1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +113,7 @@ Choice = Callable[[Candidates], tuple[SupportEstimates, NDArray[np.bool_]] | Non
 
 
 def mine_levels(
-    collections: Collections, n_items: int, min_support: float, max_itemset: int, most_candidates: int = MOST_CANDIDATES
+    source: Source, n_items: int, min_support: float, max_itemset: int, most_candidates: int = MOST_CANDIDATES
 ) -> tuple[list[ItemsetEstimates], list[Level]]:
     """Find frequent itemsets of up to ``max_itemset`` of items 0 … n_items − 1 (dummies have higher ids).
 
@@ -139,19 +123,19 @@ def mine_levels(
     Raises:
         EstimateError: no reports, or more candidates than can be counted.
     """
-    groups = groups_with_reports(collections)
-    decidable = [k for k in range(1, max_itemset + 1) if min_support >= least_decidable(groups, k)]
+    respondents = respondents_to_mine(source)
+    decidable = [k for k in range(1, max_itemset + 1) if min_support >= least_decidable(respondents, k)]
 
     def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]]:
-        estimates = estimate_supports(candidates.sums, groups)
+        estimates = estimate_supports(candidates.sums, respondents)
         return estimates, passing(estimates, min_support)
 
-    steps = walk_levels(collections, n_items, decidable, choose, most_candidates)
-    return account_for_steps(steps, groups, n_items, max_itemset, lambda _: min_support)
+    steps = walk_levels(source, n_items, decidable, choose, most_candidates)
+    return account_for_steps(steps, respondents, n_items, max_itemset, lambda _: min_support)
 
 
 def walk_levels(
-    collections: Collections,
+    source: Source,
     n_items: int,
     sizes: Collection[int],
     choose: Choice,
@@ -163,14 +147,14 @@ def walk_levels(
     Reports may decide about ``sizes``: ``choose`` returns estimates of candidates and who goes on, None where nothing
     can be decided after all. All candidates of another size go on, as long as a larger one is decidable.
     """
-    groups, uncut = groups_of(collections), remedy
-    last = count_nothing(groups)
+    respondents, uncut = respondents_of(source), remedy
+    last = count_nothing(respondents)
     for k in range(1, max(sizes, default=0) + 1):
         try:
             candidates = join_candidates(last.itemsets, n_items, most_candidates)
         except EstimateError as error:
             raise EstimateError(f"{error}{uncut}") from None
-        last = _with_enough_reports(count_candidates(collections, candidates, last), groups)
+        last = _with_enough_reports(count_candidates(source, candidates, last), respondents)
         left_out = len(candidates) - len(last)
         choice = choose(last) if k in sizes else None
         if choice is None:
@@ -185,17 +169,17 @@ def walk_levels(
             last = survivors
 
 
-def _with_enough_reports(candidates: Candidates, groups: Sequence[Group]) -> Candidates:
+def _with_enough_reports(candidates: Candidates, respondents: Respondents) -> Candidates:
     """Leave out those in too few blocks: fewer than 99 of 100 itemsets of their size, by which a level is judged.
 
     An itemset lies in no more blocks than its subsets.
     """
-    enough = candidates.sums[..., 0].sum(axis=1) >= fewest_reports(groups, candidates.itemsets.shape[1])
+    enough = candidates.sums[:, 0] >= respondents.fewest_reports(candidates.itemsets.shape[1])
     return candidates if enough.all() else candidates.among(enough)
 
 
 def account_for_steps(
-    steps: Iterable[Step], groups: Sequence[Group], n_items: int, max_itemset: int, min_support: Callable[[int], float]
+    steps: Iterable[Step], respondents: Respondents, n_items: int, max_itemset: int, min_support: Callable[[int], float]
 ) -> tuple[list[ItemsetEstimates], list[Level]]:
     """Return the itemsets found and an account of every size; its minimum support is asked for after its step."""
     levels: list[Level] = []
@@ -205,16 +189,16 @@ def account_for_steps(
     for k in range(1, max_itemset + 1):
         step, support = next(ahead, None), min_support(k)
         if step is None or step.estimates is None:
-            level = undecidable_level(groups, n_items, k, support, len(step.counted) if step else 0)
+            level = undecidable_level(respondents, n_items, k, support, len(step.counted) if step else 0)
         else:
-            level = account_for(step.estimates, step.chosen, groups, k, support)
+            level = account_for(step.estimates, step.chosen, respondents, k, support)
         levels.append(replace(level, left_out=step.left_out) if step else level)
         if step is not None:
             nobody = np.zeros(len(step.counted), dtype=np.bool_)
             survivors.append(step.survivors)
             frequent.append(nobody if step.estimates is None else step.estimates.support[step.chosen] >= support)
         del step  # candidates that do not go on make room for the next ones
-    return close_under_subsets(survivors, frequent, groups), levels
+    return close_under_subsets(survivors, frequent, respondents), levels
 
 
 def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_]:
@@ -222,83 +206,72 @@ def passing(estimates: SupportEstimates, min_support: float) -> NDArray[np.bool_
     return np.asarray(estimates.support >= min_support - estimates.std_error(population=False))
 
 
-def groups_of(collections: Collections) -> list[Group]:
-    """Return the groups of reports."""
-    return [Group(counter.n_reports, model, counter.blocks) for counter, model in collections]
+def respondents_of(source: Source) -> Respondents:
+    """Return whose reports are counted."""
+    counter, model = source
+    return Respondents(counter.n_reports, model, counter.blocks)
 
 
-def count_reports(collections: Collections) -> int:
-    """Return the number of reports of all operators."""
-    return sum(counter.n_reports for counter, _ in collections)
-
-
-def groups_with_reports(collections: Collections) -> list[Group]:
-    """Return the groups of reports, or raise EstimateError where there are no reports."""
-    if not count_reports(collections):
+def respondents_to_mine(source: Source) -> Respondents:
+    """Return them, or raise EstimateError where there are no reports."""
+    respondents = respondents_of(source)
+    if not respondents.n_reports:
         raise EstimateError("there are no reports to mine; collect some first")
-    return groups_of(collections)
+    return respondents
 
 
-def least_decidable(groups: Sequence[Group], k: int) -> float:
+def least_decidable(respondents: Respondents, k: int) -> float:
     """Return the minimum support below which a size is undecidable."""
-    return UNDECIDABLE_BELOW * foreseen_error(groups, k, 0.0)
+    return UNDECIDABLE_BELOW * foreseen_error(respondents, k, 0.0)
 
 
-def measure(
-    collections: Collections, itemsets: Sequence[NDArray[np.int64]], min_support: float
-) -> list[ItemsetEstimates]:
+def measure(source: Source, itemsets: Sequence[NDArray[np.int64]], min_support: float) -> list[ItemsetEstimates]:
     """Estimate the supports of given itemsets, whatever they turn out to be; frequent are those with ŝ ≥ s_min.
 
     ``itemsets`` are of 1, 2, … items, int64 (itemsets, k) in lexicographic order, closed under taking subsets.
     """
-    groups = groups_of(collections)
+    respondents = respondents_of(source)
     measured: list[ItemsetEstimates] = []
-    previous = count_nothing(groups)
+    previous = count_nothing(respondents)
     for level in itemsets:
-        previous = count_candidates(collections, level, previous)
-        estimates = _estimate_if_possible(previous.sums, groups)
+        previous = count_candidates(source, level, previous)
+        estimates = _estimate_if_possible(previous.sums, respondents)
         measured.append(ItemsetEstimates(level, previous.sums, estimates, estimates.support >= min_support))
     return measured
 
 
-def count_nothing(groups: Sequence[Group]) -> Candidates:
+def count_nothing(respondents: Respondents) -> Candidates:
     """Return the empty itemset, which every report shows."""
-    everything = np.array([[[group.n_reports] for group in groups]], dtype=np.int64)
-    return Candidates(np.empty((1, 0), dtype=np.int64), everything)
+    return Candidates(np.empty((1, 0), dtype=np.int64), np.array([[respondents.n_reports]], dtype=np.int64))
 
 
-def count_candidates(collections: Collections, candidates: NDArray[np.int64], smaller: Candidates) -> Candidates:
+def count_candidates(source: Source, candidates: NDArray[np.int64], smaller: Candidates) -> Candidates:
     """Count candidates of one size, given what is known of their subsets."""
-    k = candidates.shape[1]
-    sums = np.empty((len(candidates), len(collections), k + 1), dtype=np.int64)
-    for column, (counter, model) in enumerate(collections):
-        known = KnownSums(smaller.itemsets, smaller.sums[:, column])
-        sums[:, column] = counter.sums(candidates, known, bool(counter.n_reports and model.counts(k)))
-    return Candidates(candidates, sums)
+    return Candidates(candidates, source[0].sums(candidates, smaller))
 
 
-def undecidable_level(groups: Sequence[Group], n_items: int, k: int, min_support: float, candidates: int = 0) -> Level:
+def undecidable_level(respondents: Respondents, n_items: int, k: int, min_support: float, candidates: int = 0) -> Level:
     """Account for a size about which nothing can be decided: by the plan alone, for all itemsets of that size."""
-    foreseen = foreseen_error(groups, k, min_support)
-    limits = _limits(groups, k, comb(n_items, k))
+    foreseen = foreseen_error(respondents, k, min_support)
+    limits = _limits(respondents, k, comb(n_items, k))
     return Level(k, candidates, candidates, 0, foreseen, *limits, min_support, "undecidable")
 
 
-def _limits(groups: Sequence[Group], k: int, candidates: int) -> tuple[float, float, float]:
+def _limits(respondents: Respondents, k: int, candidates: int) -> tuple[float, float, float]:
     """Return the lowest discoverable support of one itemset, that of all candidates, and how many errors this is."""
-    figure = level_discoverable_support(groups, k, candidates)
-    return lowest_discoverable_support(groups, k), figure, errors_of(groups, k, figure, candidates)
+    figure = level_discoverable_support(respondents, k, candidates)
+    return lowest_discoverable_support(respondents, k), figure, errors_of(respondents, k, figure, candidates)
 
 
 def account_for(
-    estimates: SupportEstimates, survivors: NDArray[np.bool_], groups: Sequence[Group], k: int, min_support: float
+    estimates: SupportEstimates, survivors: NDArray[np.bool_], respondents: Respondents, k: int, min_support: float
 ) -> Level:
     """Say what is decided of all candidates of k items, of which some go on, at a minimum support not undecidable."""
     errors, support = estimates.std_error(population=False), estimates.support
     near = (support >= min_support - errors) & (support < min_support + UNDECIDABLE_BELOW * errors)
-    measured = float(errors[near].max(initial=0.0)) or foreseen_error(groups, k, min_support)
+    measured = float(errors[near].max(initial=0.0)) or foreseen_error(respondents, k, min_support)
     numbers = len(support), int(survivors.sum()), int((support >= min_support).sum())
-    level = Level(k, *numbers, measured, *_limits(groups, k, len(support)), min_support, "uncertain")
+    level = Level(k, *numbers, measured, *_limits(respondents, k, len(support)), min_support, "uncertain")
     return replace(level, status="decided") if min_support >= level.needed_support else level
 
 
@@ -336,7 +309,7 @@ def join_candidates(
 
 
 def close_under_subsets(
-    survivors: list[Candidates], frequent: list[NDArray[np.bool_]], groups: Sequence[Group]
+    survivors: list[Candidates], frequent: list[NDArray[np.bool_]], respondents: Respondents
 ) -> list[ItemsetEstimates]:
     """Leave the frequent itemsets and all subsets of frequent ones."""
     found: list[ItemsetEstimates] = []
@@ -348,16 +321,15 @@ def close_under_subsets(
         chosen = level.among(wanted)
         larger = chosen.itemsets
         if len(larger):
-            estimates = _estimate_if_possible(chosen.sums, groups)
+            estimates = _estimate_if_possible(chosen.sums, respondents)
             found.append(ItemsetEstimates(larger, chosen.sums, estimates, is_frequent[wanted]))
     return found[::-1]
 
 
-def _estimate_if_possible(sums: NDArray[np.int64], groups: Sequence[Group]) -> SupportEstimates:
+def _estimate_if_possible(sums: NDArray[np.int64], respondents: Respondents) -> SupportEstimates:
     """Estimate supports; NaN, with infinite errors, for a size that the operator says nothing about."""
     try:
-        return estimate_supports(sums, groups)
+        return estimate_supports(sums, respondents)
     except EstimateError:
         unknown, wide = np.full(len(sums), np.nan), np.full(len(sums), np.inf)
-        n_reports = sum(group.n_reports for group in groups)
-        return SupportEstimates(unknown, wide, wide, wide, sums[..., 0].sum(axis=1), n_reports)
+        return SupportEstimates(unknown, wide, wide, wide, sums[:, 0], respondents.n_reports)

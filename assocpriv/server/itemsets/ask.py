@@ -17,22 +17,21 @@ from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.light_frame import LightFrame, put_together
-from assocpriv.files.tables import GROUP_COUNTS
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.parts import Part
-from assocpriv.server.counting.sums import Collections
+from assocpriv.server.counting.sums import Source
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import ErrorOptions
 from assocpriv.server.estimates.limits import level_discoverable_support
 from assocpriv.server.estimates.supports import (
-    Group,
+    Respondents,
     SubsetCounts,
     SupportEstimates,
     estimate_supports,
     lowest_discoverable_support,
 )
-from assocpriv.server.itemsets.apriori import count_reports, groups_of
+from assocpriv.server.itemsets.apriori import respondents_of
 from assocpriv.server.itemsets.block_facts import BlockFacts, facts_of_blocks
 from assocpriv.server.itemsets.frames import ATTRIBUTE, COLUMNS, estimate_columns, names_of
 from assocpriv.server.itemsets.requests import check_max_itemset
@@ -105,30 +104,31 @@ def ask(
     plan = backend.plan
     asked = [_entries(names, plan, f"itemset {place}") for place, names in enumerate(itemsets, 1)]
     sides = [_sides(rule, plan, f"rule {place}") for place, rule in enumerate(rules, 1)]
-    collections = backend.open(Part.WHOLE)
-    n_reports = count_reports(collections)
-    if not n_reports:
+    source = backend.open(Part.WHOLE)
+    respondents = respondents_of(source)
+    if not respondents.n_reports:
         raise EstimateError("there are no reports to ask; collect some first")
     unions = [tuple(sorted(left + right)) for left, right in sides]
-    groups = groups_of(collections)
-    limits, blocks = _limits({*asked, *unions}, plan, groups), facts_of_blocks(collections, groups, plan)
-    itemset_frame = _itemset_answers(asked, plan, collections, errors, blocks)
+    limits, blocks = _limits({*asked, *unions}, plan, respondents), facts_of_blocks(source, plan)
+    itemset_frame = _itemset_answers(asked, plan, source, errors, blocks)
     if blocks is not None and asked:
         blocks = blocks.with_rows(itemset_frame)
-    facts = AnswerFacts(plan.plan_id, plan.transaction_size, n_reports, errors, limits, plan.view.kind, blocks)
-    frames = itemset_frame, _rule_answers(sides, plan, collections, errors)
+    facts = AnswerFacts(
+        plan.plan_id, plan.transaction_size, respondents.n_reports, errors, limits, plan.view.kind, blocks
+    )
+    frames = itemset_frame, _rule_answers(sides, plan, source, errors)
     for frame in frames:
         frame.attrs[ATTRIBUTE] = facts.to_json()
     return Answers(*frames, facts)
 
 
-def _limits(asked: set[Entries], plan: Plan, groups: Sequence[Group]) -> dict[int, tuple[float, float, float]]:
+def _limits(asked: set[Entries], plan: Plan, respondents: Respondents) -> dict[int, tuple[float, float, float]]:
     """Return by itemset size from which support one itemset, all asked, and all of the catalogue can be believed."""
     return {
         k: (
-            lowest_discoverable_support(groups, k),
-            level_discoverable_support(groups, k, number),
-            level_discoverable_support(groups, k, comb(plan.n_items, k)),
+            lowest_discoverable_support(respondents, k),
+            level_discoverable_support(respondents, k, number),
+            level_discoverable_support(respondents, k, comb(plan.n_items, k)),
         )
         for k, number in sorted(Counter(map(len, asked)).items())
     }
@@ -176,19 +176,17 @@ def _sides(rule: tuple[Names, Names], plan: Plan, what: str) -> tuple[Entries, E
 
 
 def _itemset_answers(
-    asked: list[Entries], plan: Plan, collections: Collections, errors: ErrorOptions, blocks: BlockFacts | None
+    asked: list[Entries], plan: Plan, source: Source, errors: ErrorOptions, blocks: BlockFacts | None
 ) -> LightFrame:
     parts, order = [], []
     for k in sorted({len(row) for row in asked}):
         places = [place for place, row in enumerate(asked) if len(row) == k]
-        counted = count_subsets(collections, np.array([asked[place] for place in places], dtype=np.int64))
+        counted = count_subsets(source, np.array([asked[place] for place in places], dtype=np.int64))
         names = [names_of(plan.catalogue, plan.view, asked[place]) for place in places]
         estimates = counted.estimates()
-        part = LightFrame(estimate_columns(names, counted.sums(), estimates, counted.groups, errors))
+        part = LightFrame(estimate_columns(names, counted.sums(), estimates, source[1], errors))
         if blocks is not None:
             part = part.assign(reports=estimates.asked, sampling_loss=blocks.held.lost(estimates.support, k))
-        if len(counted.groups) > 1:
-            part = part.assign(**{GROUP_COUNTS: counted.counted.counts[..., -1].tolist()})
         parts.append(part)
         order += places
     if not parts:
@@ -196,22 +194,20 @@ def _itemset_answers(
     return _in_order(parts, order)
 
 
-def _rule_answers(
-    asked: list[tuple[Entries, Entries]], plan: Plan, collections: Collections, errors: ErrorOptions
-) -> LightFrame:
+def _rule_answers(asked: list[tuple[Entries, Entries]], plan: Plan, source: Source, errors: ErrorOptions) -> LightFrame:
     shapes = [(len(left), len(right)) for left, right in asked]
     parts, order = [], []
     for shape in sorted(set(shapes)):
         places = [place for place, one in enumerate(shapes) if one == shape]
         # the antecedent first: bit i of a mask is the i-th of these
         rows = [[*asked[place][0], *asked[place][1]] for place in places]
-        counted = count_subsets(collections, np.array(rows, dtype=np.int64))
+        counted = count_subsets(source, np.array(rows, dtype=np.int64))
         masks = (1 << sum(shape)) - 1, (1 << shape[0]) - 1, ((1 << shape[1]) - 1) << shape[0]
-        b, a, c = (_support_of_side(counted, mask, collections, np.array(rows)) for mask in masks)
+        b, a, c = (_support_of_side(counted, mask, source, np.array(rows)) for mask in masks)
         inside = [1] * shape[0] + [0] * shape[1]
         told = np.flatnonzero(counted.counted.asked[:, -1])  # with blocks: what some block holds whole
         known = b[told], a[told], c[told]
-        found = RuleEstimates.of(counted.counted.among(told), counted.groups, inside, known, errors.population)
+        found = RuleEstimates.of(counted.counted.among(told), counted.respondents, inside, known, errors.population)
         intervals = found.confidence_intervals(errors.confidence_level)
         sides = [[names_of(plan.catalogue, plan.view, asked[place][side]) for place in places] for side in (0, 1)]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -233,12 +229,12 @@ def _spread(values: NDArray[np.float64], places: NDArray[np.int64], count: int) 
 
 
 def _support_of_side(
-    counted: "AskedItemsets", mask: int, collections: Collections, rows: NDArray[np.int64]
+    counted: "AskedItemsets", mask: int, source: Source, rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the supports of the items of a mask, from all reports that tell of them, which may be more."""
     asked = counted.counted.asked
     if (asked[:, mask] > asked[:, -1]).any():
-        counted, mask = count_subsets(collections, rows[:, [i for i in range(rows.shape[1]) if mask >> i & 1]]), -1
+        counted, mask = count_subsets(source, rows[:, [i for i in range(rows.shape[1]) if mask >> i & 1]]), -1
     return counted.estimates(mask).support.astype(np.float64)
 
 
@@ -266,7 +262,7 @@ def _in_order(parts: list[LightFrame], places: list[int]) -> LightFrame:
 class AskedItemsets:
     """What reports show of all subsets of the itemsets asked for, which are of one size, and whose reports they are."""
 
-    groups: tuple[Group, ...]
+    respondents: Respondents
     counted: SubsetCounts
 
     def estimates(self, mask: int = -1) -> SupportEstimates:
@@ -274,19 +270,13 @@ class AskedItemsets:
 
         With blocks these are from the reports that tell of the whole itemset.
         """
-        return estimate_supports(self.sums(mask), self.groups)
+        return estimate_supports(self.sums(mask), self.respondents)
 
     def sums(self, mask: int = -1) -> NDArray[np.int64]:
-        """Return its C_0 … C_j, the sums over the subsets of each size, int64 (itemsets, groups, j + 1)."""
+        """Return its C_0 … C_j, the sums over the subsets of each size, int64 (itemsets, j + 1)."""
         return self.counted.sums(mask)
 
 
-def count_subsets(collections: Collections, itemsets: NDArray[np.int64]) -> AskedItemsets:
+def count_subsets(source: Source, itemsets: NDArray[np.int64]) -> AskedItemsets:
     """Count all subsets of itemsets of one size: different item ids, int64 (itemsets, k), in any order."""
-    k = itemsets.shape[1]
-    parts = [
-        counter.subsets(itemsets, [size for size in range(1, k + 1) if model.counts(size)])
-        for counter, model in collections
-    ]
-    counts, asked = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
-    return AskedItemsets(tuple(groups_of(collections)), SubsetCounts(counts, asked.sum(axis=1)))
+    return AskedItemsets(respondents_of(source), SubsetCounts(*source[0].subsets(itemsets)))

@@ -10,9 +10,9 @@ from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import Blocks
 from assocpriv.plans.baskets.plan import Plan
-from assocpriv.server.counting.sums import Collections, KnownSums
+from assocpriv.server.counting.sums import Candidates, Source
 from assocpriv.server.estimates.sampling_loss import WHOLE_BELOW, SizesInBlocks
-from assocpriv.server.estimates.supports import Group, estimate_supports
+from assocpriv.server.estimates.supports import Respondents, estimate_supports
 
 _SURELY = 2.0  # standard errors
 
@@ -72,15 +72,15 @@ class BlockFacts:
         return cls(AskedReports(cut, content["items"]), sizes, **told)
 
 
-def facts_of_blocks(collections: Collections, groups: "list[Group]", plan: Plan) -> BlockFacts | None:
+def facts_of_blocks(source: Source, plan: Plan) -> BlockFacts | None:
     """Return what reports of a plan with blocks say of these, from the supports of its dummies; None without blocks."""
     asked = AskedReports.of(plan)
     if asked is None:
         return None
-    ((counter, _),) = collections
+    counter, model = source
     dummies = np.arange(plan.n_items, plan.padded_items, dtype=np.int64)[:, None]
-    nothing = KnownSums(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
-    found = estimate_supports(counter.sums(dummies, nothing, True)[:, None], groups)
+    nothing = Candidates(np.empty((1, 0), dtype=np.int64), np.array([[counter.n_reports]], dtype=np.int64))
+    found = estimate_supports(counter.sums(dummies, nothing), Respondents(counter.n_reports, model, counter.blocks))
     supports = np.clip(found.support.astype(np.float64), 0.0, 1.0)
     # z²/N more, as Wilson's interval has it: where none of few people was seen, its standard error is 0
     surely = supports - _SURELY * found.std_error(population=True) - _SURELY**2 / counter.n_reports

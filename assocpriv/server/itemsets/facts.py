@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 from assocpriv.core.errors import EstimateError, counted
 from assocpriv.files.tables import FORMAT
-from assocpriv.plans.baskets.operator import operator_from_json
+from assocpriv.plans.baskets.operator import AnyOperator, operator_from_json
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.server.estimates.intervals import ErrorOptions
-from assocpriv.server.estimates.supports import Group, fewest_reports
+from assocpriv.server.estimates.supports import Respondents
 from assocpriv.server.itemsets.apriori import STATUSES, Level
 from assocpriv.server.itemsets.block_facts import BlockFacts
 
@@ -53,7 +53,8 @@ class MiningFacts:
     """What a table of mined itemsets comes from.
 
     Attributes:
-        reports: that were measured, as those of each operator in ``groups``.
+        reports: that were measured.
+        operator: that made them.
         min_support: s_min, the least of all sizes.
         levels: what happened at each itemset size.
         view: what the plan's transactions are made of.
@@ -69,7 +70,7 @@ class MiningFacts:
     transaction_size: int
     itemset_size: int
     reports: int
-    groups: tuple[Group, ...]
+    operator: AnyOperator
     min_support: float
     errors: ErrorOptions
     levels: tuple[Level, ...]
@@ -88,11 +89,18 @@ class MiningFacts:
         """Whether each itemset is an entry that the plan asked for by itself, so that its subsets are unknown."""
         return self.view == "itemsets"
 
+    @property
+    def respondents(self) -> Respondents:
+        """Whose reports were measured."""
+        return Respondents(
+            self.reports, SupportModel.of(self.operator), None if self.blocks is None else self.blocks.asked
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Return the facts as JSON content; what does not apply is left out."""
         content: dict[str, Any] = {"format": FORMAT, "version": VERSION if self.blocks is None else BLOCK_VERSION}
         content |= {name: getattr(self, name) for name in ("plan_id", "transaction_size", "itemset_size", "reports")}
-        content |= {"groups": [_group_content(group) for group in self.groups if group.model.operator]}
+        content |= {"operator": self.operator.to_json()}
         content |= {"min_support": self.min_support, "meaning": f"supports are {meaning(self)}"}
         levels = [[pair for pair in asdict(level).items() if pair != ("left_out", 0)] for level in self.levels]
         # JSON has no infinity: null where nothing can be learned
@@ -119,9 +127,8 @@ class MiningFacts:
         Raises:
             EstimateError: one is missing or of another kind.
         """
-        for name in ("groups", "levels"):
-            if not isinstance(content.get(name), list):
-                raise EstimateError(f"it lacks the fact {name}, or has another kind of it")
+        if not isinstance(content.get("levels"), list):
+            raise EstimateError("it lacks the fact levels, or has another kind of it")
         levels = tuple(Level(**_plain_fields(Level, level, " of an itemset size")) for level in content["levels"])
         if any(level.status not in STATUSES for level in levels):
             raise EstimateError("it decides about an itemset size in an unknown way")
@@ -133,7 +140,7 @@ class MiningFacts:
             raise EstimateError("its largest estimate is no number")
         return cls(
             **_plain_fields(cls, content),
-            groups=tuple(_group_of(group, blocks) for group in content["groups"]),
+            operator=operator_from_json(content.get("operator")),
             errors=ErrorOptions(**_plain_fields(ErrorOptions, content, all_given=True)),
             levels=levels,
             buckets=content.get("buckets"),
@@ -190,18 +197,6 @@ def _plain_fields(kind: type, content: Any, of: str = "", *, all_given: bool = F
     return values
 
 
-def _group_content(group: Group) -> dict[str, Any]:
-    assert group.model.operator is not None
-    return {"reports": group.n_reports, "operator": group.model.operator.to_json()}
-
-
-def _group_of(content: Any, blocks: BlockFacts | None) -> Group:
-    if not isinstance(content, dict) or type(content.get("reports")) is not int:
-        raise EstimateError("it does not say how many reports are of which operator")
-    model = SupportModel.of(operator_from_json(content.get("operator")))
-    return Group(content["reports"], model, None if blocks is None else blocks.asked)
-
-
 def describe_undecided(facts: MiningFacts) -> list[str]:
     """Say, a line each, what these reports cannot decide at this minimum support."""
     false_ones = "expect false ones among " + ("them" if facts.certain is None else "those not certain")
@@ -223,7 +218,7 @@ def _left_out(facts: MiningFacts) -> list[str]:
     """Say how many itemsets lie in too few blocks."""
     return [
         f"{counted(level.left_out, 'itemset')} of {level.size} left out, in too few blocks: fewer than "
-        f"{fewest_reports(facts.groups, level.size):,} reports tell of {'it' if level.left_out == 1 else 'each'}"
+        f"{facts.respondents.fewest_reports(level.size):,} reports tell of {'it' if level.left_out == 1 else 'each'}"
         for level in facts.levels
         if level.left_out
     ]

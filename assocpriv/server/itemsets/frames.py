@@ -17,12 +17,13 @@ from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.core.light_frame import AnyFrame, LightFrame, as_column, put_together
 from assocpriv.files.atomic import atomic_output
 from assocpriv.files.parquet import parquet_errors
-from assocpriv.files.tables import FORMAT, GROUP_COUNTS, READERS, SUBSET_COUNTS, WRITERS, output_format
+from assocpriv.files.tables import FORMAT, READERS, SUBSET_COUNTS, WRITERS, output_format
 from assocpriv.plans.baskets.catalogue import Catalogue
 from assocpriv.plans.baskets.plan import Plan
+from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.plans.baskets.view import View
 from assocpriv.server.estimates.intervals import ErrorOptions, support_intervals
-from assocpriv.server.estimates.supports import Group, SubsetCounts, SupportEstimates
+from assocpriv.server.estimates.supports import SubsetCounts, SupportEstimates
 from assocpriv.server.itemsets.apriori import ItemsetEstimates
 from assocpriv.server.itemsets.facts import BLOCK_VERSION, VERSION, MiningFacts
 from assocpriv.server.itemsets.sample_splitting import ALL, SPLIT
@@ -48,14 +49,12 @@ def itemset_frame(
     found: Sequence[ItemsetEstimates], plan: Plan, facts: MiningFacts, columns: Sequence[dict[str, NDArray[Any]]]
 ) -> LightFrame:
     """Put found itemsets into a table, larger supports first within a size; ``columns`` are further ones of each."""
-    parts = []
+    parts, model = [], facts.respondents.model
     for level, more in zip(found, columns, strict=True):
         names = [names_of(plan.catalogue, plan.view, row) for row in level.itemsets.tolist()]
-        part = estimate_columns(names, level.sums, level.estimates, facts.groups, facts.errors)
+        part = estimate_columns(names, level.sums, level.estimates, model, facts.errors)
         # the order that files have
         part |= {"frequent": level.frequent, "count": part.pop("count")}
-        if level.counts.shape[1] > 1:
-            part[GROUP_COUNTS] = level.counts.tolist()
         if level.subsets is not None and facts.blocks is not None:
             loss = facts.blocks.held.lost(level.estimates.support, level.itemsets.shape[1])
             part |= dict(zip(BLOCKS, (level.subsets[:, 0], loss, level.subsets.tolist()), strict=True))
@@ -77,11 +76,11 @@ def estimate_columns(
     names: Sequence[frozenset[str]],
     sums: NDArray[np.int64],
     estimates: SupportEstimates,
-    groups: Sequence[Group],
+    model: SupportModel,
     errors: ErrorOptions,
 ) -> dict[str, Any]:
     """Return the columns that tell what reports say of itemsets of one size, in the order of the itemsets."""
-    ends = support_intervals(sums, estimates, groups, errors.confidence_level, population=errors.population)
+    ends = support_intervals(sums, estimates, model, errors.confidence_level, population=errors.population)
     return {
         "support": estimates.support.astype(np.float64),
         "itemsets": as_column(names),
@@ -89,7 +88,7 @@ def estimate_columns(
         "ci_low": ends[:, 0],
         "ci_high": ends[:, 1],
         "length": np.array([len(itemset) for itemset in names], dtype=np.int64),
-        "count": sums[..., -1].sum(axis=1),
+        "count": sums[:, -1],
     }
 
 
@@ -144,32 +143,22 @@ def _read_facts(content: Any) -> MiningFacts:
     return MiningFacts.from_json(content)
 
 
-def counts_of(frame: LightFrame) -> NDArray[np.int64]:
-    """Return how many reports of each group show each itemset, int64 (itemsets, groups)."""
-    if not len(frame):
-        return np.empty((0, len(mining_facts(frame).groups)), dtype=np.int64)
-    if GROUP_COUNTS in frame.columns:
-        return np.array(frame[GROUP_COUNTS].tolist(), dtype=np.int64).reshape(len(frame), -1)
-    return frame["count"][:, None]
-
-
 def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]:
     """Return what tells the counts of all subsets of itemsets, given by their rows: int64 (sets, 2^k), by mask.
 
     The rows of single items say which item a bit is; that of the empty set, of whatever row, is every report's.
     """
-    groups = mining_facts(frame).groups
-    n_reports = np.array([group.n_reports for group in groups], dtype=np.int64)
-    counts = np.vstack([counts_of(frame), n_reports])
+    n_reports = mining_facts(frame).reports
+    counts = np.append(frame["count"], n_reports)
 
     def of_all(rows: NDArray[np.int64]) -> SubsetCounts:
-        shown = counts[rows].transpose(0, 2, 1)
-        shown[:, :, 0] = n_reports
+        shown = counts[rows]
+        shown[:, 0] = n_reports
         return SubsetCounts.of_all(shown)
 
     if SUBSET_COUNTS not in frame.columns:
         return of_all
-    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"], n_reports.sum())
+    lists, reports = frame[SUBSET_COUNTS].tolist(), np.append(frame["reports"], n_reports)
     names = [min(itemset) for itemset in frame["itemsets"]]  # of a single item its own
     rank = np.argsort(np.argsort(np.array(names, dtype=object), kind="stable"), kind="stable")
 
@@ -180,8 +169,8 @@ def subsets_of(frame: LightFrame) -> Callable[[NDArray[np.int64]], SubsetCounts]
         own = np.array([lists[row] for row in rows[:, -1].tolist()], dtype=np.int64)
         shown = np.take_along_axis(own, np.stack(np.broadcast_arrays(rows[:, 0] * 0, *masks[1:]), axis=1), axis=1)
         asked = reports[rows]
-        asked[:, 0] = n_reports.sum()
-        return SubsetCounts(shown[:, None], asked)
+        asked[:, 0] = n_reports
+        return SubsetCounts(shown, asked)
 
     return of_blocks
 
@@ -221,9 +210,7 @@ def read_table(path: str | Path) -> LightFrame:
         facts = _read_facts(content)
         if kind == "json" and not len(frame):
             frame = _empty_frame(facts)
-        names = _columns_of(facts)
-        names[len(COLUMNS) : len(COLUMNS)] = [name for name in [GROUP_COUNTS] if name in frame.columns]
-        frame = with_facts(_typed(LightFrame({name: frame[name] for name in names})), facts)
+        frame = with_facts(_typed(LightFrame({name: frame[name] for name in _columns_of(facts)})), facts)
         _check_table(frame, facts)
     except OSError as error:
         raise FileError(f"cannot read {source}: {error.strerror or 'it is damaged'}") from None
@@ -246,8 +233,6 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
     """Refuse a table that no mining could have written."""
     if not (facts.reports >= 1 and 0 < facts.min_support <= 1):
         raise EstimateError("a number of reports or a minimum support is out of range")
-    if sum(group.n_reports for group in facts.groups) != facts.reports:
-        raise EstimateError("its groups do not add up to its number of reports")
     itemsets = frame["itemsets"].tolist()
     named = all(itemset and all(isinstance(name, str) for name in itemset) for itemset in itemsets)
     sizes = [len(itemset) for itemset in itemsets]
@@ -267,9 +252,6 @@ def _check_table(frame: LightFrame, facts: MiningFacts) -> None:
             raise EstimateError("a p-value is out of range")
     if facts.blocks is not None:
         _check_blocks(frame, facts)
-    counts = counts_of(frame)
-    if counts.shape[1:] != (len(facts.groups),) or (counts.sum(axis=1) != frame["count"]).any():
-        raise EstimateError("the counts of its groups do not add up")
 
 
 def _between(values: NDArray[Any], least: Any, most: Any) -> bool:

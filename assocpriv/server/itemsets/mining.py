@@ -16,9 +16,8 @@ from assocpriv.core.light_frame import LightFrame
 from assocpriv.plans.baskets.plan import Plan
 from assocpriv.server.counting.backend import CountingBackend
 from assocpriv.server.counting.parts import Part
-from assocpriv.server.counting.sums import Collections
-from assocpriv.server.estimates.supports import Group
-from assocpriv.server.itemsets.apriori import ItemsetEstimates, count_reports, groups_of, measure
+from assocpriv.server.counting.sums import Source
+from assocpriv.server.itemsets.apriori import ItemsetEstimates, measure
 from assocpriv.server.itemsets.block_facts import facts_of_blocks
 from assocpriv.server.itemsets.facts import Certainty, MiningFacts, Ranking
 from assocpriv.server.itemsets.frames import CERTAIN_COLUMNS, RANKS, itemset_frame
@@ -41,8 +40,8 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
         plan.plan_id,
         plan.transaction_size,
         plan.itemset_size,
-        sum(group.n_reports for group in measurement.groups),
-        tuple(measurement.groups),
+        measurement.source[0].n_reports,
+        plan.operator,
         measurement.mined.min_support,
         # those who test are a sample of all (sample_splitting.py)
         replace(request.errors, population=request.errors.population or request.is_split),
@@ -51,12 +50,12 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
         buckets=dict(zip(plan.catalogue, plan.view.bounds, strict=True)) if plan.view.bounds else None,
         others=plan.view.others,
         auto=request.aim.min_support is None and request.aim.top is None,
-        blocks=facts_of_blocks(measurement.collections, measurement.groups, plan),
+        blocks=facts_of_blocks(measurement.source, plan),
     )
     columns: Columns = [{} for _ in measurement.found]
     if request.aim.top is not None:
         mined, level, population = measurement.mined, facts.errors.confidence_level, facts.errors.population
-        ranks = rank_sets(mined, facts.groups, level, population=population)
+        ranks = rank_sets(mined, facts.respondents, level, population=population)
         columns = [dict(zip(RANKS, one.T, strict=True)) for one in ranks]
         facts = replace(facts, top=Ranking(request.aim.top, mined.ranked))
     if request.certainty is not None:
@@ -68,35 +67,33 @@ def mine(backend: CountingBackend, request: MiningRequest) -> LightFrame:
 
 def _largest_estimate(backend: CountingBackend) -> float | None:
     """Return the largest estimate of single items, for telling what another minimum support would show."""
-    collections = backend.open(Part.WHOLE)
+    source = backend.open(Part.WHOLE)
     items = np.arange(backend.plan.n_items, dtype=np.int64)[:, None]
-    (singles,) = measure(collections, [items], 1.0)
+    (singles,) = measure(source, [items], 1.0)
     support = singles.estimates.support
     return float(support.max()) if np.isfinite(support).all() else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Measurement:
-    """What was mined; its itemsets as measured, by which groups of reports; and how many reports chose them."""
+    """What was mined; its itemsets as measured, in which reports; and how many reports chose them."""
 
     mined: Mined
     found: list[ItemsetEstimates]
-    groups: list[Group]
     selecting_reports: int
-    collections: Collections
+    source: Source
 
 
 def _mine_together(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
-    collections = backend.open(Part.WHOLE)
-    mined = mine_for(request.aim, collections, backend.plan.n_items, largest, backend.most_candidates)
-    found = _with_subsets(mined.found, collections, backend.plan)
-    return _Measurement(mined, found, groups_of(collections), count_reports(collections), collections)
+    source = backend.open(Part.WHOLE)
+    mined = mine_for(request.aim, source, backend.plan.n_items, largest, backend.most_candidates)
+    return _Measurement(mined, _with_subsets(mined.found, source, backend.plan), source[0].n_reports, source)
 
 
 def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) -> _Measurement:
     """Let some reports choose the itemsets and the others measure them."""
     selecting, testing = backend.open(Part.SELECTING), backend.open(Part.TESTING)
-    n_selecting, n_testing = count_reports(selecting), count_reports(testing)
+    n_selecting, n_testing = selecting[0].n_reports, testing[0].n_reports
     if not (n_selecting and n_testing):
         raise EstimateError(
             f"{n_selecting + n_testing} reports are too few to be split into some that choose and some that test"
@@ -104,22 +101,22 @@ def _mine_split(backend: CountingBackend, request: MiningRequest, largest: int) 
     mined = mine_for(request.aim, selecting, backend.plan.n_items, largest, backend.most_candidates)
     del selecting  # gives its memory back
     found = measure(testing, [level.itemsets for level in mined.found], mined.min_support)
-    return _Measurement(mined, _with_subsets(found, testing, backend.plan), groups_of(testing), n_selecting, testing)
+    return _Measurement(mined, _with_subsets(found, testing, backend.plan), n_selecting, testing)
 
 
-def _with_subsets(found: list[ItemsetEstimates], collections: Collections, plan: Plan) -> list[ItemsetEstimates]:
+def _with_subsets(found: list[ItemsetEstimates], source: Source, plan: Plan) -> list[ItemsetEstimates]:
     """Count also the subsets of what was found among the reports that tell of it, where not every report does.
 
     Rules need them; elsewhere the subsets' own rows say as much. Bit i of a mask is the i-th item by name.
     """
-    ((counter, _), *others) = collections
-    if others or counter.blocks is None:
+    counter, _ = source
+    if counter.blocks is None:
         return found
     by_name = np.argsort(np.argsort(np.array(list(plan.catalogue), dtype=object), kind="stable"), kind="stable")
     with_subsets = []
     for level in found:
         ordered = np.take_along_axis(level.itemsets, np.argsort(by_name[level.itemsets], axis=1), axis=1)
-        counts, _ = counter.subsets(ordered, ())
+        counts, _ = counter.subsets(ordered)
         with_subsets.append(replace(level, subsets=counts))
     return with_subsets
 
@@ -129,7 +126,8 @@ def _with_tests(
 ) -> tuple[MiningFacts, Columns]:
     """Return the columns p_value and certain of every size, and on what these claims rest."""
     assert request.certainty is not None
-    p = itemset_p_values(measurement.found, measurement.groups, facts.min_support, population=facts.errors.population)
+    model, population = measurement.source[1], facts.errors.population
+    p = itemset_p_values(measurement.found, model, facts.min_support, population=population)
     ends = np.cumsum([0, *map(len, p)]).tolist()
     hypotheses = ends[-1] if request.is_split else all_itemsets(n_items, largest)
     level, selecting = request.certainty, measurement.selecting_reports

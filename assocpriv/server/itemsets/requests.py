@@ -97,14 +97,12 @@ def check_max_itemset(plan: Plan, max_itemset: int | None) -> int:
         )
     if plan.generator.kind == "none":
         return largest_size
-    for group in plan.groups:
-        largest = min(largest_size, group.transaction_size)
-        needed = min(group.transaction_size + largest, group.padded_items)
-        independent = plan.generator.independent_items(group.independent.insert_bits)
-        if independent < needed:
-            raise EstimateError(
-                f"itemsets of {largest_size} items need any {needed} items of a report independent, but the plan's "
-                f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
-                f"(plan --itemset-size {largest_size} allows more, for new reports)"
-            )
+    needed = min(m + largest_size, plan.block_plan.padded_items)
+    independent = plan.generator.independent_items(plan.independent.insert_bits)
+    if independent < needed:
+        raise EstimateError(
+            f"itemsets of {largest_size} items need any {needed} items of a report independent, but the plan's "
+            f"generator gives {independent}; it was made for itemsets of up to {plan.itemset_size} "
+            f"(plan --itemset-size {largest_size} allows more, for new reports)"
+        )
     return largest_size

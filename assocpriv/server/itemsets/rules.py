@@ -20,7 +20,7 @@ from assocpriv.files.tables import plain_record, write_plain
 from assocpriv.server.counting.sums import find_itemsets
 from assocpriv.server.estimates.confidences import RuleEstimates
 from assocpriv.server.estimates.intervals import read_share
-from assocpriv.server.estimates.supports import Group, SubsetCounts
+from assocpriv.server.estimates.supports import Respondents, SubsetCounts
 from assocpriv.server.itemsets.facts import MiningFacts
 from assocpriv.server.itemsets.frames import ATTRIBUTE, CERTAIN_COLUMNS, mining_facts, subsets_of
 from assocpriv.server.itemsets.sample_splitting import (
@@ -113,14 +113,14 @@ class _Table:
     subsets: Callable[[Rows], SubsetCounts]
     supports: Floats
     clear: NDArray[np.bool_]
-    groups: Sequence[Group]
+    respondents: Respondents
     population: bool
 
     @classmethod
     def of(cls, itemsets: LightFrame, facts: MiningFacts) -> "_Table":
         supports, errors = (itemsets[name] for name in ("support", "std_error"))
         clear = (supports > 0) & (supports >= LEAST_SUPPORT * errors)
-        return cls(subsets_of(itemsets), supports, clear, facts.groups, facts.errors.population)
+        return cls(subsets_of(itemsets), supports, clear, facts.respondents, facts.errors.population)
 
 
 def _subset_rows(itemsets: LightFrame) -> Iterator[Rows]:
@@ -168,7 +168,7 @@ def _rules_of_size(rows: Rows, table: _Table, threshold: float, tested: bool) ->
         good = np.flatnonzero(table.clear[sides].all(axis=0) & (b >= threshold * a))
         if len(good):
             inside, supports = [int(i in members) for i in range(k)], (b[good], a[good], c[good])
-            found = RuleEstimates.of(counted.among(good), table.groups, inside, supports, table.population)
+            found = RuleEstimates.of(counted.among(good), table.respondents, inside, supports, table.population)
             p = [found.p_values(threshold)] if tested else []
             yield sides[:, good], np.stack([*supports, *found.std_errors(), *p])
 

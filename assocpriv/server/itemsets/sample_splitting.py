@@ -28,11 +28,11 @@ from itertools import combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server.estimates.intervals import read_share, strata_of
-from assocpriv.server.estimates.supports import Group
+from assocpriv.plans.baskets.transition import SupportModel
+from assocpriv.server.estimates.intervals import observed_of, read_share
 from assocpriv.server.estimates.tails import Observed, upper_tail
 from assocpriv.server.itemsets.apriori import ItemsetEstimates
 
@@ -56,21 +56,19 @@ def parse_certainty(certain: "float | str | None", certain_by: str) -> Fraction 
 
 
 def itemset_p_values(
-    found: Sequence[ItemsetEstimates], groups: Sequence[Group], min_support: float, *, population: bool
+    found: Sequence[ItemsetEstimates], model: SupportModel, min_support: float, *, population: bool
 ) -> list[NDArray[np.float64]]:
     """Return p-values against "the support is below s_min", one array a size, none below that of a subset at hand."""
     p = []
     for level in found:
-        unknown = np.isnan(level.estimates.support).any()
-        strata = [] if unknown else strata_of(level.sums, groups)
-        asked, nothing_known = level.estimates.asked, np.ones(len(level.itemsets))
-        p.append(p_values(strata, asked, min_support, population=population) if strata else nothing_known)
+        if np.isnan(level.estimates.support).any():
+            p.append(np.ones(len(level.itemsets)))
+        else:
+            p.append(p_values(observed_of(level.sums, model), min_support, population=population))
     return coherent(p, [level.itemsets for level in found])
 
 
-def p_values(
-    strata: Sequence[Observed], n_reports: ArrayLike, min_support: float, *, population: bool
-) -> NDArray[np.float64]:
+def p_values(observed: Observed, min_support: float, *, population: bool) -> NDArray[np.float64]:
     """Return the p-value of every itemset against "its support is below min_support", float64 (itemsets,).
 
     Arguments are those of :func:`assocpriv.server.estimates.tails.upper_tail`.
@@ -79,15 +77,12 @@ def p_values(
         EstimateError: there are no reports, or S is not in (0, 1].
 
     >>> coin = Observed(np.array([[40, 60], [10, 90]]), np.array([[0.5, 0.25], [0.5, 0.75]]), np.array([-2.0, 2.0]))
-    >>> p_values([coin], 100, 0.2, population=True).round(4)
+    >>> p_values(coin, 0.2, population=True).round(4)
     array([0.183, 0.   ])
     """
     if not 0 < min_support <= 1:
         raise EstimateError(f"minimum support must be in (0, 1], got {min_support}")
-    result = upper_tail(strata, n_reports, min_support, population=population)
-    # where too few transactions have k items at all, every support is below S for sure
-    possible = np.sum([o.n_reports for o in strata], axis=0) >= min_support * np.asarray(n_reports)
-    return np.where(possible, result, 1.0)
+    return upper_tail(observed, min_support, population=population)
 
 
 def coherent(p: Sequence[NDArray[np.float64]], itemsets: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:

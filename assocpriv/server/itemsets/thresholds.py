@@ -15,27 +15,25 @@ the same reports, from their subsets' estimates; the tests simulate it. What was
 Wright, Wieczorek, A joint confidence region for an overall ranking of populations, J. R. Stat. Soc. C 2020.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError
-from assocpriv.server.counting.sums import Collections, find_itemsets
+from assocpriv.server.counting.sums import Candidates, Source, find_itemsets
 from assocpriv.server.estimates.intervals import support_intervals
 from assocpriv.server.estimates.limits import level_discoverable_support
-from assocpriv.server.estimates.supports import Group, SupportEstimates, estimate_supports
+from assocpriv.server.estimates.supports import Respondents, SupportEstimates, estimate_supports
 from assocpriv.server.itemsets.apriori import (
-    Candidates,
     ItemsetEstimates,
     Level,
     account_for,
     account_for_steps,
-    groups_with_reports,
     least_decidable,
     mine_levels,
     passing,
+    respondents_to_mine,
     walk_levels,
 )
 
@@ -65,73 +63,75 @@ class Mined:
         return sum(map(len, self.counted))
 
 
-def mine_for(aim: Aim, collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
+def mine_for(aim: Aim, source: Source, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine what is aimed at; see :func:`assocpriv.server.itemsets.apriori.mine_levels` for the other arguments.
 
     Raises:
         EstimateError: no reports, more candidates than can be counted, or reports that cannot decide anything.
     """
     if aim.top is not None:
-        return mine_largest(collections, n_items, aim.top, max_itemset, most_candidates)
+        return mine_largest(source, n_items, aim.top, max_itemset, most_candidates)
     if aim.min_support is None:
-        return mine_believable(collections, n_items, max_itemset, most_candidates)
-    found, levels = mine_levels(collections, n_items, aim.min_support, max_itemset, most_candidates)
+        return mine_believable(source, n_items, max_itemset, most_candidates)
+    found, levels = mine_levels(source, n_items, aim.min_support, max_itemset, most_candidates)
     return Mined(found, levels, aim.min_support)
 
 
-def mine_believable(collections: Collections, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
+def mine_believable(source: Source, n_items: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine each size at the lowest minimum support at which it is decided; errors as :func:`mine_for`."""
-    groups = groups_with_reports(collections)
-    hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(groups, k, 1) < 1]
+    respondents = respondents_to_mine(source)
+    hopeful = [k for k in range(1, max_itemset + 1) if level_discoverable_support(respondents, k, 1) < 1]
     decided: dict[int, float] = {}  # sizes, and at which minimum support: that of the size before or more
 
     def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]] | None:
-        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, groups)
-        support = _deciding_support(estimates, groups, k, max(decided.values(), default=0.0))
+        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, respondents)
+        support = _deciding_support(estimates, respondents, k, max(decided.values(), default=0.0))
         if support is None:
             return None
         decided[k] = support
         return estimates, passing(estimates, support)
 
-    steps = walk_levels(collections, n_items, hopeful, choose, most_candidates)
-    found, levels = account_for_steps(steps, groups, n_items, max_itemset, lambda _: max(decided.values(), default=0.0))
+    steps = walk_levels(source, n_items, hopeful, choose, most_candidates)
+    found, levels = account_for_steps(
+        steps, respondents, n_items, max_itemset, lambda _: max(decided.values(), default=0.0)
+    )
     if not decided:
-        raise _nothing_decidable(groups)
+        raise _nothing_decidable(respondents)
     return Mined(found, levels, min(decided.values()))
 
 
-def _deciding_support(estimates: SupportEstimates, groups: Sequence[Group], k: int, least: float) -> float | None:
+def _deciding_support(estimates: SupportEstimates, respondents: Respondents, k: int, least: float) -> float | None:
     """Return the lowest minimum support from ``least`` on that decides about candidates of k items, if there is one."""
-    support = max(least, level_discoverable_support(groups, k, len(estimates.support)))
+    support = max(least, level_discoverable_support(respondents, k, len(estimates.support)))
     for _ in range(_STEPS):
         if support >= 1:
             break
-        level = account_for(estimates, passing(estimates, support), groups, k, support)
+        level = account_for(estimates, passing(estimates, support), respondents, k, support)
         if level.status == "decided":
             return support
         support = level.needed_support
     return None
 
 
-def _nothing_decidable(groups: Sequence[Group]) -> EstimateError:
-    n_reports = sum(group.n_reports for group in groups)
+def _nothing_decidable(respondents: Respondents) -> EstimateError:
+    n_reports = respondents.n_reports
     return EstimateError(
         f"{n_reports:,} reports of this plan decide about no itemset below a support of 100%; collect more, or make a "
         "plan with a smaller transaction size or a weaker promise"
     )
 
 
-def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
+def mine_largest(source: Source, n_items: int, top: int, max_itemset: int, most_candidates: int) -> Mined:
     """Mine the itemsets of the largest estimates, of all sizes together; what ties with the last of them comes too."""
-    groups = groups_with_reports(collections)
-    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := least_decidable(groups, k)) < 1}
+    respondents = respondents_to_mine(source)
+    floors = {k: floor for k in range(1, max_itemset + 1) if (floor := least_decidable(respondents, k)) < 1}
     if not floors:
-        raise _nothing_decidable(groups)
+        raise _nothing_decidable(respondents)
     best = np.empty(0)
 
     def choose(candidates: Candidates) -> tuple[SupportEstimates, NDArray[np.bool_]]:
         nonlocal best
-        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, groups)
+        k, estimates = candidates.itemsets.shape[1], estimate_supports(candidates.sums, respondents)
         best = np.sort(np.append(best, estimates.support[estimates.support >= floors[k]]))[-top:]
         last = best[0] if len(best) == top else 0.0
         later = min((floor for size, floor in floors.items() if size > k), default=np.inf)
@@ -139,16 +139,16 @@ def mine_largest(collections: Collections, n_items: int, top: int, max_itemset: 
         return estimates, estimates.support >= least
 
     remedy = f", or ask for fewer than {top:,} itemsets (--top)"
-    steps = list(walk_levels(collections, n_items, floors, choose, most_candidates, remedy))
+    steps = list(walk_levels(source, n_items, floors, choose, most_candidates, remedy))
     last = float(best[0]) if len(best) == top else 0.0
-    found, levels = account_for_steps(steps, groups, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0)))
+    found, levels = account_for_steps(steps, respondents, n_items, max_itemset, lambda k: max(last, floors.get(k, 0.0)))
     support = float(best[0]) if len(best) else min(floors.values())
     ranked = tuple(step.counted for step in steps if step.estimates is not None)
     return Mined(found, levels, min(support, 1.0), ranked)
 
 
 def rank_sets(
-    mined: Mined, groups: Sequence[Group], confidence_level: float, *, population: bool
+    mined: Mined, respondents: Respondents, confidence_level: float, *, population: bool
 ) -> list[NDArray[np.int64]]:
     """Return the place of each itemset found among all that were counted, and the least and greatest it may have.
 
@@ -158,9 +158,11 @@ def rank_sets(
     level = 1 - (1 - confidence_level) / max(mined.ranked, 1)
     support, ends = [np.empty(0)], [np.empty((0, 2))]
     for counted in mined.counted:
-        estimates = estimate_supports(counted.sums, groups)
+        estimates = estimate_supports(counted.sums, respondents)
         support.append(estimates.support)
-        ends.append(support_intervals(counted.sums, estimates, groups, level, population=population, wide=True))
+        ends.append(
+            support_intervals(counted.sums, estimates, respondents.model, level, population=population, wide=True)
+        )
     return _places_of(mined, np.concatenate(support), np.concatenate(ends))
 
 

@@ -1,9 +1,9 @@
 /**
  * Use the collector's demonstration as a visitor does: node test/demo-chromium.js URL PLANS [FOLDER]
  *
- * PLANS is a folder with further plans, which pages get in place of the collector's: blocks.json, clear.json. Lines "stop"
- * and "start" ask who runs this to stop the collector and to start it again; an answer is a line. With a FOLDER what is
- * seen is kept there as pictures.
+ * PLANS is a folder with a further plan, which pages get in place of the collector's: blocks.json. Lines "stop" and "start"
+ * ask who runs this to stop the collector and to start it again; an answer is a line. With a FOLDER what is seen is kept
+ * there as pictures.
  * @module
  */
 
@@ -14,7 +14,6 @@ import { createInterface } from "node:readline";
 
 import { chromium } from "playwright-core";
 
-import { chancesOf, loadPlan, percentAwayFrom, posterior } from "../src/index.js";
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** @type {[number, "light" | "dark"][]} */
@@ -157,31 +156,10 @@ const cases = {
     await told(page, "#more", "No item has this");
     await page.locator("#search").fill("");
     await choose(page, 6);
-    await told(page, "#clear", "drawn whatever you chose, 3 items,");
+    await told(page, "#asked", "drawn whatever you chose, 3 items,");
     const after = (await beliefs(page)).map((row) => row.split("\t").slice(1).join());
     assert.equal(after.filter((row) => row === "not asked,5.0%").length, 3, after.join(" "));
     assert.equal(after.filter((row) => !row.endsWith(",5.0%")).length, 3, after.join(" "));
-  },
-
-  async "a size in clear is said, and beliefs are of that size after a reload too"() {
-    const page = await openPlan("clear");
-    const shown = (rows) => rows.filter((row) => row.includes("yes")).sort();
-    await choose(page, 2);
-    // a reload forgets the basket, so that what is shown is left to compare; more than half of all reports show something
-    for (let tries = 1; tries < 20 && !shown(await beliefs(page)).length; tries += 1) {
-      await page.locator("#again").click();
-      await page.locator("#report").waitFor({ state: "hidden" });
-      await ready(page);
-      await choose(page, 2);
-    }
-    await told(page, "#clear", "in clear how many items it was made of: 2.");
-    const plan = await loadPlan(readFileSync(`${plans}/clear.json`, "utf8"));
-    const believed = percentAwayFrom(posterior([1n, 20n], chancesOf(plan.operators[1]), true), [1n, 20n]);
-    const before = shown(await beliefs(page));
-    assert.ok(before.every((row) => row.endsWith(`\t${believed}`)), before.join());
-    await page.reload();
-    await page.locator("#report:not([hidden])").waitFor();
-    assert.deepEqual(shown(await beliefs(page)), before);
   },
 
   async "a page that gets no plan says so"() {

@@ -61,7 +61,7 @@ def main(folder: str, flag: str) -> None:
     add_up = spark_reports.add_up
     spark_reports.add_up = lambda source, count, n_counts: add_up(source, lost_once(flag, count), n_counts)
     reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
-    counts = SparkBackend(reports).open()[0][0].count(np.array(list(combinations(range(8), 2)), dtype=np.int64))
+    counts = SparkBackend(reports).open()[0].count(np.array(list(combinations(range(8), 2)), dtype=np.int64))
     print(*counts.tolist())
 
 

@@ -22,10 +22,10 @@ from assocpriv.server.counting import block_counter
 from assocpriv.server.counting.backend import LocalBackend, LocalCounter, counter_of
 from assocpriv.server.counting.block_counter import BlockCounter
 from assocpriv.server.counting.parts import Part
-from assocpriv.server.counting.sums import KnownSums
+from assocpriv.server.counting.sums import Candidates
 
 N_ITEMS, BLOCKS = 11, Blocks(4, 3, 7)
-NOTHING = KnownSums(np.empty((1, 0), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
+NOTHING = Candidates(np.empty((1, 0), dtype=np.int64), np.zeros((1, 1), dtype=np.int64))
 PLANS = ("none", "bch", "reed-solomon", "fixed-size")
 
 
@@ -85,8 +85,8 @@ def test_counts_are_those_of_single_reports(rng: np.random.Generator, code: str)
     shown, told = naive_shown(reports)
     for k, share in [(1, 1.0), (2, 1.0), (2, 0.3), (3, 0.1)]:
         itemsets = some_itemsets(plan, k, rng, share)
-        sums, order = counter.sums(itemsets, NOTHING, True), rng.permutation(k)
-        subsets, asked = counter.subsets(itemsets[:, order], range(1, k + 1))
+        sums, order = counter.sums(itemsets, NOTHING), rng.permutation(k)
+        subsets, asked = counter.subsets(itemsets[:, order])
         for row, itemset in enumerate(itemsets.tolist()):
             counts, asked_of = naive_counts(shown, told, [itemset[i] for i in order])
             assert (subsets[row].tolist(), asked[row].tolist()) == (counts, asked_of)
@@ -105,7 +105,7 @@ def test_memory_and_cores_change_no_count(rng: np.random.Generator, code: str, m
 
     def all_sums(some: Reports, memory_bytes: int | None = None) -> list[list[list[int]]]:
         counter = BlockCounter(some, memory_bytes=memory_bytes)
-        return [counter.sums(sets, NOTHING, True).tolist() for sets in itemsets]
+        return [counter.sums(sets, NOTHING).tolist() for sets in itemsets]
 
     wanted = all_sums(reports)
     for memory_bytes in (1, 1 << 20):
@@ -125,7 +125,7 @@ def test_parts_of_reports_add_up(rng: np.random.Generator) -> None:
     reports = reports_of(plan, 1000, rng)
     pairs = some_itemsets(plan, 2, rng)
     backend = LocalBackend.of(reports, progress=lambda *what: told.append(what[1:]))
-    whole, selecting, testing = (backend.open(part)[0][0].sums(pairs, NOTHING, True) for part in Part)
+    whole, selecting, testing = (backend.open(part)[0].sums(pairs, NOTHING) for part in Part)
     assert (selecting + testing == whole).all()
     assert told[-1] == (700, 700)
     assert (1000, 1000) in told
@@ -137,13 +137,13 @@ def test_what_no_report_tells_of(rng: np.random.Generator) -> None:
     triples = some_itemsets(plan, 3, rng)
     triples = triples[triples[:, 2] < N_ITEMS]
     counter, none = BlockCounter(reports_of(plan, 500, rng)), BlockCounter(reports_of(plan, 0, rng))
-    sums = counter.sums(triples, NOTHING, True)
+    sums = counter.sums(triples, NOTHING)
     blocks = [set(BLOCKS.members(block, N_ITEMS).tolist()) for block in range(BLOCKS.count)]
     nowhere = [not any(set(row) <= block for block in blocks) for row in triples.tolist()]
     assert any(nowhere)
     assert not sums[nowhere].any()
-    assert not none.sums(triples, NOTHING, True).any()
-    assert counter.sums(triples[:0], NOTHING, True).shape == (0, 4)
+    assert not none.sums(triples, NOTHING).any()
+    assert counter.sums(triples[:0], NOTHING).shape == (0, 4)
 
 
 def test_a_plan_has_its_counter(rng: np.random.Generator) -> None:

@@ -41,7 +41,6 @@ PLANS: dict[str, dict[str, Any]] = {
     "seeds of a Reed-Solomon code": {"code": "reed-solomon"},
     "a bit an item": {"code": "none"},
     "a fixed size": {"kind": "fixed-size"},
-    "sizes in clear": {"code": "none", "sizes": "in clear"},
     "blocks": {"blocks": 4},
 }
 
@@ -59,9 +58,9 @@ def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def of_operators(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Report files of a plan of several operators, for what does not depend on the form of its reports."""
-    return written(tmp_path_factory.mktemp("reports"), PLANS["sizes in clear"])
+def of_bits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Report files of one plan, for what does not depend on the form of its reports."""
+    return written(tmp_path_factory.mktemp("reports"), PLANS["a bit an item"])
 
 
 def written(path: Path, options: dict[str, Any]) -> Path:
@@ -93,10 +92,7 @@ def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
 
 
 def test_mining_is_the_same(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Levels and estimates, in one job a level: all operators of a plan are counted together.
-
-    Sizes in clear need one more, which counts these.
-    """
+    """Levels and estimates, in one job a level."""
     reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), spark)
     jobs = []
     add_up = spark_reports.add_up
@@ -104,61 +100,58 @@ def test_mining_is_the_same(spark: Any, folder: Path, monkeypatch: pytest.Monkey
     found = ap.mine(reports, 0.1)
     assert_same(found, ap.mine(folder, 0.1))
     longest = int(found["length"].max())
-    levels, in_clear = min(longest + 1, 3), reports.plan.in_clear
     # of blocks also their sizes, the supports of dummies, and the subsets of what was found
     more = 2 + longest if reports.plan.view.blocks is not None else 0
-    assert len(jobs) <= levels + in_clear + more
+    assert len(jobs) <= min(longest + 1, 3) + more
 
 
 @pytest.mark.parametrize("options", [{"certain": "95%"}, {"certain": "95%", "certain_by": "all"}])
-def test_what_is_asked_of_mining_is_the_same(spark: Any, of_operators: Path, options: dict[str, Any]) -> None:
+def test_what_is_asked_of_mining_is_the_same(spark: Any, of_bits: Path, options: dict[str, Any]) -> None:
     """Tests, and the split into reports that choose and that test."""
-    there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark), 0.1, **options)
-    here = ap.mine(of_operators, 0.1, **options)
+    there = ap.mine(spark_reports.SparkReports.of_files(ap.read_reports(of_bits), spark), 0.1, **options)
+    here = ap.mine(of_bits, 0.1, **options)
     assert_same(there, here)
     assert_same(ap.association_rules(there, 0.2), ap.association_rules(here, 0.2))
 
 
-def test_questions_are_answered_the_same(spark: Any, of_operators: Path) -> None:
-    """All subsets of what is asked, for every operator."""
-    there = spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark)
+def test_questions_are_answered_the_same(spark: Any, of_bits: Path) -> None:
+    """All subsets of what is asked."""
+    there = spark_reports.SparkReports.of_files(ap.read_reports(of_bits), spark)
     asked = [["0"], ["3", "1"], ["0", "1", "2"], ["23", "22"]]
-    assert_same(ap.ask(there, asked), ap.ask(of_operators, asked))
+    assert_same(ap.ask(there, asked), ap.ask(of_bits, asked))
     rules = [(["0"], ["1"]), (["0", "2"], ["1"])]
-    assert_same(ap.ask_rules(there, rules), ap.ask_rules(of_operators, rules))
+    assert_same(ap.ask_rules(there, rules), ap.ask_rules(of_bits, rules))
 
 
 @pytest.mark.parametrize("part", Part)
 def test_counts_are_the_same(spark: Any, folder: Path, part: Part) -> None:
     """The numbers themselves, of an item and of three, dummies among them where there are any."""
     reports = ap.read_reports(folder)
-    there = SparkBackend(spark_reports.SparkReports.of_files(reports, spark)).open(part)
-    here = LocalBackend.of(reports).open(part)
-    assert len(there) == len(here)
-    for (one, _), (other, _) in zip(there, here, strict=True):
-        assert one.n_reports == other.n_reports
-        for size in (1, 3):
-            few = itemsets_of(size)[:: size**3]
-            for mine, theirs in zip(one.subsets(few, range(4)), other.subsets(few, range(4)), strict=True):
-                assert (mine == theirs).all()
+    there, _ = SparkBackend(spark_reports.SparkReports.of_files(reports, spark)).open(part)
+    here, _ = LocalBackend.of(reports).open(part)
+    assert there.n_reports == here.n_reports
+    for size in (1, 3):
+        few = itemsets_of(size)[:: size**3]
+        for mine, theirs in zip(there.subsets(few), here.subsets(few), strict=True):
+            assert (mine == theirs).all()
 
 
-def test_a_frame_is_counted_the_same(spark: Any, of_operators: Path) -> None:
+def test_a_frame_is_counted_the_same(spark: Any, of_bits: Path) -> None:
     """Rows of a DataFrame, however they are partitioned, and a plan given as a file."""
-    plan = ap.read_reports(of_operators).plan
-    frame = spark.read.parquet(str(of_operators)).repartition(5)
+    plan = ap.read_reports(of_bits).plan
+    frame = spark.read.parquet(str(of_bits)).repartition(5)
     from assocpriv.spark import mine
 
-    assert_same(mine(frame, plan, min_support=0.1), ap.mine(of_operators, 0.1))
+    assert_same(mine(frame, plan, min_support=0.1), ap.mine(of_bits, 0.1))
     named = frame.toDF("till.report")
     assert len(mine(named, plan, min_support=0.1, column="till.report"))
     with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
         mine(frame, plan, min_support=0.1, certain="95%")
 
 
-def test_sums_by_tasks_are_the_same(spark: Any, of_operators: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_by_tasks_are_the_same(spark: Any, of_bits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts that are too many for the driver to add up are added up by tasks, a row for each run of them."""
-    reports = spark_reports.SparkReports.of_files(ap.read_reports(of_operators), spark)
+    reports = spark_reports.SparkReports.of_files(ap.read_reports(of_bits), spark)
     at_driver = ap.mine(reports, 0.1)
     monkeypatch.setattr(sums, "_AT_THE_DRIVER", 0)
     monkeypatch.setattr(sums, "_SUMMED_BY_TASK", 100)
@@ -206,9 +199,9 @@ def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
     assert there.collected == here.collected
 
 
-def test_what_is_not_sealed_is_counted_here(spark: Any, of_operators: Path) -> None:
+def test_what_is_not_sealed_is_counted_here(spark: Any, of_bits: Path) -> None:
     """Reports in memory beside those in files, as a collector's folder has them: first in order, also for tests."""
-    files = ap.read_reports(of_operators)
+    files = ap.read_reports(of_bits)
     both = Reports(files.plan, next(files.batches(700)), files.paths, len(files))
     there = spark_reports.SparkReports.of_files(both, spark)
     assert len(there) == len(both) == 3700
@@ -219,11 +212,11 @@ def test_what_is_not_sealed_is_counted_here(spark: Any, of_operators: Path) -> N
 # ---- what is refused
 
 
-def test_other_columns_are_refused(spark: Any, of_operators: Path) -> None:
+def test_other_columns_are_refused(spark: Any, of_bits: Path) -> None:
     """A column of another type, no such column, missing rows, other lengths, no plan: one clear line each."""
     from assocpriv.spark import mine, reports_of
 
-    plan = ap.read_reports(of_operators).plan
+    plan = ap.read_reports(of_bits).plan
     with pytest.raises(WireError, match="'report' is of type string; reports are a column of type binary"):
         reports_of(spark.createDataFrame([("x",)], "report string"), plan)
     with pytest.raises(WireError, match="'report' is not among n"):
@@ -235,12 +228,12 @@ def test_other_columns_are_refused(spark: Any, of_operators: Path) -> None:
     with pytest.raises(PlanError, match="give the plan"):
         mine(spark.createDataFrame([(bytes(9),)], "report binary"), min_support=0.1)
     with pytest.raises(PlanError, match="report files carry their plan"):
-        mine(of_operators, plan, min_support=0.1)
+        mine(of_bits, plan, min_support=0.1)
 
 
-def test_a_damaged_file_names_itself(spark: Any, of_operators: Path, tmp_path: Path) -> None:
+def test_a_damaged_file_names_itself(spark: Any, of_bits: Path, tmp_path: Path) -> None:
     """A flipped bit is found by the task that reads it, and told with the name of the file."""
-    for file in of_operators.glob("*.parquet"):
+    for file in of_bits.glob("*.parquet"):
         content = bytearray(file.read_bytes())
         if file.name == "2.parquet":
             content[60] ^= 1
@@ -252,7 +245,7 @@ def test_a_damaged_file_names_itself(spark: Any, of_operators: Path, tmp_path: P
 # ---- how far it is
 
 
-def test_tasks_are_told_of_while_they_run(spark: Any, of_operators: Path) -> None:
+def test_tasks_are_told_of_while_they_run(spark: Any, of_bits: Path) -> None:
     """Those of this thread's job, and not of another's at the same time; reports by their share, up to all of them."""
     other = threading.Thread(target=lambda: told_of_slow_tasks(spark))
     other.start()
@@ -262,14 +255,12 @@ def test_tasks_are_told_of_while_they_run(spark: Any, of_operators: Path) -> Non
     assert {tasks for _, tasks in told} == {8}
     assert any(0 < done < 8 for done, _ in told)
     stages: list[tuple[str, int, int]] = []
-    ap.mine(
-        SparkReports.of_files(ap.read_reports(of_operators), spark), 0.2, progress=lambda *each: stages.append(each)
-    )
+    ap.mine(SparkReports.of_files(ap.read_reports(of_bits), spark), 0.2, progress=lambda *each: stages.append(each))
     assert {stage for stage, *_ in stages} == {"counting on Spark"}
     assert {(done, total) for _, done, total in stages} >= {(0, 3000), (3000, 3000)}
     counts: list[tuple[int, int]] = []
-    frame = spark.read.parquet(str(of_operators))
-    plan = ap.read_reports(of_operators).plan
+    frame = spark.read.parquet(str(of_bits))
+    plan = ap.read_reports(of_bits).plan
     assert len(SparkReports.of_frame(frame, plan, progress=lambda *each: counts.append(each))) == 3000
 
 

@@ -51,12 +51,12 @@ def written(path: Path, n_items: int, n_files: int, n_reports: int) -> Path:
 def counts_there(folder: Path, itemsets: Any) -> Any:
     """What Spark's tasks count."""
     reports = spark_reports.SparkReports.of_files(ap.read_reports(folder), local_session())
-    return SparkBackend(reports).open()[0][0].count(itemsets)
+    return SparkBackend(reports).open()[0].count(itemsets)
 
 
 def counts_here(folder: Path, itemsets: Any) -> Any:
     """What is counted without them."""
-    return LocalBackend.of(ap.read_reports(folder)).open(Part.WHOLE)[0][0].count(itemsets)
+    return LocalBackend.of(ap.read_reports(folder)).open(Part.WHOLE)[0].count(itemsets)
 
 
 @pytest.mark.parametrize("fault", ["fails", "is killed"])
@@ -92,7 +92,7 @@ def test_files_that_tasks_cannot_open_are_named(folder: Path) -> None:
     folder.rename(moved)
     try:
         with pytest.raises(SparkError, match=r"cannot open .*\.parquet; tasks must find all files"):
-            SparkBackend(reports).open()[0][0].count(ITEMSETS)
+            SparkBackend(reports).open()[0].count(ITEMSETS)
     finally:
         moved.rename(folder)
 

@@ -33,7 +33,7 @@ from assocpriv.server.crafted import repeats
 from assocpriv.server.crafted.checks import check_reports, items_shown, partial_support_rows, total_law, weight_counts
 from assocpriv.server.crafted.influence import influence_of, most_targets
 from assocpriv.server.crafted.repeats import likeliest_report, repeated_reports
-from assocpriv.server.estimates.supports import Group, estimate_supports
+from assocpriv.server.estimates.supports import Respondents, estimate_supports
 from bench.accuracy.attacks import crafted_reports, free_seeds
 
 MEMORY = 1 << 24
@@ -46,17 +46,8 @@ def _wrap_around():
         yield
 
 
-def in_clear(plan, *sizes):
-    """Make a plan with sizes in clear of the operators of small plans without a code."""
-    parts = [
-        naive.small_plan("none", plan.n_items, m, 1, weight_bits=6, shares=shares) for m, shares in enumerate(sizes, 1)
-    ]
-    operators = tuple(part.operator for part in parts)
-    return Plan(plan.catalogue, len(sizes), len(sizes), operators, plan.generator, naive.NO_PROMISE, "in clear")
-
-
 NONE = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(3, 1, 9))
-HIDDEN = {
+PLANS = {
     "none": NONE,
     "none, rho 3/4": naive.small_plan("none", 3, 2, 1, insert=(3, 2), weight_bits=6, shares=(5, 2, 3)),
     "bch": naive.small_plan("bch", 4, 2, 2, weight_bits=6, shares=(3, 1, 9)),
@@ -65,20 +56,12 @@ HIDDEN = {
     "fixed, 2 of 5": naive.fixed_plan(3, 2, 2, 2, shares=(3, 1, 4)),
     "fixed, 3 of 7": naive.fixed_plan(4, 3, 3, 3, shares=(1, 5, 2, 9)),
 }
-# of single items a report of the first group can add most, of pairs one of the second
-PLANS = HIDDEN | {"in clear": in_clear(NONE, (5, 6), (3, 1, 9))}
 
 
 @pytest.fixture(params=PLANS)
 def plan(request):
     """One plan of each kind."""
     return PLANS[request.param]
-
-
-@pytest.fixture(params=HIDDEN)
-def hidden(request):
-    """One plan of each kind with hidden sizes."""
-    return HIDDEN[request.param]
 
 
 def law_of(plan, basket):
@@ -95,12 +78,6 @@ def baskets_of(plan):
 
 def reports_of(plan):
     """Return every report that a plan knows."""
-    if plan.sizes == "in clear":
-        return [
-            bytes([size]) + report.ljust(plan.report_bytes - 1, b"\0")
-            for size, group in enumerate(plan.groups, 1)
-            for report in reports_of(group)
-        ]
     every = comb(plan.padded_items, plan.fixed.report_size) if plan.kind == "fixed-size" else 1 << plan.report_bits
     return [plan.form.encode(number) for number in range(every)]
 
@@ -111,13 +88,11 @@ def reports_of(plan):
 def estimated(plan, itemset, reports):
     """Return the shipping estimate of an itemset's support as a fraction."""
     k = len(itemset)
-    place = [report[0] - 1 if plan.sizes == "in clear" else 0 for report in reports]
-    sums = np.zeros((1, len(plan.groups), k + 1), dtype=np.int64)
-    for group, report in zip(place, reports, strict=True):
+    sums = np.zeros((1, k + 1), dtype=np.int64)
+    for report in reports:
         hits = len(itemset & plan.form.items(report))
-        sums[0, group] += [comb(hits, j) for j in range(k + 1)]
-    groups = [Group(place.count(i), SupportModel.of(group.operator)) for i, group in enumerate(plan.groups)]
-    return estimate_supports(sums, groups, exact=True).support[0]
+        sums[0] += [comb(hits, j) for j in range(k + 1)]
+    return estimate_supports(sums, Respondents.of(plan, len(reports)), exact=True).support[0]
 
 
 def test_one_report_moves_an_estimate_as_far_as_stated(plan):
@@ -127,8 +102,7 @@ def test_one_report_moves_an_estimate_as_far_as_stated(plan):
     for k in range(1, plan.itemset_size + 1):
         itemset = frozenset(range(k))
         influence = influence_of(plan, k)
-        shown = {(report[0] * (plan.sizes == "in clear"), len(plan.form.items(report) & itemset)): report
-                 for report in every}.values()  # fmt: skip
+        shown = {len(plan.form.items(report) & itemset): report for report in every}.values()
         after = [estimated(plan, itemset, [*others, report]) for report in shown]
         assert max(after) - min(after) == influence.of_one(3)
         assert influence.largest > 1 >= 0 >= influence.least or plan.n_items == k
@@ -141,7 +115,7 @@ def test_one_report_moves_an_estimate_as_far_as_stated(plan):
 def test_a_share_of_crafted_reports_moves_the_mean_as_stated(plan):
     """Crafting one of two equal people's reports moves the expected estimate by (q − s)/2, down and up."""
     for basket, k in [((0,), 1), ((), 1), ((0, 1), 2)]:
-        if k > min(plan.itemset_size, len(basket) or 1) or plan.sizes == "in clear":
+        if k > min(plan.itemset_size, len(basket) or 1):
             continue
         itemset = frozenset(range(k))
         law = [(p, estimated(plan, itemset, [report])) for report, p in law_of(plan, basket).items()]
@@ -154,7 +128,7 @@ def test_a_share_of_crafted_reports_moves_the_mean_as_stated(plan):
 
 def test_what_cannot_be_estimated_cannot_be_moved():
     """No influence is stated of itemsets larger than a transaction, or of a size that the operator tells nothing of."""
-    assert influence_of(HIDDEN["bch, r=2"], 2) is None
+    assert influence_of(PLANS["bch, r=2"], 2) is None
     blind = naive.small_plan("none", 3, 2, 2, weight_bits=6, shares=(1, 1, 1))
     assert [influence_of(blind, k) for k in (1, 2)] == [None, None]
     assert influence_lines(foresee(blind, 10)) == []
@@ -170,17 +144,15 @@ def test_one_report_can_show_as_many_targets_as_stated(plan):
 
 
 def test_the_plan_tells_its_influence():
-    """Text and JSON hold the formula's figures, all reports of a person and every group together."""
-    plan = PLANS["in clear"]
+    """Text and JSON hold the formula's figures."""
+    plan = PLANS["none"]
     record = plan_record(foresee(plan, 50))
     for k in (1, 2):
-        of_all, of_each = influence_of(plan, k), [influence_of(group, k) for group in plan.groups]
-        assert of_all.largest == max(0, *(each.largest for each in of_each if each))
-        assert of_all.least == min(0, *(each.least for each in of_each if each))
+        of_all, values = influence_of(plan, k), SupportModel.of(plan.operator).row(k)
+        assert (of_all.least, of_all.largest) == (min(values), max(values))
         told = record["influence"]["itemsets"][str(k)]
         assert told["one_report"] == float(of_all.of_one(50)) == told["one_person"]
         assert told["one_percent"] == [float(of_all.least / 100), float(of_all.largest / 100)]
-    assert [sorted(group["influence"]["itemsets"]) for group in record["groups"]] == [["1"], ["1", "2"]]
     text = "\n".join(plan_lines(foresee(plan, 50)))
     assert "liars" in text
     assert "each can show 3 items at once" in text
@@ -188,8 +160,8 @@ def test_the_plan_tells_its_influence():
 
 def test_a_person_of_several_reports_moves_several_times_as_far():
     """What one person can do is what all reports of this person can."""
-    once = HIDDEN["none"]
-    plan = Plan(once.catalogue, 2, 2, once.operators, once.generator, naive.NO_PROMISE, reports_per_person=3)
+    once = PLANS["none"]
+    plan = Plan(once.catalogue, 2, 2, once.operator, once.generator, naive.NO_PROMISE, reports_per_person=3)
     told = plan_record(foresee(plan, 10))["influence"]["itemsets"]["2"]
     assert told["one_person"] == float(3 * influence_of(once, 2).of_one(10))
     assert "all 3 of one person" in influence_lines(foresee(plan, 10))[0]
@@ -201,7 +173,7 @@ def test_a_person_of_several_reports_moves_several_times_as_far():
 def test_free_seeds_are_all_that_give_zeros():
     """The basis spans exactly the seeds whose values of the chosen items are all 0."""
     for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
-        plan = HIDDEN[name]
+        plan = PLANS[name]
         operator, every = plan.independent, range(plan.padded_items)
         # present for a = 1: the values that are 0
         zero = naive.small_plan(plan.generator.kind, plan.n_items, plan.transaction_size, plan.itemset_size,
@@ -231,22 +203,22 @@ def test_crafted_reports_show_what_they_are_made_for(plan):
 def test_no_report_of_a_fixed_size_shows_more():
     """More chosen items than a report of a fixed size shows are refused."""
     with pytest.raises(PlanError, match="shows 2 items"):
-        crafted_reports(HIDDEN["fixed, 2 of 5"], [0, 1, 2], 1, entropy=SeededEntropy(0))
+        crafted_reports(PLANS["fixed, 2 of 5"], [0, 1, 2], 1, entropy=SeededEntropy(0))
 
 
 # ---- what honest reports cannot do, exactly
 
 
-def test_the_likeliest_report(hidden):
+def test_the_likeliest_report(plan):
     """No basket gives any report a larger probability than stated, and some basket attains it."""
-    laws = [law_of(hidden, basket) for basket in baskets_of(hidden)]
-    assert max(max(law.values()) for law in laws) == likeliest_report(hidden)
+    laws = [law_of(plan, basket) for basket in baskets_of(plan)]
+    assert max(max(law.values()) for law in laws) == likeliest_report(plan)
 
 
 def test_functions_of_the_seed_tell_less_than_repeats():
     """Parseval: squared biases of all linear functions of a seed add up to the chance of a repeat, which is bounded."""
     for name in ("bch", "bch, r=2", "reed-solomon, r=2"):
-        plan = HIDDEN[name]
+        plan = PLANS[name]
         for basket in [(), (0,)]:
             law = {plan.form.decode(report): p for report, p in law_of(plan, basket).items()}
             seeds = 1 << plan.report_bits
@@ -282,22 +254,22 @@ def fitted(plan, basket):
     return basket | frozenset(range(plan.n_items, plan.padded_items - len(basket)))
 
 
-def test_parts_in_partial_supports(hidden):
+def test_parts_in_partial_supports(plan):
     """Over every basket a report's part in ŝ_l has the mean [l], and a variance and depth within what is stated."""
-    for k in range(1, hidden.itemset_size + 1):
-        itemset, rows = frozenset(range(k)), partial_support_rows(hidden.operator, k)
+    for k in range(1, plan.itemset_size + 1):
+        itemset, rows = frozenset(range(k)), partial_support_rows(plan.operator, k)
         seen = [[] for _ in rows]
-        for basket in baskets_of(hidden):
-            if len(basket) > hidden.transaction_size:
+        for basket in baskets_of(plan):
+            if len(basket) > plan.transaction_size:
                 continue
-            law = [(p, len(itemset & hidden.form.items(report))) for report, p in law_of(hidden, basket).items()]
+            law = [(p, len(itemset & plan.form.items(report))) for report, p in law_of(plan, basket).items()]
             for held, row in enumerate(rows):
                 mean = sum(p * row[shown] for p, shown in law)
                 assert mean == int(len(itemset & basket) == held)
                 variance = sum(p * row[shown] ** 2 for p, shown in law) - mean**2
                 seen[held].append((float(variance), float(mean - min(row[shown] for _, shown in law))))
         for held, row in enumerate(rows):
-            worst = liars._worst_case(hidden.operator, row, held)
+            worst = liars._worst_case(plan.operator, row, held)
             assert max(variance for variance, _ in seen[held]) == pytest.approx(worst[0], rel=1e-12)
             assert max(depth for _, depth in seen[held]) <= worst[1] * (1 + 1e-12)
 
@@ -360,7 +332,7 @@ def test_bounds_are_above_the_tails(n, p):
 
 def test_copies_are_bounded():
     """Over all triples of reports two or three equal ones are no likelier than stated, whatever the three baskets."""
-    plan = HIDDEN["fixed, 2 of 5"]
+    plan = PLANS["fixed, 2 of 5"]
     laws = [law_of(plan, basket) for basket in ([0, 1], [2], [])]
     every = sorted({report for law in laws for report in law})
     for chosen in product(laws, repeat=3):
@@ -387,14 +359,14 @@ def test_items_shown(rng, n_items, n_reports):
     assert np.array_equal(items_shown(rows, n_reports), bits.sum(axis=1))
 
 
-def test_weights_are_counted(hidden):
+def test_weights_are_counted(plan):
     """The histogram of items shown, dummies included, is that of the reports one by one, part by part."""
-    packed = reports_from(hidden, [(0,), (), (0, 1)] * 3000)
-    counts = weight_counts(Reports(hidden, packed), 1 << 14)
+    packed = reports_from(plan, [(0,), (), (0, 1)] * 3000)
+    counts = weight_counts(Reports(plan, packed), 1 << 14)
     seen = Counter()
     for report, number in Counter(row.tobytes() for row in packed).items():
-        seen[len(hidden.form.items(report))] += number
-    assert counts.tolist() == [seen[w] for w in range(hidden.padded_items + 1)]
+        seen[len(plan.form.items(report))] += number
+    assert counts.tolist() == [seen[w] for w in range(plan.padded_items + 1)]
 
 
 @pytest.mark.parametrize("n_items", [9, 30, 90])
@@ -421,13 +393,12 @@ def reports_from(plan, transactions, seed=0):
 
 
 N = 20_000
-# K = 2, r = 1; K = 3 with the exact variance of pairs; no code; short reports of a fixed size; sizes in clear
+# K = 2, r = 1; K = 3 with the exact variance of pairs; no code; short reports of a fixed size
 LARGE = {
     "bch": naive.small_plan("bch", 40, 3, 2, shares=(1, 1, 1, 40)),
     "reed-solomon": naive.small_plan("reed-solomon", 24, 3, 3, insert=(3, 3), shares=(2, 1, 3, 60)),
     "none": naive.small_plan("none", 30, 3, 2, insert=(1, 3), shares=(1, 1, 4, 60)),
     "fixed-size": naive.fixed_plan(12, 3, 3, 3, shares=(1, 1, 8, 20)),
-    "in clear": in_clear(naive.small_plan("none", 20, 2, 2), (1, 5), (3, 1, 9)),
 }
 DATA = {
     "all hold the same": lambda n, n_items: [(0, 1, 2)] * n,
@@ -505,7 +476,6 @@ ATTACKS = {
     "copies, none": ("none", (3, 4), 0.1, True, "copies of one report"),
     "copies, fixed-size": ("fixed-size", (3, 4), 0.3, True, "copies of one report"),
     "a pair, fixed-size": ("fixed-size", (3, 4), 0.3, False, PAIRS),
-    "in clear": ("in clear", (3, 4), 0.05, True, "copies of one report, baskets of 2"),
 }
 
 
@@ -600,14 +570,6 @@ def test_what_is_refused():
     for rows in ([[0, 1, 2]], [[1, 0]], [[0, 40]], [[-1, 0]], [[0, 0]], [0, 1]):
         with pytest.raises(EstimateError, match="itemset"):
             check_reports(reports, [np.array(rows)])
-
-
-def test_one_report_and_unequal_groups_are_checked():
-    """A single report, and groups without reports, are no reason to fail; nothing flags them."""
-    plan = LARGE["in clear"]
-    check = check_reports(Reports(plan, reports_from(plan, [(0,)])))
-    assert {name.rpartition(", ")[2] for name in (test.name for test in check.tests)} == {"baskets of 1"}
-    assert not check.flagged
 
 
 def test_the_command(tmp_path):

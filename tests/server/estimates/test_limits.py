@@ -15,7 +15,7 @@ from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.limits import FALSE_ITEMSETS, errors_for, errors_of, level_discoverable_support
-from assocpriv.server.estimates.supports import Group, foreseen_error, lowest_discoverable_support
+from assocpriv.server.estimates.supports import Respondents, foreseen_error, lowest_discoverable_support
 from assocpriv.server.itemsets.apriori import mine_levels
 from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts
@@ -30,17 +30,17 @@ PLANS = [
 ]
 
 
-def groups_for(plan):
-    """Return the one group of reports of a plan of PLANS."""
+def respondents_to(plan):
+    """Return those who answer a plan of PLANS."""
     items, m, promise, n_reports = plan
     made = make_plan(items, m, Breach(*promise), reports=n_reports, itemset_size=min(3, m), kind="independent")
-    return [Group(n_reports, SupportModel.of(made.operator))]
+    return Respondents(n_reports, SupportModel.of(made.operator))
 
 
-def exact_tail(group, k, support):
+def exact_tail(respondents, k, support):
     """Return P(ŝ ≥ support) of an itemset of whose items nobody has any, k = 1 or 2, by sums of binomial laws."""
-    n, q = group.n_reports, [float(x) for x in group.model.row(k)]
-    law = [float(row[0]) for row in group.model.transition(k)]
+    n, q = respondents.n_reports, [float(x) for x in respondents.model.row(k)]
+    law = [float(row[0]) for row in respondents.model.transition(k)]
     both = np.arange(n + 1) if k == 2 else np.zeros(1, dtype=np.int64)
     chance = binom.pmf(both, n, law[2]) if k == 2 else np.ones(1)
     both, chance = both[chance > 1e-40], chance[chance > 1e-40]
@@ -68,24 +68,24 @@ def test_the_figure_of_a_level_against_exact_tails(plan, k) -> None:
 
     The figure is the larger of s = zσ_k(s), found here by bisection, and what the tail asks for, to 1% or a step.
     """
-    (group,) = groups = groups_for(plan)
+    respondents = respondents_to(plan)
     candidates = comb(plan[0], k)
-    figure, z = level_discoverable_support(groups, k, candidates), errors_for(candidates)
-    assert candidates * exact_tail(group, k, figure) <= FALSE_ITEMSETS
+    figure, z = level_discoverable_support(respondents, k, candidates), errors_for(candidates)
+    assert candidates * exact_tail(respondents, k, figure) <= FALSE_ITEMSETS
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if middle < z * foreseen_error(groups, k, middle) else (low, middle)
-    assert lowest_discoverable_support(groups, k, z) == pytest.approx(high, rel=1e-9)
+        low, high = (middle, high) if middle < z * foreseen_error(respondents, k, middle) else (low, middle)
+    assert lowest_discoverable_support(respondents, k, z) == pytest.approx(high, rel=1e-9)
     assert figure >= high * (1 - 1e-12)
     if figure > high * (1 + 1e-9):
-        values = sorted(abs(float(x)) for x in group.model.row(k))
+        values = sorted(abs(float(x)) for x in respondents.model.row(k))
         step = values[-1] + values[-2] if k == 1 else 0.0
-        lower = figure * 0.99 - step / group.n_reports
-        assert exact_tail(group, k, lower) > norm.sf(z)
-    assert errors_of(groups, k, figure, candidates) >= z
-    assert errors_of(groups, k, figure, candidates) * foreseen_error(groups, k, figure) == pytest.approx(
-        max(figure, z * foreseen_error(groups, k, figure))
+        lower = figure * 0.99 - step / respondents.n_reports
+        assert exact_tail(respondents, k, lower) > norm.sf(z)
+    assert errors_of(respondents, k, figure, candidates) >= z
+    assert errors_of(respondents, k, figure, candidates) * foreseen_error(respondents, k, figure) == pytest.approx(
+        max(figure, z * foreseen_error(respondents, k, figure))
     )
 
 
@@ -93,26 +93,23 @@ def test_normal_tails_would_not_do() -> None:
     """The wrong model, z·σ_k(s) alone, lets more than one false itemset in a hundred collections pass."""
     worst = 0.0
     for plan in PLANS:
-        (group,) = groups = groups_for(plan)
+        respondents = respondents_to(plan)
         for k in (1, 2):
             candidates = comb(plan[0], k)
-            normal = lowest_discoverable_support(groups, k, errors_for(candidates))
-            worst = max(worst, candidates * exact_tail(group, k, normal))
+            normal = lowest_discoverable_support(respondents, k, errors_for(candidates))
+            worst = max(worst, candidates * exact_tail(respondents, k, normal))
     assert worst > 3 * FALSE_ITEMSETS
 
 
-def test_groups_of_operators_and_sizes_nothing_is_known_of() -> None:
-    """Half of the reports of two equal operators is all of one; no operator's word on a size means no figure."""
+def test_sizes_nothing_is_known_of() -> None:
+    """Where the operator says nothing of a size there is no figure; of few reports it is not below one of them."""
     operator = Operator(3, 1, 1, 6, (2, 4, 5, 35))
     model = SupportModel.of(operator)
-    whole, halves = [Group(20_000, model)], [Group(10_000, model)] * 2
-    for k in (1, 2, 3):
-        one = level_discoverable_support(whole, k, 5_000)
-        assert level_discoverable_support(halves, k, 5_000) == pytest.approx(one, rel=1e-9)
+    whole = Respondents(20_000, model)
     assert level_discoverable_support(whole, 4, 5_000) == inf
-    assert level_discoverable_support([Group(500, SupportModel.plain())], 2, 5_000) == 0.0
+    assert level_discoverable_support(Respondents(500, SupportModel.plain()), 2, 5_000) == 0.0
     assert errors_of(whole, 4, inf, 1_000) == errors_for(1_000)
-    few = level_discoverable_support([Group(30, model)], 2, 10**9)
+    few = level_discoverable_support(Respondents(30, model), 2, 10**9)
     assert few >= 1 / 30
 
 
@@ -134,12 +131,12 @@ class EmptyCollection(CountsOfAll):
         return self.rng.hypergeometric(left, self.n_reports - left, right)
 
 
-def false_finds(groups, operator, n_items, at, rng, runs, largest=1):
+def false_finds(respondents, operator, n_items, at, rng, runs, largest=1):
     """Mine empty collections: false finds of each size, and how often a size with false finds was called decided."""
     found, trusted, support = np.zeros(largest, dtype=np.int64), 0, at
     for _ in range(runs):
-        counter = EmptyCollection(groups[0].n_reports, operator.default_probability, rng)
-        _, levels = mine_levels([(counter, groups[0].model)], n_items, support, largest)
+        counter = EmptyCollection(respondents.n_reports, operator.default_probability, rng)
+        _, levels = mine_levels((counter, respondents.model), n_items, support, largest)
         for level in levels:
             found[level.size - 1] += level.frequent
             trusted += level.frequent > 0 and level.status == "decided"
@@ -152,14 +149,14 @@ def test_many_items_that_nobody_has(rng) -> None:
     The wrong model is the paper's figure for the whole level: rejected by the count that holds the level's figure.
     """
     n_items, runs = 20_000, 400
-    groups = groups_for((n_items, 2, ("1%", "99%"), 20_000))
-    operator = groups[0].model.operator
+    respondents = respondents_to((n_items, 2, ("1%", "99%"), 20_000))
+    operator = respondents.model.operator
     most = poisson.isf(FALSE_ALARM, runs * FALSE_ITEMSETS)
-    figure = level_discoverable_support(groups, 1, n_items)
+    figure = level_discoverable_support(respondents, 1, n_items)
     assert most < 20
-    found, _ = false_finds(groups, operator, n_items, figure, rng, runs)
+    found, _ = false_finds(respondents, operator, n_items, figure, rng, runs)
     assert found[0] <= most
-    found, trusted = false_finds(groups, operator, n_items, lowest_discoverable_support(groups, 1), rng, 100)
+    found, trusted = false_finds(respondents, operator, n_items, lowest_discoverable_support(respondents, 1), rng, 100)
     assert found[0] > most
     assert trusted == 0
 
@@ -169,17 +166,17 @@ def test_empty_pairs_of_items_that_noise_let_through(rng) -> None:
 
     All items go on (a size of nothing but noise, cut low); per pair counted fewer pass than the figure allows.
     """
-    groups = groups_for((300, 2, ("5%", "50%"), 5_000))
-    model, operator = groups[0].model, groups[0].model.operator
-    low = 2.05 * max(foreseen_error(groups, k, 0.0) for k in (1, 2))
+    respondents = respondents_to((300, 2, ("5%", "50%"), 5_000))
+    model, operator = respondents.model, respondents.model.operator
+    low = 2.05 * max(foreseen_error(respondents, k, 0.0) for k in (1, 2))
     counted, passed = 0, 0
-    at = 3 * foreseen_error(groups, 2, 0.0)  # fewer errors than the level's, so that there is something to count
+    at = 3 * foreseen_error(respondents, 2, 0.0)  # fewer errors than the level's, so that there is something to count
     for _ in range(60):
         counter = EmptyCollection(5_000, operator.default_probability, rng)
-        found, levels = mine_levels([(counter, model)], 300, low, 2)
+        found, levels = mine_levels((counter, model), 300, low, 2)
         counted += levels[1].candidates
         passed += sum(int((level.estimates.support >= at).sum()) for level in found if level.itemsets.shape[1] == 2)
-    expected = counted * exact_tail(groups[0], 2, at)
+    expected = counted * exact_tail(respondents, 2, at)
     assert counted > 1_000
     assert passed <= poisson.isf(FALSE_ALARM, 1.1 * expected)
 
@@ -191,9 +188,9 @@ def test_the_listing_of_the_issue_is_warned_of() -> None:
     """
     n_items, n_reports = 60_000, 20_000
     plan = make_plan(n_items, 2, Breach("1%", "99%"), itemset_size=1, reports=n_reports, code="reed-solomon")
-    groups = [Group(n_reports, SupportModel.of(plan.operator))]
+    respondents = Respondents(n_reports, SupportModel.of(plan.operator))
     baskets = Baskets.from_sets([[]] * n_reports, plan.catalogue)
-    paper = lowest_discoverable_support(groups, 1)
+    paper = lowest_discoverable_support(respondents, 1)
     facts = mining_facts(mined := simulate(baskets, plan, paper, seed=1).itemsets)
     assert mined["frequent"].sum() >= 1
     assert not mined["true_support"].any()

@@ -12,7 +12,7 @@ from assocpriv.mining import association_rules
 from assocpriv.planning.planner import make_plan
 from assocpriv.plans.baskets.transition import SupportModel
 from assocpriv.records.baskets import Baskets
-from assocpriv.server.estimates.supports import FEW_REPORTS, Group, estimate_supports, partial_counts
+from assocpriv.server.estimates.supports import FEW_REPORTS, Respondents, estimate_supports, partial_counts
 
 WEAK = {"7/256": ("80%", 5), "1/128": ("99%", 4)}
 
@@ -29,7 +29,7 @@ def collections(model, held, size, rng):
     """Return C_0 … C_3 of triples in ``size`` collections, ``held[l]`` transactions of each holding l of the items."""
     transition = np.array([[float(value) for value in row] for row in model.transition(3)])
     shown = sum(rng.multinomial(n, column / column.sum(), size) for column, n in zip(transition.T, held, strict=True))
-    return (shown @ np.array([[comb(p, j) for j in range(4)] for p in range(4)]))[:, None]
+    return shown @ np.array([[comb(p, j) for j in range(4)] for p in range(4)])
 
 
 def true_error(model, held):
@@ -44,7 +44,7 @@ def test_errors_of_triples_are_not_far_too_small(name, two, rng):
     """Of 20,000 transactions some hold two of the items: at most 3% of collections state less than half the error."""
     model, held = weak_model(name), [16_000 - two, 4_000, two, 0]
     sums = collections(model, held, 4_000, rng)
-    estimates = estimate_supports(sums, [Group(20_000, model)])
+    estimates = estimate_supports(sums, Respondents(20_000, model))
     stated = estimates.std_error(population=False) / true_error(model, held)
     # 1.5% do at most, measured on 40,000 collections: 3% of 4,000 is eight standard deviations off
     assert (stated < 0.5).mean() < 0.03
@@ -62,11 +62,11 @@ def test_one_report_more_by_definition(rng):
     """The bound is the variance of counts with one report more of each kind, or what others allow if less."""
     model = weak_model("7/256")
     sums = collections(model, [17_000, 2_000, 900, 100], 50, rng)
-    estimates = estimate_supports(sums, [Group(20_000, model)])
+    estimates = estimate_supports(sums, Respondents(20_000, model))
     q = [float(value) for value in model.row(3)]
     p = [[float(value) for value in row] for row in model.transition(3)]
     checked = 0
-    for row, seen in enumerate(partial_counts(sums[:, 0]).tolist()):
+    for row, seen in enumerate(partial_counts(sums).tolist()):
         counts = list(map(float, seen))
         for a in range(4):
             allowed = [max(x / y for x, y in zip(p[a], p[b], strict=True)) * (seen[b] + 1) for b in range(4)]
@@ -84,7 +84,7 @@ def test_many_reports_are_left_alone(rng):
     """Where one report changes the estimate by less than a tenth of its error, that is the unbiased estimate's root."""
     model = weak_model("7/256")
     sums = 200 * collections(model, [14_000, 4_000, 1_500, 500], 20, rng)
-    estimates = estimate_supports(sums, [Group(4_000_000, model)])
+    estimates = estimate_supports(sums, Respondents(4_000_000, model))
     errors = estimates.std_error(population=False)
     assert (FEW_REPORTS * errors > 172 / 4_000_000).all()
     assert np.array_equal(errors, np.sqrt(estimates.variance))
@@ -92,8 +92,8 @@ def test_many_reports_are_left_alone(rng):
 
 def test_transactions_themselves_have_no_error():
     """Without randomization nothing is hidden: the error at hand is 0, however few transactions hold the itemset."""
-    sums = np.array([[[20, 3, 1]], [[20, 0, 0]]])
-    assert estimate_supports(sums, [Group(20, SupportModel.plain())]).std_error(population=False).tolist() == [0, 0]
+    sums = np.array([[20, 3, 1], [20, 0, 0]])
+    assert estimate_supports(sums, Respondents(20, SupportModel.plain())).std_error(population=False).tolist() == [0, 0]
 
 
 def test_rules_have_the_errors_of_their_itemsets():

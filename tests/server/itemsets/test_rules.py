@@ -105,13 +105,12 @@ def test_standard_errors_hold(baskets: Baskets, plan: Plan, monkeypatch: pytest.
 def test_variances_are_covariances_with_oneself(itemsets: pd.DataFrame) -> None:
     """The covariance of an itemset's estimate with itself is the square of its standard error in the table."""
     facts = mining_facts(itemsets)
-    groups = facts.groups
     count = dict(zip(itemsets["itemsets"], itemsets["count"], strict=True)) | {frozenset(): facts.reports}
     for row in itemsets[itemsets["length"] == 2].to_dict("records"):
         one, other = sorted(row["itemsets"])
         subsets = [frozenset(), frozenset([one]), frozenset([other]), frozenset([one, other])]
-        counts = np.array([[[count[s] for s in subsets]]])
-        variance = covariance(SubsetCounts.of_all(counts), groups, [1, 1], [1, 1], population=False)[0]
+        counts = np.array([[count[s] for s in subsets]])
+        variance = covariance(SubsetCounts.of_all(counts), facts.respondents, [1, 1], [1, 1], population=False)[0]
         assert np.sqrt(variance) == pytest.approx(row["std_error"], rel=1e-9)
 
 

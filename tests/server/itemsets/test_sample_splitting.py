@@ -13,7 +13,6 @@ from scipy.special import ndtr
 from assocpriv.client.baskets.bulk import randomize_chunks
 from assocpriv.core.errors import EstimateError
 from assocpriv.core.privacy import Breach
-from assocpriv.files.basket_reports import basket_groups
 from assocpriv.files.reports import Reports, read_reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.lab.simulate import simulate
@@ -25,8 +24,8 @@ from assocpriv.plans.baskets.view import View
 from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.parts import ReportPart, choosing
 from assocpriv.server.estimates import supports as estimate
-from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, strata_of, support_intervals
-from assocpriv.server.estimates.supports import Group, estimate_supports
+from assocpriv.server.estimates.intervals import LONGER_BY, NORMAL_UP_TO, observed_of, support_intervals
+from assocpriv.server.estimates.supports import Respondents, estimate_supports
 from assocpriv.server.estimates.tails import score_intervals
 from assocpriv.server.itemsets.facts import describe_undecided
 from assocpriv.server.itemsets.frames import mining_facts, read_itemsets, write_itemsets
@@ -202,20 +201,6 @@ def test_bad_requests_are_refused(plan: Plan, reports: Reports) -> None:
         association_rules(mine(reports, 0.05), 0.5, certain="95%")
 
 
-def test_sizes_in_clear_are_split_by_size() -> None:
-    """Where reports form groups each group is split, and the groups of the table are the testing ones."""
-    grouped = make_plan(12, 2, Breach("1%", "80%"), reports=2000, code="none", sizes="in clear")
-    rng = np.random.default_rng(6)
-    sets = [["0", "1"] if rng.random() < 0.5 else [str(rng.integers(12))] for _ in range(2000)]
-    collection = Reports(grouped, randomize(Baskets.from_sets(sets, grouped.catalogue), grouped, 7))
-    table = mine(collection, 0.2, certain="95%")
-    testing = [int((~choosing(0, len(group))).sum()) for group in basket_groups(collection)]
-    facts = mining_facts(table)
-    assert [group.n_reports for group in facts.groups] == testing
-    assert facts.reports == sum(testing)
-    assert table.loc[table["itemsets"] == frozenset("01"), "certain"].all()
-
-
 # ---- intervals
 
 
@@ -242,7 +227,7 @@ def test_intervals_cover_where_few_reports_decide(monkeypatch: pytest.MonkeyPatc
         hits += ((table["ci_low"] <= truth) & (truth <= table["ci_high"])).tolist()
         normal += (np.abs(table["support"] - truth) <= 1.959964 * table["std_error"]).tolist()
         with monkeypatch.context() as patch:
-            patch.setattr(estimate, "_with_one_more", lambda sums, groups, variance, least: variance)
+            patch.setattr(estimate, "_with_one_more", lambda sums, model, variance, least: variance)
             table = ask(reports, triples).itemsets
         unbiased += (np.abs(table["support"] - truth) <= 1.959964 * table["std_error"]).tolist()
 
@@ -290,13 +275,13 @@ def test_wide_intervals_are_never_too_short() -> None:
     model = SupportModel.of(plan.operator)
     level, took = 1 - 2 * float(ndtr(-5.4)), set()
     for n_reports in (20_000, 300_000, 30_000_000):
-        groups = [Group(n_reports, model)]
+        respondents = Respondents(n_reports, model)
         chance = np.array([float(row[0]) for row in model.transition(2)])
         partial = np.random.default_rng(5).multinomial(n_reports, chance, 200)
-        sums = np.stack([partial.sum(axis=1), partial[:, 1] + 2 * partial[:, 2], partial[:, 2]], axis=1)[:, None, :]
-        estimates = estimate_supports(sums, groups)
-        wide = support_intervals(sums, estimates, groups, level, population=False, wide=True)
-        score = score_intervals(strata_of(sums, groups), n_reports, level, population=False)
+        sums = np.stack([partial.sum(axis=1), partial[:, 1] + 2 * partial[:, 2], partial[:, 2]], axis=1)
+        estimates = estimate_supports(sums, respondents)
+        wide = support_intervals(sums, estimates, model, level, population=False, wide=True)
+        score = score_intervals(observed_of(sums, model), level, population=False)
         error = estimates.std_error(population=False)
         longer = (wide[:, 1] - score[:, 1]) / error
         assert (longer >= -1e-6).all()

@@ -23,7 +23,7 @@ from assocpriv.records.baskets import Baskets
 from assocpriv.server.counting.backend import MOST_CANDIDATES
 from assocpriv.server.counting.sums import CountsOfAll
 from assocpriv.server.estimates.limits import level_discoverable_support
-from assocpriv.server.estimates.supports import Group
+from assocpriv.server.estimates.supports import Respondents
 from assocpriv.server.itemsets import thresholds
 from assocpriv.server.itemsets.apriori import least_decidable, mine_levels
 from assocpriv.server.itemsets.facts import describe_undecided
@@ -80,7 +80,7 @@ def rows_of(mined, values):
 @pytest.mark.parametrize("top", [1, 2, 3, 5, 8, 12])
 def test_the_largest_estimates_are_those_of_all_sizes(top) -> None:
     """From counts at their means the K largest true supports are found, closed under subsets."""
-    mined = mine_largest([(NoisyCounter(10**12), MODEL)], 9, top, 3, MOST_CANDIDATES)
+    mined = mine_largest((NoisyCounter(10**12), MODEL), 9, top, 3, MOST_CANDIDATES)
     truth = supports_of(MARKET, 9, 3)
     least = sorted(truth.values())[-top]
     found = rows_of(mined, [level.estimates.support for level in mined.found])
@@ -95,9 +95,9 @@ def test_the_largest_estimates_are_those_of_all_sizes(top) -> None:
 
 def test_what_ties_with_the_last_comes_too() -> None:
     """Items with equal counts are listed together, and share a rank."""
-    mined = mine_largest([(NoisyCounter(10**12), MODEL)], 9, 3, 1, MOST_CANDIDATES)
+    mined = mine_largest((NoisyCounter(10**12), MODEL), 9, 3, 1, MOST_CANDIDATES)
     assert mined.found[0].itemsets[:, 0].tolist() == [0, 1, 2, 6, 7, 8]
-    (ranks,) = rank_sets(mined, [Group(10**12, MODEL)], 0.95, population=False)
+    (ranks,) = rank_sets(mined, Respondents(10**12, MODEL), 0.95, population=False)
     assert ranks.tolist() == [[1, 1, 2], [1, 1, 2], [3, 3, 6], [3, 3, 6], [3, 3, 6], [3, 3, 6]]
 
 
@@ -105,8 +105,8 @@ def test_the_largest_of_noise_are_what_trying_everything_gives(rng) -> None:
     """Under noise too: no candidate that was pruned has an estimate among the K largest, but for the limit's odds."""
     for top in (4, 20, 60):
         seed = int(rng.integers(2**32))
-        mined = mine_largest([(NoisyCounter(40_000, np.random.default_rng(seed)), MODEL)], 9, top, 2, MOST_CANDIDATES)
-        floors = {k: least_decidable([Group(40_000, MODEL)], k) for k in (1, 2)}
+        mined = mine_largest((NoisyCounter(40_000, np.random.default_rng(seed)), MODEL), 9, top, 2, MOST_CANDIDATES)
+        floors = {k: least_decidable(Respondents(40_000, MODEL), k) for k in (1, 2)}
         estimates = rows_of(mined, [level.estimates.support for level in mined.found])
         assert all(support >= floors[len(row)] for row, support in estimates.items())
         kept = sorted(estimates.values(), reverse=True)
@@ -129,15 +129,15 @@ def test_rank_sets_by_comparing_every_pair(rng, monkeypatch) -> None:
     seen = []
     real = thresholds.support_intervals
 
-    def spy(sums, estimates, groups, level, **options):
-        ends = real(sums, estimates, groups, level, **options)
+    def spy(sums, estimates, model, level, **options):
+        ends = real(sums, estimates, model, level, **options)
         seen.append((level, estimates.support, ends))
         return ends
 
     monkeypatch.setattr(thresholds, "support_intervals", spy)
-    groups = [Group(30_000, MODEL)]
-    mined = mine_largest([(NoisyCounter(30_000, rng), MODEL)], 9, 12, 2, MOST_CANDIDATES)
-    ranks = rank_sets(mined, groups, 0.9, population=False)
+    respondents = Respondents(30_000, MODEL)
+    mined = mine_largest((NoisyCounter(30_000, rng), MODEL), 9, 12, 2, MOST_CANDIDATES)
+    ranks = rank_sets(mined, respondents, 0.9, population=False)
     assert {level for level, *_ in seen} == {1 - (1 - 0.9) / mined.ranked}
     support = np.concatenate([of_size for _, of_size, _ in seen])
     ends = np.concatenate([of_size for *_, of_size in seen])
@@ -160,8 +160,8 @@ def uncovered(rng, runs):
     true_rank = {i: 1 + sum(other > own for other in truth.values()) for i, own in truth.items()}
     missed = 0
     for _ in range(runs):
-        mined = mine_largest([(NoisyCounter(200_000, rng, STAIRS), MODEL)], 23, 23, 1, MOST_CANDIDATES)
-        ranks = rows_of(mined, rank_sets(mined, [Group(200_000, MODEL)], 0.95, population=False))
+        mined = mine_largest((NoisyCounter(200_000, rng, STAIRS), MODEL), 23, 23, 1, MOST_CANDIDATES)
+        ranks = rows_of(mined, rank_sets(mined, Respondents(200_000, MODEL), 0.95, population=False))
         missed += any(not low <= true_rank[i] <= high for i, (_, low, high) in ranks.items())
     return missed
 
@@ -183,8 +183,8 @@ def test_rank_sets_cover_all_ranks_at_once(rng, monkeypatch) -> None:
 
 def test_what_can_be_believed_is_decided_and_less_is_not() -> None:
     """Each size is decided at its own support, the figure of its candidates or that of the size before; not below."""
-    collections = [(NoisyCounter(400_000), MODEL)]
-    mined = mine_believable(collections, 2_000, 3, MOST_CANDIDATES)
+    source = NoisyCounter(400_000), MODEL
+    mined = mine_believable(source, 2_000, 3, MOST_CANDIDATES)
     assert {level.status for level in mined.levels} == {"decided"}
     least = 0.0
     for level in mined.levels:
@@ -192,7 +192,7 @@ def test_what_can_be_believed_is_decided_and_less_is_not() -> None:
             assert level.min_support == pytest.approx(max(least, level.level_discoverable_support), rel=1e-9)
             least = level.min_support
     assert mined.min_support == mined.levels[0].min_support
-    _, levels = mine_levels(collections, 2_000, 0.96 * mined.min_support, 3)
+    _, levels = mine_levels(source, 2_000, 0.96 * mined.min_support, 3)
     assert levels[0].status == "uncertain"
 
 
@@ -213,7 +213,7 @@ def test_errors_that_no_plan_foresees_raise_what_can_be_believed() -> None:
     plan = make_plan(20, 3, Breach("1%", "50%"), reports=200_000)
     pairs = [[0, 1]] * 60_000 + [[0, 2]] * 60_000 + [[1, 2]] * 60_000 + [[]] * 20_000
     model = SupportModel.of(plan.operator)
-    plain = max(level_discoverable_support([Group(200_000, model)], k, 20) for k in (1, 2, 3))
+    plain = max(level_discoverable_support(Respondents(200_000, model), k, 20) for k in (1, 2, 3))
     for seed in range(12):
         reports = simulate(Baskets.from_sets(pairs, plan.catalogue), plan, 0.9, seed=seed).reports
         facts = mining_facts(mine(reports, "auto"))
@@ -235,8 +235,8 @@ def few() -> ap.Reports:
 
 def test_sizes_that_cannot_be_decided_are_left_out_and_named(few) -> None:
     """What would need 100% is undecidable in an automatic choice, is said, and does not raise what is taken."""
-    groups = [Group(len(few), SupportModel.of(few.plan.operator))]
-    hopeless = [k for k in (1, 2, 3) if level_discoverable_support(groups, k, 1) >= 1]
+    respondents = Respondents(len(few), SupportModel.of(few.plan.operator))
+    hopeless = [k for k in (1, 2, 3) if level_discoverable_support(respondents, k, 1) >= 1]
     assert hopeless == [2, 3]
     table = mine(few, "auto")
     facts = mining_facts(table)

@@ -19,6 +19,7 @@ from assocpriv.core.errors import EstimateError, FileError
 from assocpriv.files.reports import Reports
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.planning.planner import make_plan
+from assocpriv.plans.baskets.operator import Operator
 from assocpriv.server.itemsets.frames import read_itemsets
 from assocpriv.server.rounds.combine import combine_tables, sizes_held, sizes_of_table, write_combined
 from assocpriv.server.rounds.holdings import surviving_entries
@@ -44,7 +45,7 @@ def table(rows, plan="a", *, reports=1000, population=True, m=3, **more):
     frame.attrs["assocpriv"] = {
         "format": "assocpriv-itemsets", "version": 3, "plan_id": plan * 64, "reports": reports, "transaction_size": m,
         "population": population, "min_support": 0.01, "confidence_level": 0.95, "itemset_size": 2, "levels": [],
-        "groups": [], **more,
+        "operator": Operator(1, 1, 1, 3, (1, 7)).to_json(), **more,
     }  # fmt: skip
     return frame
 

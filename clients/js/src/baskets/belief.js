@@ -12,7 +12,7 @@ import { FixedSize } from "./operator.js";
 
 /**
  * Return the chances that a report shows an item, of those that are asked about in it.
- * @param {any} operator of the transaction's size, one of `plan.operators`
+ * @param {any} operator `plan.operator`
  * @returns {{ held: import("../checks.js").Fraction, notHeld: import("../checks.js").Fraction }} if the transaction
  *   holds it, and if not
  */

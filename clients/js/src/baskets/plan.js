@@ -3,17 +3,18 @@
  * @module
  */
 
-import { checkPromise, isLess, oneOf, readPromise, wholeIn } from "../checks.js";
+import { checkPromise, oneOf, readPromise, wholeIn } from "../checks.js";
 import { PlanError, RecordError, WireError } from "../errors.js";
 import { envelopeOf, Plan } from "../plan.js";
 import { systemWords } from "../words.js";
 import { NUMBER_BYTES } from "./blocks.js";
 import { Generator } from "./generator.js";
-import { BitGroup, RankGroup, SeedGroup } from "./groups.js";
 import { Catalogue } from "./names.js";
 import { FixedSize, MOST_TRANSACTION_SIZE, SelectASize } from "./operator.js";
+import { BitForm, RankForm, SeedForm } from "./report-forms.js";
 import { View } from "./view.js";
 
+const SIZES = "hidden"; // the one mode of the field
 const IDS = /^(?:(?:0|[1-9][0-9]{0,6})(?: (?:0|[1-9][0-9]{0,6}))*)?$/;
 
 /** Items of the catalogue by their ids, in place of a basket of names: what a plan's view makes of one. */
@@ -36,30 +37,21 @@ export class BasketPlan extends Plan {
   constructor(fields) {
     super(fields);
     this.catalogue = Catalogue.read(fields.catalogue);
-    this.sizes = oneOf(fields.sizes, "sizes", ["hidden", "in clear"]);
+    oneOf(fields.sizes, "sizes", [SIZES]);
     this.transactionSize = wholeIn(fields.transaction_size, "transaction_size", 1, MOST_TRANSACTION_SIZE);
     this.itemsetSize = wholeIn(fields.itemset_size, "itemset_size", 1, this.transactionSize);
     this.view = new View(fields.view, this.catalogue);
     this.generator = new Generator(fields.generator);
-    this.operators = this.#readOperators(fields.operators);
+    this.operator = this.#readOperator(fields.operators);
     this.promise = readPromise(fields.promise);
     this.#checkBlocks();
     this.#checkGenerator();
     this.limit = this.promise.limit;
-    this.amplification = this.operators
-      .map((operator) => operator.amplification)
-      .reduce((most, each) => (isLess(most, each) ? each : most));
+    this.amplification = this.operator.amplification;
     checkPromise(this.amplification, this.reportsPerPerson, this.limit);
-    this.uncovered = this.inClear ? "sizes in clear" : "";
-    /** What reports are made of: by sizes 1 … M where they are in clear, else one. */
-    this.groups = this.operators.map((operator) => this.#groupOf(operator));
-    const ahead = this.inClear ? 1 : this.view.blocks ? NUMBER_BYTES : 0;
-    this.reportBytes = ahead + this.groups[this.groups.length - 1].length;
-  }
-
-  /** Whether a report says its transaction's size, outside γ. */
-  get inClear() {
-    return this.sizes === "in clear";
+    /** What is reported, with blocks of one block. */
+    this.form = this.#formOf(this.operator);
+    this.reportBytes = (this.view.blocks ? NUMBER_BYTES : 0) + this.form.length;
   }
 
   get #blocks() {
@@ -71,68 +63,57 @@ export class BasketPlan extends Plan {
     return this.view.blocks ? this.view.blocks.longest : this.catalogue.count;
   }
 
-  #readOperators(contents) {
-    if (!Array.isArray(contents)) throw new PlanError("plan field operators must be a list");
-    const Operator = this.kind === FixedSize.kind ? FixedSize : SelectASize;
-    const operators = contents.map((content) => new Operator(content));
-    const sizes = this.inClear ? operators.map((_, place) => place + 1) : [this.transactionSize];
-    const isEach = sizes.length === operators.length && operators.every(({ size }, place) => size === sizes[place]);
-    if (!isEach || sizes[sizes.length - 1] !== this.transactionSize) {
-      throw new PlanError(
-        "a plan with hidden sizes needs one operator, of size transaction_size; one with sizes in clear an operator for " +
-          "each size 1 … transaction_size, in order",
-      );
+  #readOperator(contents) {
+    if (!Array.isArray(contents) || contents.length !== 1) {
+      throw new PlanError("plan field operators must be a list of one operator");
     }
-    return operators;
+    const operator = new (this.kind === FixedSize.kind ? FixedSize : SelectASize)(contents[0]);
+    if (operator.size !== this.transactionSize) throw new PlanError("the operator's size must be transaction_size");
+    return operator;
   }
 
   #checkBlocks() {
     if (this.view.blocks === null) return;
-    if (this.inClear) throw new PlanError("a plan with blocks needs hidden sizes");
     if (this.view.blocks.shortest < this.itemsetSize) {
       throw new PlanError("blocks hold fewer items than the largest itemsets; cut into fewer pieces");
     }
   }
 
   #checkGenerator() {
-    let least = 0;
-    for (const operator of this.operators) {
-      const padded = this.askedItems + operator.size;
-      if (operator instanceof FixedSize) {
-        this.#checkFixed(operator, padded);
-      } else {
-        this.generator.check(padded, operator.insertBits, operator.size + Math.min(this.itemsetSize, operator.size));
-        least = Math.max(least, this.generator.leastFieldBits(padded, operator.insertBits));
-      }
+    const operator = this.operator;
+    const padded = this.askedItems + operator.size;
+    if (operator instanceof FixedSize) {
+      this.#checkFixed(operator, padded);
+      return;
     }
+    this.generator.check(padded, operator.insertBits, operator.size + this.itemsetSize);
+    const least = this.generator.leastFieldBits(padded, operator.insertBits);
     if (this.generator.field && this.generator.field.bits > least) {
       throw new PlanError(`plan field field_bits must be ${least} for these items, the least that suffices`);
     }
   }
 
   #checkFixed(operator, padded) {
-    if (this.inClear || !this.generator.isSeedless) {
-      throw new PlanError("reports of a fixed size need hidden sizes and the generator none");
-    }
+    if (!this.generator.isSeedless) throw new PlanError("reports of a fixed size need the generator none");
     if (operator.items !== padded || this.askedItems < this.itemsetSize) {
       throw new PlanError("the operator is for another number of items than the plan has with padding");
     }
   }
 
-  #groupOf(operator) {
-    if (operator instanceof FixedSize) return new RankGroup(this.askedItems, operator);
-    if (this.generator.isSeedless) return new BitGroup(this.askedItems, operator);
-    return new SeedGroup(this.askedItems, operator, this.generator);
+  #formOf(operator) {
+    if (operator instanceof FixedSize) return new RankForm(this.askedItems, operator);
+    if (this.generator.isSeedless) return new BitForm(this.askedItems, operator);
+    return new SeedForm(this.askedItems, operator, this.generator);
   }
 
   toJSON() {
     return {
       ...envelopeOf(this),
       catalogue: this.catalogue.toJSON(),
-      sizes: this.sizes,
+      sizes: SIZES,
       transaction_size: this.transactionSize,
       itemset_size: this.itemsetSize,
-      operators: this.operators.map((operator) => operator.toJSON()),
+      operators: [this.operator.toJSON()],
       generator: this.generator.toJSON(),
       promise: this.promise.fields,
       view: this.view.toJSON(),
@@ -159,13 +140,7 @@ export class BasketPlan extends Plan {
   draw(basket, words) {
     const transaction = this.#transactionOf(basket);
     if (this.view.blocks) return this.#drawBlock(transaction, words);
-    if (!this.inClear) return this.groups[0].draw(transaction, words);
-    const size = Math.min(Math.max(transaction.length, 1), this.transactionSize);
-    const steps = this.groups[size - 1].draw(transaction, words);
-    const report = new Uint8Array(this.reportBytes);
-    report[0] = size;
-    report.set(steps.report, 1);
-    return { ...steps, size, report };
+    return this.form.draw(transaction, words);
   }
 
   #drawBlock(transaction, words) {
@@ -173,7 +148,7 @@ export class BasketPlan extends Plan {
     const members = this.#membersOf(block);
     const held = new Set(transaction);
     const places = members.flatMap((item, place) => (held.has(item) ? [place] : []));
-    const steps = this.groups[0].draw(places, words);
+    const steps = this.form.draw(places, words);
     const report = Uint8Array.from([block & 255, block >>> 8, ...steps.report]);
     return { ...steps, block, places, report };
   }
@@ -213,21 +188,14 @@ export class BasketPlan extends Plan {
   /**
    * Return what a report shows: it stands for these items, and says nothing else.
    * @param {Uint8Array} report
-   * @returns {{ shown: number[], size?: number, block?: number }} `shown` ids, rising; those from the catalogue's length
-   *   on are padding and stand for no item. `size` where sizes are in clear; `block` where the report is about one.
+   * @returns {{ shown: number[], block?: number }} `shown` ids, rising; those from the catalogue's length on are padding
+   *   and stand for no item. `block` where the report is about one.
    * @throws {WireError} bytes that no client of this plan can have sent
    */
   decode(report) {
     if (report.length !== this.reportBytes) throw new WireError(`a report of this plan has ${this.reportBytes} bytes`);
     if (this.view.blocks) return this.#decodeBlock(report);
-    if (!this.inClear) return { shown: shownBy(this.groups[0], report) };
-    const size = report[0];
-    if (size < 1 || size > this.transactionSize) throw new WireError("a report says a size that the plan does not have");
-    const group = this.groups[size - 1];
-    if (report.subarray(1 + group.length).some((byte) => byte !== 0)) {
-      throw new WireError("a report has a 1 in a bit that is not used");
-    }
-    return { shown: shownBy(group, report.subarray(1, 1 + group.length)), size };
+    return { shown: this.#shownBy(report) };
   }
 
   #decodeBlock(report) {
@@ -236,11 +204,11 @@ export class BasketPlan extends Plan {
     const members = this.#membersOf(block);
     const idOf = (place) =>
       place < members.length ? [members[place]] : place < this.askedItems ? [] : [this.catalogue.count + place - this.askedItems];
-    return { shown: shownBy(this.groups[0], report.subarray(NUMBER_BYTES)).flatMap(idOf), block };
+    return { shown: this.#shownBy(report.subarray(NUMBER_BYTES)).flatMap(idOf), block };
   }
-}
 
-function shownBy(group, report) {
-  group.check(report);
-  return group.shown(report);
+  #shownBy(report) {
+    this.form.check(report);
+    return this.form.shown(report);
+  }
 }

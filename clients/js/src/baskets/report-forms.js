@@ -1,8 +1,8 @@
 /**
- * One operator's transactions and reports: drawing a report, and reading what one shows (docs/formats/client.md, "One
- * report", and reports.md).
+ * The forms of reports: drawing a report, and reading what one shows (docs/formats/client.md, "One report", and
+ * reports.md).
  *
- * A group's transactions count as exactly M of n items, padded by the ids n, n + 1, … or sampled. This module sees raw
+ * Transactions count as exactly M of n items, padded by the ids n, n + 1, … or sampled. This module sees raw
  * items; it draws from {@link import("../words.js").Words} and from nothing else.
  *
  * Source: EGS03, definitions 5 (select-a-size) and 9 (pseudorandom select-a-size).
@@ -19,8 +19,8 @@ import { binomial, rankOfSet, setOfRank } from "./binomials.js";
  * @property {Uint8Array} report
  */
 
-/** Reports of one operator. Derived classes are the forms of reports; each says `bits`, the length of one. */
-class Group {
+/** A form of reports, for an operator; each says `bits`, the length of one. */
+class ReportForm {
   /**
    * @param {number} items n
    * @param {any} operator
@@ -64,7 +64,7 @@ class Group {
 }
 
 /** Reports of an operator that keeps subsets with weights v_j: those without a generator and those of a seed. */
-class SubsetGroup extends Group {
+class SubsetForm extends ReportForm {
   #subsets;
 
   /**
@@ -86,7 +86,7 @@ function weighted({ size, weights }) {
 }
 
 /** A report is a bit an item: generator `none`. */
-export class BitGroup extends SubsetGroup {
+export class BitForm extends SubsetForm {
   constructor(items, operator) {
     super(items, operator);
     this.bits = this.padded;
@@ -112,7 +112,7 @@ export class BitGroup extends SubsetGroup {
 }
 
 /** A report is a seed, and an item is shown iff its value under the generator is below a. */
-export class SeedGroup extends SubsetGroup {
+export class SeedForm extends SubsetForm {
   /**
    * @param {number} items
    * @param {any} operator
@@ -203,7 +203,7 @@ function seedWords(seed, bits) {
 }
 
 /** A report is the rank of a set of exactly ℓ items: the kind fixed-size. */
-export class RankGroup extends Group {
+export class RankForm extends ReportForm {
   /** @type {ReturnType<typeof setDraws> | undefined} */
   #draws;
 
