@@ -164,7 +164,7 @@ def audit(
     words = None if program is None else tuple(program)
     request = AuditRequest(depth, trials, confidence, client, words)
     if isinstance(plan, str | Path):
-        return audit_file(Path(plan), request, lambda: None, progress)
+        return audit_file(Path(plan), request, progress)
     plan = PublishedPlan.of(plan)
     if words is not None:
         raise FileError("a program reads its plan from a file; write the plan with write_plan and name the file")

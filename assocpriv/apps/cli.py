@@ -14,16 +14,17 @@ from typing import Any, NoReturn
 import click
 
 from assocpriv import __version__
-from assocpriv.apps.console import LazyGroup, Refused, say_what_it_took, showing_log, talk_as
+from assocpriv.apps.console import LazyGroup, Refused, say_compiling, say_what_it_took, showing_log, talk_as
 from assocpriv.apps.progress import Progress
+from assocpriv.core.compiling import tell_when_compiling
 from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
     "ask", "audit", "catalogue", "collector", "combine", "demo", "gather", "generate", "guide", "inspect",
     "mine", "numeric", "page", "plan", "privacy", "randomize", "refine", "report", "rules", "serve", "simulate",
-    "suppress", "warm-up",
+    "suppress",
 )  # fmt: skip
-_HOMES = {name: f"assocpriv.apps.commands.{name.replace('-', '_')}:{name.replace('-', '_')}" for name in _COMMANDS}
+_HOMES = {name: f"assocpriv.apps.commands.{name}:{name}" for name in _COMMANDS}
 
 
 class _Group(LazyGroup):
@@ -86,7 +87,7 @@ def _problem(error: AssocprivError | OSError | MemoryError) -> str:
 )
 @click.version_option(__version__, package_name="assocpriv")
 @click.option("-q", "--quiet", is_flag=True, help="Say results, warnings and errors only: no notes, no progress.")
-@click.option("-v", "--verbose", is_flag=True, help="Also say what it took, and where compiled code is kept.")
+@click.option("-v", "--verbose", is_flag=True, help="Also say what it took.")
 def main(quiet: bool, verbose: bool) -> None:
     """Mine association rules from baskets nobody may see.
 
@@ -103,6 +104,7 @@ def main(quiet: bool, verbose: bool) -> None:
     if quiet and verbose:
         raise click.UsageError("--quiet and --verbose exclude each other")
     talk_as(verbose - quiet)
+    tell_when_compiling(None if quiet else say_compiling)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,9 @@ import contextlib
 import json
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
@@ -15,41 +14,7 @@ from assocpriv.apps.options import AS_JSON
 from assocpriv.apps.progress import Progress
 from assocpriv.core.loading import load
 
-if TYPE_CHECKING:
-    from assocpriv.core.compiling import CodePlace
-
 _VERBOSITY = "assocpriv.verbosity"
-_PATIENCE_SECONDS = 1.0  # loading compiled code from disk takes less, also on a busy computer
-
-_KERNELS: dict[str, dict[str, tuple[str, ...]]] = {  # of a task, that Python calls, by the module that declares them
-    "randomizing": {
-        "assocpriv.records.text_kernel": ("parse_numbers",),
-        "assocpriv.core.kernels.randomizing": ("randomize_transactions",),
-    },
-    "randomizing to sets": {
-        "assocpriv.records.text_kernel": ("parse_numbers",),
-        "assocpriv.core.kernels.randomizing": ("randomize_sets",),
-    },
-    "counting": {
-        "assocpriv.core.kernels.bitmaps": ("transpose_reports", "expand_items", "count_items"),
-        "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
-    },
-    "counting sets": {
-        "assocpriv.core.kernels.ranks": ("unrank_reports",),
-        "assocpriv.core.kernels.counting": ("count_supersets", "count_pairs"),
-    },
-    "counting in blocks": {
-        "assocpriv.core.kernels.block_counting": ("count_block_items", "count_block_itemsets"),
-    },
-    "counting baskets": {"assocpriv.core.kernels.bitmaps": ("fill_rows",)},
-    "counting tables": {"assocpriv.core.kernels.tallies": ("tally_codes",)},
-    "randomizing tables": {"assocpriv.core.kernels.tables": ("find_cells", "randomize_records")},
-    "suppressing tables": {
-        "assocpriv.core.kernels.disclosure": ("split_leaves", "weigh_candidates"),
-        "assocpriv.core.kernels.cells": ("replace_cells",),
-    },
-}
-_OF_SETS = "fixed-size"  # a kind of plan, whose reports are sets
 
 
 class LazyGroup(click.Group):
@@ -154,6 +119,16 @@ class Refused(click.ClickException):
             click.echo(part, file=stream, color=has_colours(stream))
 
 
+def say_compiling() -> None:
+    """Say that a command waits for the compiler, and whether the next one will; in any thread."""
+    from assocpriv.core.compiling import find_folder
+
+    if find_folder():
+        _tell(["compiling for this processor, which takes some seconds the first time …"])
+    else:
+        _tell(["compiling for this processor; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"])
+
+
 def say_what_it_took(seconds: float) -> None:
     """Say how long a command took, and how much memory, where more than usual is to be said."""
     if verbosity() <= 0:
@@ -192,54 +167,6 @@ def show_lines(lines: list[str]) -> None:
     for line in decorated(safe, width, bars=can_draw(sys.stdout)):
         for part in fitted(line.text, width, line.hang):
             click.echo(line.shown(part, coloured=coloured), color=coloured)
-
-
-def counting_tasks(plan: Any) -> list[str]:
-    """Return which tasks counting the reports of a plan is: sets and blocks have kernels of their own."""
-    blocks = getattr(getattr(plan, "view", None), "blocks", None)
-    first = "counting sets" if plan.kind == _OF_SETS else "counting"
-    return [first, *([] if blocks is None else ["counting in blocks"])]
-
-
-def randomizing_task(plan: Any) -> str:
-    """Return which task randomizing for a plan is."""
-    return "randomizing to sets" if plan.kind == _OF_SETS else "randomizing"
-
-
-def compile_kernels(*tasks: str) -> "dict[str, CodePlace]":
-    """Compile the kernels of tasks (all by default), or load them from disk; returns where the code of each is."""
-    from importlib import import_module
-
-    from assocpriv.core.compiling import compile_kernels as run
-    from assocpriv.core.machine import cores
-
-    chosen = [pair for name in tasks or _KERNELS for pair in _KERNELS[name].items()]
-    for module, _ in chosen:
-        import_module(module)  # which declares its kernels
-    wanted = [name for _, names in chosen for name in names] if tasks else None
-    return run(wanted, Progress().stage("compiling"), on_two_cores=cores() > 1)
-
-
-def compile_ahead(*tasks: str) -> None:
-    """Compile the kernels of tasks, or load them from disk; say so where that takes long."""
-    late = threading.Event()
-
-    def notice() -> None:
-        late.set()
-        say(["making or loading code for this processor; the first time it takes some seconds …"])
-
-    timer = threading.Timer(_PATIENCE_SECONDS, notice)
-    timer.daemon = True
-    timer.start()
-    try:
-        compiled = compile_kernels(*tasks)
-    finally:
-        timer.cancel()
-        timer.join()
-    if verbosity() > 0:
-        _tell(sorted({f"compiled code is kept in {each.folder}" for each in compiled.values() if each.folder}))
-    if late.is_set() and any(each.folder is None for each in compiled.values()):
-        warn(["the compiled code cannot be kept; assocpriv warm-up tells why"])
 
 
 def given(name: str) -> bool:

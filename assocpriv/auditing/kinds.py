@@ -5,7 +5,6 @@ line each; its module is loaded when a plan of its kind is audited.
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,15 +51,12 @@ class Audit:
         return self.verdict == BROKEN
 
 
-def audit_file(
-    path: Path, request: AuditRequest, prepare: Callable[[], None], progress: Progress | None = None
-) -> Audit:
+def audit_file(path: Path, request: AuditRequest, progress: Progress | None = None) -> Audit:
     """Audit a plan file, and clients of it as black boxes.
 
     Args:
         path: the plan file.
         request: what to audit.
-        prepare: called once the request and the file are found to be usable, before the work.
         progress: called with (stage, done, total).
 
     Raises:
@@ -77,7 +73,6 @@ def audit_file(
         if EXACT not in request.depths:
             raise
         plan = None  # what breaks its promise, or a rule of plans, is for the exact depth to judge
-    prepare()
     findings = audit(plan, text, replace(request, plan_path=path), progress)
     return Audit(request, plan, tuple(findings))
 

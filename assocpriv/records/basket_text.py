@@ -61,7 +61,7 @@ def _is_plain(text: bytes) -> bool:
 def dat_parser(advice: str) -> Callable[[bytes, Origin], Cells]:
     """Return the reader of whole lines of item numbers, which refuses anything else with a BasketError and advice."""
     # compiled code loads in this thread, and not for other formats
-    from assocpriv.records.text_kernel import parse_numbers
+    from assocpriv.core.kernels.text import parse_numbers
 
     def parse(data: bytes, origin: Origin) -> Cells:
         text = np.frombuffer(data, dtype=np.uint8)

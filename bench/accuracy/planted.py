@@ -173,7 +173,6 @@ def measured(fault: Fault) -> dict[str, Any]:
             path = clone / "assocpriv" / file
             path.write_text(replaced(path.read_text(encoding="utf-8"), old, new), encoding="utf-8")
         environment = os.environ | {"PYTHONPATH": str(clone)}
-        _call([*_ASSOCPRIV, "warm-up"], clone, environment)  # compiling is no part of an audit
         asked = [*_PLAN, *(["--code", "none"] * fault.is_plain), *(["--blocks", "4"] * fault.has_blocks)]
         _call([*_ASSOCPRIV, *asked], clone, environment)
         return _audits(clone, environment) | _suite(clone, environment)

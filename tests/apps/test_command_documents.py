@@ -173,7 +173,6 @@ def released_votes(folder: Path) -> Path:
 
 
 JSON_COMMANDS: dict[str, Callable[[Path, Path], list[Any]]] = {
-    "assocpriv warm-up": lambda home, out: ["warm-up"],
     "assocpriv plan": lambda home, out: [*PLAN_ARGUMENTS, "-o", out / "p.json"],
     "assocpriv randomize": lambda home, out: [
         "randomize", home / "b.dat", "--plan", home / "plan.json", "-o", out / "r.parquet"

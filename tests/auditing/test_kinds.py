@@ -64,7 +64,7 @@ def test_a_plan_file_is_read_once(monkeypatch):
     """What clients are judged by is the text that is judged itself, whatever the file holds by then."""
     text = faults.PLANS["fixed-size"].canonical_json
     monkeypatch.setattr(kinds, "read_plan_text", lambda _path: text)
-    found = kinds.audit_file(Path("no such file"), AuditRequest("conformance"), lambda: None)
+    found = kinds.audit_file(Path("no such file"), AuditRequest("conformance"))
     assert (found.verdict, found.plan) == (CONSISTENT, faults.PLANS["fixed-size"])
 
 

@@ -10,14 +10,12 @@ import pytest
 from assocpriv.client.baskets import bulk
 from assocpriv.client.baskets.bulk import BulkRandomizer
 from assocpriv.client.numeric.bulk import TableRandomizer
-from assocpriv.core.kernels.bitmaps import count_items, expand_items, fill_rows, transpose_reports
+from assocpriv.core.kernels.bitmaps import GROUPS, LANES, count_items, expand_items, fill_rows, transpose_reports
 from assocpriv.core.kernels.block_counting import count_block_items, count_block_itemsets
-from assocpriv.core.kernels.cells import replace_cells
-from assocpriv.core.kernels.counting import count_pairs, count_supersets
+from assocpriv.core.kernels.counting import NOTES, count_pairs, count_supersets
 from assocpriv.core.kernels.draws import OUT_OF_WORDS
-from assocpriv.core.kernels.randomizing import randomize_transactions
 from assocpriv.core.kernels.tables import find_cells
-from assocpriv.core.kernels.vector import LANES
+from assocpriv.core.kernels.text import replace_cells
 from assocpriv.core.privacy import Breach
 from assocpriv.plans.numeric.columns import NumberColumn
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
@@ -41,7 +39,7 @@ def random_words(rng, *shape):
 def entries_of(columns, group_bits):
     """Return the lines of the tables that make up columns of bits, (items, r, p)."""
     groups = range(0, columns.shape[2], group_bits)
-    return np.array(
+    entries = np.array(
         [
             [
                 [sum(int(bit) << i for i, bit in enumerate(row[at : at + group_bits])) for at in groups]
@@ -51,6 +49,7 @@ def entries_of(columns, group_bits):
         ],
         dtype=np.uint16,
     ) + (np.arange(len(groups), dtype=np.uint16) << np.uint16(group_bits))
+    return np.pad(entries, ((0, 0), (0, 0), (0, -len(groups) % GROUPS)))  # with line 0, which is empty
 
 
 @pytest.mark.parametrize("n_bytes", [1, 5, 17])
@@ -59,7 +58,7 @@ def test_transpose_reports(rng, n_reports, n_bytes):
     """Plane b of reports holds bit b of every report, and zeros beyond the last."""
     packed = rng.integers(0, 256, size=(n_reports, n_bytes), dtype=np.uint8)
     planes = random_words(rng, 1 + n_reports // 128, 8 * n_bytes, 2)
-    transpose_reports(packed, planes)
+    transpose_reports(packed, random_words(rng, 64, LANES), planes)
     assert np.array_equal(planes, naive.transpose_reports(packed, planes.shape))
 
 
@@ -77,8 +76,9 @@ def test_expand_items_and_count_items(rng, n_blocks, n_words, r):
             for group_bits in (1, 3, 8):
                 rows, counts = random_words(rng, n_blocks, 3, n_words), np.arange(3)
                 entries = entries_of(columns, group_bits)
-                expand_items(planes, entries, num, n_reports, group_bits, rows)
-                count_items(planes, entries, num, n_reports, group_bits, counts)
+                lines = random_words(rng, 3 + (entries.shape[2] << group_bits), LANES)
+                expand_items(planes, entries, num, n_reports, group_bits, lines, rows)
+                count_items(planes, entries, num, n_reports, group_bits, lines, counts)
                 wanted = naive.expand_items(planes, columns, num, n_reports)
                 assert np.array_equal(rows, wanted)
                 assert np.array_equal(counts, np.arange(3) + naive.bits_of(naive.lines_of(wanted)).sum(axis=1))
@@ -112,17 +112,18 @@ def test_count_supersets(rng, share, k):
     itemsets = np.array([itemset for itemset in combinations(range(8), k) if rng.random() < share or itemset[0] == 3])
     for ordered in (itemsets.reshape(-1, k), rng.permutation(itemsets.reshape(-1, k))):
         counts = np.arange(len(ordered), dtype=np.int64)
-        count_supersets(rows, ordered, shared_of(ordered), counts)
+        parts, notes = random_words(rng, 1, 4 + k, LANES), rng.integers(0, 99, NOTES)
+        count_supersets(rows, ordered, shared_of(ordered), parts, notes, counts)
         assert np.array_equal(counts, np.arange(len(ordered)) + naive.count_supersets(rows, ordered))
 
 
 def test_count_supersets_without_itemsets_or_reports(rng):
     """No itemsets, no counts; no reports, counts of 0."""
-    counts = np.zeros(0, dtype=np.int64)
-    count_supersets(random_words(rng, 1, 2, LANES), np.zeros((0, 2), np.int64), np.zeros(0, np.int64), counts)
+    counts, scratch = np.zeros(0, dtype=np.int64), (random_words(rng, 1, 6, LANES), np.zeros(NOTES, np.int64))
+    count_supersets(random_words(rng, 1, 2, LANES), np.zeros((0, 2), np.int64), np.zeros(0, np.int64), *scratch, counts)
     assert not counts.size
     counts = np.zeros(1, dtype=np.int64)
-    count_supersets(np.zeros((0, 2, 0), np.uint64), np.array([[0, 1]]), np.zeros(1, np.int64), counts)
+    count_supersets(np.zeros((0, 2, 0), np.uint64), np.array([[0, 1]]), np.zeros(1, np.int64), *scratch, counts)
     assert counts.tolist() == [0]
 
 
@@ -134,7 +135,7 @@ def test_count_pairs(rng, n_rows, panel):
     pairs = np.column_stack(np.triu_indices(n_rows, 1))
     counts = np.arange(len(pairs), dtype=np.int64)
     for start in range(0, n_rows, 2 * panel):
-        count_pairs(rows, panel, start, start + 2 * panel, counts)
+        count_pairs(rows, panel, start, start + 2 * panel, np.zeros(NOTES, np.int64), counts)
     assert np.array_equal(counts, np.arange(len(pairs)) + naive.count_supersets(rows, pairs))
 
 
@@ -145,9 +146,7 @@ def run_kernel(plan, transactions, words):
     items = np.array([item for transaction in transactions for item in sorted(transaction)], dtype=np.int64)
     fitted = np.zeros((n, plan.transaction_size), dtype=np.int64)
     reports = np.zeros((n, -(-plan.report_bits // 64)), dtype=np.uint64)
-    done, used, status = randomize_transactions(
-        offsets, items, words, tables._subsets, tables._columns, tables._shape, fitted, reports
-    )
+    done, used, status = tables.randomize(offsets, items, words, fitted, reports)
     octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
     return ([row.tobytes() for row in octets], fitted[:done].tolist(), used), status
 
@@ -230,18 +229,10 @@ def test_randomize_transactions_tells_dependent_columns(rng):
     """Columns that are not independent end in a status, not in a report."""
     plan = naive.small_plan("bch", 6, 2, 1)
     tables = BulkRandomizer(plan)._tables
-    columns = tables._columns.copy()
-    columns[1] = columns[0]
-    _, _, status = randomize_transactions(
-        np.array([0, 2], dtype=np.int64),
-        np.array([0, 1], dtype=np.int64),
-        random_words(rng, 9),
-        tables._subsets,
-        columns,
-        tables._shape,
-        np.zeros((1, 2), dtype=np.int64),
-        np.zeros((1, 1), dtype=np.uint64),
-    )
+    tables._columns[1] = tables._columns[0]
+    offsets, items = np.array([0, 2], dtype=np.int64), np.array([0, 1], dtype=np.int64)
+    written = np.zeros((1, 2), dtype=np.int64), np.zeros((1, 1), dtype=np.uint64)
+    _, _, status = tables.randomize(offsets, items, random_words(rng, 9), *written)
     assert status == 2
 
 
@@ -363,5 +354,7 @@ def test_blocks_are_counted_where_they_hold_an_itemset(rng, k, sparse):
         return
     starts = np.searchsorted(itemsets[:, 0], np.arange(n_items + 1)).astype(np.int64)
     slots = np.arange(1 << k, dtype=np.int64)
-    count_block_itemsets(rows, segments, members, itemsets, starts, slots, sums)
+    scratch = random_words(rng, 6 + (1 << k - 1), 2), np.zeros(6 + (1 << k - 1), np.int64)
+    scratch += np.full(n_items, -1), np.zeros(k, np.int64)
+    count_block_itemsets(rows, segments, members, itemsets, starts, slots, scratch, sums)
     assert np.array_equal(sums, expected)

@@ -241,7 +241,7 @@ IMPORTS = {
 # who may draw from the system besides: names of files, ids of submissions, keys, sessions, pauses before retries, the
 # deal of an audit
 SYSTEM = {
-    "core/entropy.py", "core/code_places.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
+    "core/entropy.py", "files/atomic.py", "collector/output.py", "collector/taking.py",
     "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
     "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",

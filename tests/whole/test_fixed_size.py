@@ -20,7 +20,6 @@ from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import Randomizer
 from assocpriv.core.errors import PlanError, WireError
 from assocpriv.core.kernels.draws import OUT_OF_WORDS
-from assocpriv.core.kernels.randomizing import randomize_sets
 from assocpriv.core.kernels.ranks import unrank_reports
 from assocpriv.core.privacy import Breach
 from assocpriv.core.ranking import binomial_words, rank_of_set, set_of_rank
@@ -330,9 +329,7 @@ def test_randomize_sets(rng, n_items, m, size, n_transactions):
         words = random_words(rng, n_words, zeros=0.1)
         fitted = np.zeros((n_transactions, m), dtype=np.int64)
         reports = np.zeros((n_transactions, -(-plan.report_bits // 64)), dtype=np.uint64)
-        done, used, status = randomize_sets(
-            offsets, items, words, tables._draws, tables._binomials, tables._shape, fitted, reports
-        )
+        done, used, status = tables.randomize(offsets, items, words, fitted, reports)
         octets = reports.astype("<u8").view(np.uint8)[:done, : plan.report_bytes]
         wanted = naive.randomize_transactions(transactions, plan, words)
         assert ([row.tobytes() for row in octets], fitted[:done].tolist(), used) == wanted
@@ -405,7 +402,8 @@ def test_unrank_reports(rng, n_items, size, n_reports):
     ranks[:2] = [0, sets - 1][: len(ranks)]
     words = [[rank >> 64 * i & (1 << 64) - 1 for i in range(table.shape[2])] for rank in ranks]
     planes = random_words(rng, (1 + n_reports // 128) * n_items * 2).reshape(-1, n_items, 2)
-    unrank_reports(np.array(words, dtype=np.uint64).reshape(-1, table.shape[2]), table, planes)
+    scratch = random_words(rng, (2 * table.shape[2] + 3) * 64).reshape(-1, 64), np.zeros(n_items, dtype=np.int64)
+    unrank_reports(np.array(words, dtype=np.uint64).reshape(-1, table.shape[2]), table, *scratch, planes)
     assert np.array_equal(planes, naive.unrank_reports(ranks, size, planes.shape))
 
 

@@ -17,12 +17,6 @@ PACKAGE = Path(assocpriv.__file__).parent
 # __main__ of the root are the front door: they may import anything, and only the command line may import the root (its
 # version).
 ORDER = [
-    "core.numba_settings",
-    "core.code_places",
-    "core.kernel_types",
-    "core.machine_code",
-    "core.through_numba",
-    "core.second_compiler",
     "core.compiling",
     "core.entropy",
     "core.errors",
@@ -36,9 +30,8 @@ ORDER = [
     "core.privacy",
     "core.information",
     "core.ranking",
-    "core.kernels.vector",
+    "core.kernels.words",
     "core.kernels.bitmaps",
-    "core.kernels.cells",
     "core.kernels.counting",
     "core.kernels.block_counting",
     "core.kernels.disclosure",
@@ -48,6 +41,7 @@ ORDER = [
     "core.kernels.randomizing",
     "core.kernels.tables",
     "core.kernels.tallies",
+    "core.kernels.text",
     "core.spark.java",
     "core.spark.session",
     "core.spark.watching",
@@ -117,7 +111,6 @@ ORDER = [
     "records.basket_signs",
     "records.text_layout",
     "records.basket_frames",
-    "records.text_kernel",
     "records.basket_text",
     "records.baskets",
     "records.budget",
@@ -397,7 +390,6 @@ ORDER = [
     "apps.commands.serve",
     "apps.commands.simulate",
     "apps.commands.suppress",
-    "apps.commands.warm_up",
     "apps.cli",
 ]
 FLOORS = [
@@ -460,7 +452,7 @@ HEAVY = {
     "jinja2",
 }
 ONLY_HOME = {
-    "numba": {"core.numba_settings", "core.through_numba"},
+    "numba": {"core.compiling"},
     "galois": {"plans.baskets.codes"},
     "click": {"apps.cli", "apps.console", "apps.options", "apps.terminal"}
     | {m for m in ORDER if m.startswith("apps.commands.")},

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, counting_tasks, show_result
+from assocpriv.apps.console import show_result
 from assocpriv.apps.options import (
     backend_options,
     error_options,
@@ -50,7 +50,6 @@ def ask(
         raise click.UsageError("give at least one --itemset or --rule")
     questions = [_names(text, "--itemset") for text in itemsets], [_rule(text) for text in rules]
     collection = open_reports(reports, backend, master)
-    compile_ahead(*counting_tasks(collection.plan))
     answers = answer(collection, *questions, ErrorOptions(**errors), memory, Progress())
     show_result(lambda: answer_record(answers), lambda: answer_lines(answers))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, show_result
+from assocpriv.apps.console import show_result
 from assocpriv.apps.options import PATH, WholeRange, choice, json_option, usual
 from assocpriv.apps.progress import Progress
 
@@ -48,7 +48,7 @@ def audit(context: click.Context, /, plan: Path, program: str | None, **options:
     if program is not None and options["depth"] == "exact":
         raise click.UsageError("--depth exact does not run a program; it does not go with --program")
     request = AuditRequest(program=None if program is None else _words(program), **options)
-    done = audit_file(plan, request, compile_ahead, Progress())
+    done = audit_file(plan, request, Progress())
     show_result(lambda: audit_record(done), lambda: audit_lines(done))
     if done.is_broken:
         context.exit(1)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, say, show_lines, show_result, wants_json
+from assocpriv.apps.console import say, show_lines, show_result, wants_json
 from assocpriv.apps.options import (
     LAYOUT,
     OUTPUT,
@@ -62,7 +62,6 @@ def demo(output: Path, top: int, force: bool, **options: Any) -> None:
     progress = Progress()
     start = start_demo(settings, output, force=force, progress=progress)
     (say if wants_json() else show_lines)(start_lines(start))
-    compile_ahead("randomizing", "counting", "counting baskets")
     done = start.finish(progress)
     found = done.simulation.itemsets, start.paths[-1], start.prospects.plan
     write_page(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assocpriv.apps.console import compile_ahead, refuse_given, show_result
+from assocpriv.apps.console import refuse_given, show_result
 from assocpriv.apps.options import PATH, json_option, usual
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import FileError
@@ -33,8 +33,6 @@ def inspect(path: Path, reports: int, discover: str | None, check_crafted: bool)
 
     if reports < 1:
         raise FileError(f"--reports must be at least 1, got {reports}")
-    if check_crafted:
-        compile_ahead("counting")
     content = look_into(path, check_crafted=check_crafted, progress=Progress())
     if content.kind != PLAN:
         refuse_given(("reports", "discover"), f"describes a plan; {path} holds {content.said}")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, counting_tasks, say_written, show_result, warn
+from assocpriv.apps.console import say_written, show_result, warn
 from assocpriv.apps.options import (
     LEAST_SUPPORT,
     OUTPUT,
@@ -103,7 +103,6 @@ def mine(
     check_page_output(html, force, inputs)
     collection = open_reports(reports, backend, master)
     shown.check(collection.plan)
-    compile_ahead(*counting_tasks(collection.plan))
     frame = mine_reports(collection, request, memory, Progress(), histogram=histogram)
     warn(describe_undecided(frame))
     if output is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, say, show_result
+from assocpriv.apps.console import say, show_result
 from assocpriv.apps.options import OUTPUT, PATH, memory_option, plan_option, result_options, separator_option
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import counted
@@ -36,7 +36,6 @@ def randomize(table: Path, plan_path: Path, output: Path, memory: int | None, fo
 
     plan = read_plan(plan_path)
     check_writable(output, force=force, inputs=[table, plan_path])
-    compile_ahead("randomizing tables")
     progress = Progress().stage("randomizing", in_bytes=True)
     done = randomize_file(table, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     say(outcome_lines(done, plan))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from assocpriv.apps.console import compile_ahead, say_written, show_result, warn
+from assocpriv.apps.console import say_written, show_result, warn
 from assocpriv.apps.options import (
     backend_options,
     check_table_output,
@@ -65,7 +65,6 @@ def reconstruct(
     from assocpriv.numeric import reconstruct as run
 
     check_table_output(output, force, reports)
-    compile_ahead("counting tables")
     found = run(
         open_reports(reports, backend, master), by=by, joint=joint, method=method, confidence_level=confidence_level,
         progress=Progress().stage("counting"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, randomizing_task, say, show_result
+from assocpriv.apps.console import say, show_result
 from assocpriv.apps.options import OUTPUT, PATH, basket_options, memory_option, plan_option, result_options
 from assocpriv.apps.progress import Progress
 from assocpriv.core.errors import counted
@@ -32,7 +32,6 @@ def randomize(baskets: Path, plan_path: Path, output: Path, memory: int | None, 
 
     plan = read_plan(plan_path)
     check_writable(output, force=force, inputs=[baskets, plan_path])
-    compile_ahead(randomizing_task(plan))
     progress = Progress().stage("randomizing", in_bytes=True)
     done = randomize_file(baskets, plan, output, memory_bytes=memory, force=force, progress=progress, **reading)
     say(outcome_lines(done, plan))

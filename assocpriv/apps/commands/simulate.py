@@ -6,9 +6,6 @@ from typing import Any
 import click
 
 from assocpriv.apps.console import (
-    compile_ahead,
-    counting_tasks,
-    randomizing_task,
     refuse_given,
     require,
     say,
@@ -78,7 +75,6 @@ def _simulate_plan(baskets: Path, options: dict[str, Any]) -> None:
     check_max_itemset(plan, options["max_itemset"])
     transactions, outcome = read_transactions(baskets, plan, **_reading(options, "unknown"))
     say(outcome_lines(outcome, plan))
-    compile_ahead(randomizing_task(plan), "counting baskets", *counting_tasks(plan))
     done = simulate_transactions(
         transactions,
         plan,
@@ -96,7 +92,6 @@ def _simulate_rounds(baskets: Path, rounds: str, options: dict[str, Any]) -> Non
 
     promise = require_promise(options)
     raw = read_used_baskets(baskets, **_reading(options))
-    compile_ahead("randomizing", "counting baskets", "counting", "counting in blocks")
     wanted = WANTED if options["top"] is None else options["top"]
     count = rounds if rounds == "auto" else int(rounds)
     trial = simulate_rounds(raw, promise, rounds=count, top=wanted, seed=options["seed"], progress=Progress())

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from assocpriv.apps.console import compile_ahead, refuse_given, say, show_result
+from assocpriv.apps.console import refuse_given, say, show_result
 from assocpriv.apps.options import (
     LAYOUT,
     OUTPUT,
@@ -94,7 +94,6 @@ def _suppress_table(table: Path, templates: Path, output: Path | None, options: 
         return
     suppression.read_templates(templates)
     suppression.check_writable(output, force=options["force"], inputs=[table, templates])
-    compile_ahead("suppressing tables")
     own = {name: options[name] for name in ("mark", "report", "force")}
     done = suppression.suppress_file(table, templates, output, progress=progress.stage("reading"), **own, **shared)
     say(talk_lines(done))

@@ -91,8 +91,23 @@ class SetTables:
         """Run the kernel on offsets, items, words, fitted items and reports."""
         from assocpriv.core.kernels.randomizing import randomize_sets
 
-        offsets, items, words, fitted, reports = given
-        return randomize_sets(offsets, items, words, self._draws, self._binomials, self._shape, fitted, reports)
+        offsets, items, words, *written = given
+        return randomize_sets(
+            offsets, items, words, self._draws, self._binomials, self._shape, self._scratch(offsets), tuple(written)
+        )
+
+    def _scratch(self, offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        cumulative, bounds = self._draws[:2]
+        (n_items, _, n_words), m = self._binomials.shape, self._shape[1]
+        return (
+            np.empty(2, dtype=np.int64),
+            np.empty(_longest(offsets, m), dtype=np.int64),
+            np.empty(m + 2, dtype=np.int64),
+            np.empty((4, max(bounds.shape[2], cumulative.shape[1], n_words)), dtype=np.uint64),
+            np.empty((4, n_items), dtype=np.uint64),
+            np.empty((2 * n_words + 3, 64), dtype=np.uint64),
+            np.empty(n_items, dtype=np.int64),
+        )
 
 
 class SubsetTables:
@@ -120,8 +135,25 @@ class SubsetTables:
         """Run the kernel on offsets, items, words, fitted items and reports."""
         from assocpriv.core.kernels.randomizing import randomize_transactions
 
-        offsets, items, words, fitted, reports = given
-        return randomize_transactions(offsets, items, words, self._subsets, self._columns, self._shape, fitted, reports)
+        offsets, items, words, *written = given
+        return randomize_transactions(
+            offsets, items, words, self._subsets, self._columns, self._shape, self._scratch(offsets), tuple(written)
+        )
+
+    def _scratch(self, offsets: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
+        _, m, _, insert_bits, weight_bits, report_bits, slots = self._shape.tolist()
+        rows = m * insert_bits
+        n_words = words_for(report_bits) + words_for(rows)
+        return (
+            np.empty(2, dtype=np.int64),
+            np.empty(_longest(offsets, m), dtype=np.int64),
+            np.empty(m, dtype=np.int64),
+            np.empty(max(n_words, words_for(weight_bits)), dtype=np.uint64),
+            np.full((slots, m), -1, dtype=np.int64),
+            np.empty((slots, n_words, rows), dtype=np.uint64),
+            np.empty((slots, rows), dtype=np.int64),
+            np.empty(rows, dtype=np.uint64),
+        )
 
 
 _TABLES: dict[str, Callable[[Plan], SetTables | SubsetTables]] = {
@@ -167,6 +199,11 @@ class BulkRandomizer:
             words = np.concatenate([words[used:], entropy.words(_SPARE_WORDS + len(words) // 16)])
         packed = reports.astype("<u8", copy=False).view(np.uint8)[:, : self.plan.report_bytes]
         return RandomizedChunk(np.ascontiguousarray(packed), lambda: fitted)
+
+
+def _longest(offsets: NDArray[np.int64], least: int) -> int:
+    """Return the size of the largest transaction, or ``least`` if that is more."""
+    return max(least, int(np.diff(offsets).max(initial=0)))
 
 
 def _columns_of(plan: Plan) -> NDArray[np.uint64]:

@@ -31,8 +31,7 @@ class TableRandomizer:
         self._guides: list[int] = []
         rows = [self._row(column, plan.record_type[place].itemsize) for place, column in enumerate(plan.columns)]
         self._columns = np.array(rows, dtype=np.int64)
-        self._totals = np.array(self._cumulative or [0], dtype=np.int64)
-        self._starts = np.array(self._guides or [0], dtype=np.int64)
+        self._draws = np.array(self._cumulative or [0]), np.array(self._guides or [0])
         self._asked = np.array(plan.asked, dtype=np.int64)
         drawing = sum(not isinstance(column.law, Clear) for column in plan.columns)
         self.words = drawing + (plan.answered if plan.is_sampled else 0)  # of a record, when no draw is rejected
@@ -76,9 +75,13 @@ class TableRandomizer:
         from assocpriv.core.kernels.tables import randomize_records
 
         done: tuple[int, int, int] = randomize_records(
-            raw_inputs, words, self._columns, self._totals, self._starts, self._asked, self.plan.answered, reports
+            raw_inputs, words, self._columns, self._draws, self._asked, self.plan.answered, self._scratch(), reports
         )
         return done
+
+    def _scratch(self) -> tuple[NDArray[np.int64], ...]:
+        lengths = 2, len(self._asked), len(self._columns)
+        return tuple(np.zeros(length, dtype=np.int64) for length in lengths)
 
 
 def guide_of(cumulative: Sequence[int], shift: int) -> list[int]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, uint64
-from assocpriv.core.kernels.vector import ONES, U1, popcount
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import ONES, U1, Ints, Words, popcount
 
 
-@entry(const(uint64[:, :, ::1]), const(int64[:, ::1]), const(int64[:, ::1]), int64[:, ::1])
+@kernel
 def count_block_items(rows: Words, segments: Ints, members: Ints, sums: Ints) -> None:
     """Add to sums[c] how many reports tell of item c, and how many of them show it; arrays as below."""
     for place in range(segments.shape[0]):
@@ -26,33 +26,21 @@ def count_block_items(rows: Words, segments: Ints, members: Ints, sums: Ints) ->
             sums[members[0, m], 1] += shown + popcount(rows[panel, row, stop - 1] & final)
 
 
-@entry(
-    const(uint64[:, :, ::1]),
-    const(int64[:, ::1]),
-    const(int64[:, ::1]),
-    const(int64[:, ::1]),
-    const(int64[::1]),
-    const(int64[::1]),
-    int64[:, ::1],
-)
+@kernel
 def count_block_itemsets(
-    rows: Words, segments: Ints, members: Ints, itemsets: Ints, starts: Ints, slots: Ints, sums: Ints
-) -> None:
+    rows: Words, segments: Ints, members: Ints, itemsets: Ints, starts: Ints, slots: Ints,
+    scratch: Any, sums: Ints,
+) -> None:  # fmt: skip
     """Add to sums[c, slots[mask]] how many reports show the items of each mask of itemsets[c], in its blocks.
 
     rows (panels, places, words). A segment is (panel, first word, word after the last, reports, first member, member
     after the last), its last word filled as far as there are reports; members (2, all) are a block's items, increasing,
     and their rows. itemsets (candidates, k), k ≥ 2, are items in lexicographic order, those with first item i from
-    starts[i] on; slots (2^k,) by mask.
+    starts[i] on; slots (2^k,) by mask. Scratch: rows copied and intersected, (most members + 2^(k−1), most words) and
+    how many bits they have set; for each item −1; k places.
     """
-    n_items, k = starts.shape[0] - 1, itemsets.shape[1]
-    local = np.full(n_items, -1, dtype=np.int64)
-    longest = width = 1
-    for place in range(segments.shape[0]):
-        longest = max(longest, segments[place, 5] - segments[place, 4])
-        width = max(width, segments[place, 2] - segments[place, 1])
-    half = 1 << (k - 1)
-    bits, ones = np.empty((longest + half, width), dtype=np.uint64), np.empty(longest + half, dtype=np.int64)
+    k = itemsets.shape[1]
+    bits, ones, local, at = scratch
     for place in range(segments.shape[0]):
         first, last = segments[place, 4], segments[place, 5]
         for m in range(first, last):
@@ -74,7 +62,7 @@ def count_block_itemsets(
                             sums[begin + members[0, other] - least],
                         )
             else:
-                _count_sets(segments[place], itemsets, begin, end, local, bits, ones, slots, sums)
+                _count_sets(segments[place], itemsets, begin, end, local, at, bits, ones, slots, sums)
         for m in range(first, last):
             local[members[0, m]] = -1
 
@@ -90,14 +78,15 @@ def _add_pair(segment: Ints, bits: Words, ones: Ints, one: int, other: int, slot
 
 @kernel
 def _count_sets(
-    segment: Ints, itemsets: Ints, begin: int, end: int, local: Ints, bits: Words, ones: Ints, slots: Ints, sums: Ints
-) -> None:
+    segment: Ints, itemsets: Ints, begin: int, end: int, local: Ints, at: Ints, bits: Words, ones: Ints, slots: Ints,
+    sums: Ints,
+) -> None:  # fmt: skip
     """Add what a segment shows of candidates begin … end − 1, where its block holds them.
 
     The last 2^(k−1) rows of ``bits`` are for intersections of subsets of the k − 1 first items.
     """
     n_words, half = segment[2] - segment[1], 1 << (itemsets.shape[1] - 1)
-    at, room, ready = np.empty(itemsets.shape[1], dtype=np.int64), bits.shape[0] - half, -1
+    room, ready = bits.shape[0] - half, -1
     for c in range(begin, end):
         if _find_local(itemsets, c, local, at):
             if ready < 0 or not _same_prefix(itemsets, ready, c):

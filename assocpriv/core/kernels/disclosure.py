@@ -10,20 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, const, entry, int32, int64, kernel, uint8
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import Ints
 
 CANDIDATE, SUPPRESSED, DISCLOSED = range(3)
 
 
-@entry(
-    int32[:, ::1],
-    int32[:, ::1],
-    int64[::1],
-    int64[::1],
-    const(uint8[::1]),
-    int64,
-    int64,
-)
+@kernel
 def split_leaves(codes: Any, weights: Any, ends: Ints, touched: Ints, state: Any, column: int, wanted: int) -> int:
     """Split every leaf that holds a value beside suppressed others of its column; return how many leaves came of it.
 
@@ -66,16 +59,7 @@ def _partition(codes: Any, weights: Any, start: int, end: int, column: int, want
     return middle
 
 
-@entry(
-    const(int32[:, ::1]),
-    const(int32[:, ::1]),
-    int64[::1],
-    const(int64[::1]),
-    const(uint8[::1]),
-    const(int64[:, ::1]),
-    int64[:, ::1],
-    int64[:, :, ::1],
-)
+@kernel
 def weigh_candidates(
     codes: Any, weights: Any, ends: Ints, leaves: Ints, state: Any, spans: Ints, counts: Ints, best: Ints
 ) -> int:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, kernel
-from assocpriv.core.kernels.vector import ONES, U0, U1
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import ONES, U0, U1, Ints, Words
 
 OUT_OF_WORDS = 1
 _U32, _LOW32 = np.uint64(32), np.uint64(0xFFFFFFFF)

@@ -1,21 +1,20 @@
 """Transactions -> reports with the random words given, drawing exactly as the one-report client does.
 
 Both kernels take transactions (transaction t is items[offsets[t] : offsets[t+1]], increasing), random words, tables of
-the plan, and ``shape``, its numbers. They write the m items of each transaction to fitted (n, m), and reports (n, w).
-They return (transactions done, words they used, status), and stop before one that the words do not suffice for. Draws
-take words as core/entropy.py does; ``state`` is [words used, status].
+the plan, and ``shape``, its numbers. They write the m items of each transaction to ``reports``: fitted (n, m), and
+reports (n, w). They return (transactions done, words they used, status), and stop before one that the words do not
+suffice for. Draws take words as core/entropy.py does; ``state`` is [words used, status].
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, int64, kernel, tuple_of, uint64
+from assocpriv.core.compiling import kernel
 from assocpriv.core.kernels.draws import draw_below, high_word, next_word
 from assocpriv.core.kernels.ranks import find_widths, rank_shown, show_merged, take_item
 from assocpriv.core.kernels.seeds import add_digits, eliminate, is_row, mend_seed, slot_of
-from assocpriv.core.kernels.vector import ONES, U0, U1, popcount
+from assocpriv.core.kernels.words import ONES, U0, U1, Ints, Words, popcount
 
 DEPENDENT_COLUMNS = 2
 _FEW_SUBSETS = 64  # which are compared with a draw all at once sooner than by bisection
@@ -117,17 +116,10 @@ def _add_product(factor: Any, place: int, row: int, bounds: Words, n_words: int,
 # ---- reports
 
 
-def _randomizer(*draws: Any) -> Callable[[Any], Any]:
-    """Declare a kernel that randomizes transactions, with the types of the tables of its draws."""
-    transactions = (const(int64[:]), const(int64[:]), const(uint64[::1]))
-    tables = (tuple_of(map(const, draws)), const(uint64[:, :, ::1]), const(int64[::1]))
-    return entry(*transactions, *tables, int64[:, ::1], uint64[:, ::1])
-
-
-@_randomizer(uint64[:, ::1], int64[::1])
+@kernel
 def randomize_transactions(
     offsets: Ints, items: Ints, words: Words, subsets: tuple[Words, Ints], columns: Words, shape: Ints,
-    fitted: Ints, reports: Words,
+    scratch: Any, written: Any,
 ) -> Any:  # fmt: skip
     """Randomize transactions exactly as client/baskets/randomizer.py does.
 
@@ -135,17 +127,17 @@ def randomize_transactions(
     (2^m,). ``columns`` is (items, r, w), or empty for reports without a generator. ``shape`` = n_items, m, insert_num,
     insert_bits, weight_bits, report_bits, and a power of two: how many transactions' equations are kept solved, for
     those that have the same items.
+
+    Scratch: two numbers; room for the largest transaction, m at least; (m,); (words of a report and of a bit for each
+    of the m·r equations, or of a weight,); of as many transactions as are kept solved their items (slots, m), −1 at
+    first, equations (slots, words of both, m·r), and pivots (slots, m·r); (m·r,).
     """
-    m, n_rows, n_words = shape[1], shape[1] * shape[3], reports.shape[1]
+    m = shape[1]
     cumulative, masks = subsets
-    state = np.zeros(2, dtype=np.int64)  # words used, status
-    # rows of arrays are copied to and from these: handing on a slice costs more than all the rest
-    fit, values = np.empty(_longest(offsets, m), dtype=np.int64), np.empty(m, dtype=np.int64)
-    vector = np.empty(max(n_words + (n_rows + 63) // 64, (shape[4] + 63) // 64), dtype=np.uint64)
-    solved = np.empty((shape[6], m), dtype=np.int64)
-    solved[:] = -1
-    equations = np.empty((shape[6], n_words + (n_rows + 63) // 64, n_rows), dtype=np.uint64)
-    pivots, sums = np.empty((shape[6], n_rows), dtype=np.int64), np.empty(n_rows, dtype=np.uint64)
+    state, fit, values, vector, solved, equations, pivots, sums = scratch
+    fitted, reports = written
+    n_words = reports.shape[1]
+    state[0] = state[1] = 0
     for t in range(offsets.shape[0] - 1):
         used = state[0]
         _fit_items(items, offsets[t], offsets[t + 1], words, state, shape, fit)
@@ -227,10 +219,10 @@ def _set_kept(items: Ints, m: int, mask: int, report: Words) -> None:
             report[word] &= ~bit
 
 
-@_randomizer(uint64[:, ::1], uint64[:, :, ::1], int64[:, ::1], int64[::1])
-def randomize_sets(
+@kernel
+def randomize_sets(  # noqa: PLR0912 -- loops
     offsets: Ints, items: Ints, words: Words, draws: tuple[Words, Words, Ints, Ints], binomials: Words, shape: Ints,
-    fitted: Ints, reports: Words,
+    scratch: Any, written: Any,
 ) -> Any:  # fmt: skip
     """Randomize transactions to sets of ℓ items, exactly as client/baskets/fixed_size.py does.
 
@@ -239,21 +231,26 @@ def randomize_sets(
     2^(64 words) mod bound, (choices + 2, 2, words); the bits of each bound and whether it is a power of two,
     (choices + 2, 2); the masks of kept places by size, (2^m,). ``binomials`` is (items, ℓ + 1, w). ``shape`` = n_items,
     m, ℓ, fewest.
+
+    Scratch: two numbers; room for the largest transaction, m at least; (m + 2,); a number drawn, its product with a
+    bound, and what that is made of, (4, words); who holds what, (4, items); 64 numbers beside each other,
+    (2·w + 3, 64); (items,).
     """
-    m, size, n_words = shape[1], shape[2], reports.shape[1]
+    m, size = shape[1], shape[2]
     cumulative, bounds, lengths, masks = draws
     n_items, n_done = binomials.shape[0], offsets.shape[0] - 1
-    state, firsts = np.zeros(2, dtype=np.int64), np.zeros(m + 2, dtype=np.int64)  # words used, status
+    state, fit, firsts, numbers, planes, lanes, widths = scratch
+    fitted, reports = written
+    n_words = reports.shape[1]
+    state[0] = state[1] = 0
+    for size_of_mask in range(m + 2):
+        firsts[size_of_mask] = 0
     for place in range(masks.shape[0]):
         firsts[popcount(np.uint64(masks[place])) + 1] = place + 1  # where the masks of a size end
-    fit = np.empty(_longest(offsets, m), dtype=np.int64)
-    drawn = np.empty(max(bounds.shape[2], cumulative.shape[1], n_words), dtype=np.uint64)
-    product, taken = np.empty(2 * bounds.shape[2], dtype=np.uint64), np.empty(bounds.shape[2], dtype=np.uint64)
+    drawn, taken, product = numbers[0], numbers[1], numbers[2:].reshape(-1)
     # 64 transactions at a time: bit i of a word is the i-th of them
-    inside, kept = np.empty(n_items, dtype=np.uint64), np.empty(n_items, dtype=np.uint64)
-    others, widths = np.empty(n_items - m, dtype=np.uint64), np.empty(n_items, dtype=np.int64)
-    missing, behind = np.empty(64, dtype=np.uint64), np.empty(m + 1, dtype=np.uint64)
-    ranks, scratch = np.empty((n_words, 64), dtype=np.uint64), np.empty((n_words + 2, 64), dtype=np.uint64)
+    inside, kept, others, behind = planes[0], planes[1], planes[2, : n_items - m], planes[3, : m + 1]
+    ranks, missing, room = lanes[:n_words], lanes[n_words], lanes[n_words + 1 :]
     find_widths(binomials, widths)
     used = 0
     for start in range(0, n_done, 64):
@@ -281,24 +278,15 @@ def randomize_sets(
                 ranks[word, i] = drawn[word]
             stop, used = stop + 1, state[0]
         for place in range(n_items - m - 1, -1, -1):
-            others[place] = take_item(binomials, place, widths[place], missing, ranks, scratch)
+            others[place] = take_item(binomials, place, widths[place], missing, ranks, room)
         show_merged(inside, kept, others, behind)
-        rank_shown(kept, binomials, widths, missing, ranks, scratch)
+        rank_shown(kept, binomials, widths, missing, ranks, room)
         for t in range(start, stop):
             for word in range(n_words):
                 reports[t, word] = ranks[word, t - start]
         if state[1]:
             return stop, used, state[1]
     return n_done, used, 0
-
-
-@kernel
-def _longest(offsets: Ints, least: int) -> int:
-    """Return the size of the largest transaction, or ``least`` if that is more."""
-    longest = least
-    for t in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[t + 1] - offsets[t])
-    return longest
 
 
 @kernel

@@ -4,22 +4,21 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, kernel, uint64
-from assocpriv.core.kernels.vector import ONES, U0, U1
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import ONES, U0, U1, Ints, Words
 
 
-@entry(const(uint64[:, ::1]), const(uint64[:, :, ::1]), uint64[:, :, ::1])
-def unrank_reports(ranks: Words, binomials: Words, planes: Words) -> None:
+@kernel
+def unrank_reports(ranks: Words, binomials: Words, scratch: Words, widths: Ints, planes: Words) -> None:
     """Write the bitmap of every item, planes (blocks, items, words), from the ranks of sets of ℓ items, (n, w).
 
     binomials (items, ℓ + 1, w) holds C(c, i) at [c, i], from the least significant word. A set of the rank x has the
-    largest member c iff x ≥ C(c, ℓ); then x − C(c, ℓ) is the rank of the rest. 64 reports go along together.
+    largest member c iff x ≥ C(c, ℓ); then x − C(c, ℓ) is the rank of the rest. 64 reports go along together. Scratch:
+    (2 · w + 3, 64), and (items,).
     """
     n_blocks, n_items, n_words = planes.shape
-    n_ranks, size = ranks.shape[0], binomials.shape[1] - 1
-    rest, missing = np.empty((ranks.shape[1], 64), dtype=np.uint64), np.empty(64, dtype=np.uint64)
-    scratch = np.empty((ranks.shape[1] + 2, 64), dtype=np.uint64)
-    widths = np.empty(n_items, dtype=np.int64)
+    n_ranks, size, width = ranks.shape[0], binomials.shape[1] - 1, ranks.shape[1]
+    rest, missing, scratch = scratch[:width], scratch[width], scratch[width + 1 :]
     find_widths(binomials, widths)
     for block in range(n_blocks):
         for word in range(n_words):

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, kernel
-from assocpriv.core.kernels.vector import U0, U1, popcount
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import U0, U1, Ints, Words, popcount
 
 _WORD_BITS = np.uint64(64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: spreads keys over slots

@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from assocpriv.core.compiling import Ints, Words, const, entry, float64, int32, int64, kernel, uint8, uint64
+from assocpriv.core.compiling import kernel
 from assocpriv.core.kernels.draws import OUT_OF_WORDS, draw_below, is_accepted, scaled_below
-from assocpriv.core.kernels.vector import U0
+from assocpriv.core.kernels.words import U0, Ints, Words
 
 FIELDS = 12  # of a column's row of numbers, in this order
 _FORM, _INPUTS, _OUTPUTS, _WIDTH, _HIGH, _LOW, _TOTAL, _AT, _UNASKED, _BYTES, _GUIDE, _SHIFT = range(FIELDS)
 CLEAR, EVEN_NOISE, WEIGHTED_NOISE, WINDOW = range(4)
 
 
-@entry(const(float64[::1]), const(float64[::1]), float64, int32[::1])
+@kernel
 def find_cells(numbers: Any, edges: Any, cells_per_unit: float, cells: Any) -> int:
     """Write the cell of each number, int32 (n,), among cells with these rising edges, float64 (cells + 1,).
 
@@ -38,24 +38,24 @@ def find_cells(numbers: Any, edges: Any, cells_per_unit: float, cells: Any) -> i
     return outside
 
 
-@entry(
-    const(int32[:, ::1]), const(uint64[::1]), const(int64[:, ::1]), const(int64[::1]), const(int64[::1]),
-    const(int64[::1]), int64, uint8[:, ::1],
-)  # fmt: skip
+@kernel
 def randomize_records(
-    inputs: Any, words: Words, columns: Ints, cumulative: Ints, guides: Ints, asked: Ints, answered: int, reports: Any
-) -> Any:
+    inputs: Any, words: Words, columns: Ints, draws: tuple[Ints, Ints], asked: Ints, answered: int,
+    scratch: Any, reports: Any,
+) -> Any:  # fmt: skip
     """Write the reports, uint8 (n, bytes), of records of inputs, int32 (n, columns), with the words given.
 
     ``columns`` has a row of numbers for each: form of the law, inputs, outputs, width (of a class, or of a window),
     weights high and low, total of the weights, where its cumulative weights begin, code of not being asked, bytes, and
     where its guide begins, which says for each ``drawn >> shift`` (the last number) from which place on to look among
-    the cumulative weights. An input as large as the number of inputs is a missing value. Of the positions ``asked``
-    each record answers ``answered``; nothing is drawn for this if that is all of them. Returns (records done, words
-    they used, status), and stops before one that the words do not suffice for.
+    the cumulative weights; ``draws`` are these weights and the guides. An input as large as the number of inputs is a
+    missing value. Of the positions ``asked`` each record answers ``answered``; nothing is drawn for this if that is all
+    of them. Returns (records done, words they used, status), and stops before one that the words do not suffice for.
+    Scratch: two numbers, one for each of ``asked``, and zero for each column.
     """
-    state = np.zeros(2, dtype=np.int64)  # words used, status
-    order, skipped = np.arange(asked.shape[0]), np.zeros(columns.shape[0], dtype=np.int64)
+    cumulative, guides = draws
+    state, order, skipped = scratch
+    state[0] = state[1] = 0  # words used, status
     used = 0
     for record in range(inputs.shape[0]):
         before, at = used, 0
@@ -72,8 +72,6 @@ def randomize_records(
             elif form == CLEAR:
                 code = columns[place, _OUTPUTS] if code == columns[place, _INPUTS] else code // columns[place, _WIDTH]
             else:
-                # helpers take numbers alone: for every array that one takes the compiler counts references, which
-                # costs more than the draw
                 size = np.uint64(columns[place, _TOTAL])
                 word = U0
                 accepted = False

@@ -164,7 +164,7 @@ def _csv_parts(file: BinaryIO, source: SourceTable, changes: Sequence[Rewrite], 
             yield text, _choices(changes, words, int(start), int(stop))
 
     def replace(piece: tuple[bytes, NDArray[np.int32]]) -> bytes:
-        from assocpriv.core.kernels.cells import replace_cells
+        from assocpriv.core.kernels.text import replace_cells
 
         text, choices = np.frombuffer(piece[0], dtype=np.uint8), piece[1]
         room = np.empty(len(text) + words.length(choices), dtype=np.uint8)

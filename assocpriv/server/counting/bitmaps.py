@@ -33,7 +33,7 @@ def block_words() -> int:
 
 def empty_rows(n_rows: int, n_bits: int) -> Rows:
     """Return uninitialized bitmaps of ``n_rows`` rows over ``n_bits`` transactions, at the start of a cache line."""
-    from assocpriv.core.kernels.vector import LANES
+    from assocpriv.core.kernels.bitmaps import LANES
 
     n_lanes = -(-n_bits // (WORD_BITS * LANES))
     n_blocks = -(-n_lanes * LANES // block_words())
@@ -50,10 +50,10 @@ def _aligned(shape: tuple[int, int, int]) -> Rows:
 
 def report_planes(packed: NDArray[np.uint8]) -> Rows:
     """Return the bitmaps of the bits of packed reports, uint8 (n, report_bytes): (blocks, 8 · report_bytes, words)."""
-    from assocpriv.core.kernels.bitmaps import transpose_reports
+    from assocpriv.core.kernels.bitmaps import LANES, transpose_reports
 
     planes = empty_rows(8 * packed.shape[1], len(packed))
-    transpose_reports(np.ascontiguousarray(packed), planes)
+    transpose_reports(np.ascontiguousarray(packed), np.empty((64, LANES), dtype=np.uint64), planes)
     return planes
 
 
@@ -85,7 +85,8 @@ def _unranked_planes(plan: Plan, packed: NDArray[np.uint8]) -> Rows:
     octets = np.zeros((len(packed), 8 * binomials.shape[2]), dtype=np.uint8)
     octets[:, : packed.shape[1]] = packed
     planes = empty_rows(plan.padded_items, len(packed))
-    unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, planes)
+    scratch = np.empty((2 * binomials.shape[2] + 3, 64), dtype=np.uint64), np.empty(len(binomials), dtype=np.int64)
+    unrank_reports(octets.view("<u8").astype(np.uint64, copy=False), binomials, *scratch, planes)
     return planes
 
 
@@ -140,11 +141,12 @@ class ItemTables:
         """Write bitmaps as :meth:`rows` returns them, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import expand_items
 
+        lines = self._lines()
         for block, here, items in self._steps(planes):
             part = rows[block : block + 1, items]
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                expand_items(here, self._entries[items], self._num, left, self._group_bits, part)
+                expand_items(here, self._entries[items], self._num, left, self._group_bits, lines, part)
             else:
                 np.take(here, self._items[items], axis=1, out=part, mode="clip")  # another mode would copy them twice
             yield part.size * (self.work // max(1, len(self._items)))
@@ -158,13 +160,21 @@ class ItemTables:
         """Count as :meth:`count`, step by step, and yield how many words each of them combined."""
         from assocpriv.core.kernels.bitmaps import count_items
 
+        lines = self._lines()
         for block, here, items in self._steps(planes):
             if self._is_seeded:
                 left = n_reports - block * planes.shape[2] * WORD_BITS
-                count_items(here, self._entries[items], self._num, left, self._group_bits, counts[items])
+                count_items(here, self._entries[items], self._num, left, self._group_bits, lines, counts[items])
             else:
                 counts[items] += np.bitwise_count(here[:, self._items[items]]).sum(axis=(0, 2), dtype=np.int64)
             yield len(counts[items]) * planes.shape[2] * (self.work // max(1, len(self._items)))
+
+    def _lines(self) -> Rows:
+        """Return room for the kernels' tables of XORs, uint64 (lines, words)."""
+        from assocpriv.core.kernels.bitmaps import LANES
+
+        n_lines = 3 + (self._entries.shape[2] << self._group_bits) if self._is_seeded else 0
+        return _aligned((1, n_lines, LANES)).reshape(n_lines, LANES)
 
     def _steps(self, planes: Rows) -> Iterator[tuple[int, Rows, slice]]:
         """Yield blocks, their planes, and some of the items."""
@@ -179,7 +189,7 @@ class ItemTables:
 
 def _group_bits(n_bits: int, n_columns: int) -> int:
     """Return how many seed bits to tabulate together: the fewest XORs whose tables fit half of the second cache."""
-    from assocpriv.core.kernels.vector import LANES
+    from assocpriv.core.kernels.bitmaps import LANES
 
     room = min(cache_bytes()[1] // 2 // (8 * LANES), 1 << 16)  # lines are numbered by 16 bits
     choices = [(-(-n_bits // bits), bits) for bits in range(1, 9)]
@@ -188,9 +198,14 @@ def _group_bits(n_bits: int, n_columns: int) -> int:
 
 
 def _entries(columns: NDArray[np.uint64], n_bits: int, group_bits: int) -> NDArray[np.uint16]:
-    """Return the table lines whose XOR is each column's product, uint16 (items, r, groups); columns (items, r, w)."""
+    """Return the table lines whose XOR is each column's product, uint16 (items, r, groups); columns (items, r, w).
+
+    Groups are made a multiple of those that the kernel combines at a time, by line 0, which is empty.
+    """
+    from assocpriv.core.kernels.bitmaps import GROUPS
+
     n_groups = -(-n_bits // group_bits)
-    entries = np.empty((*columns.shape[:2], n_groups), dtype=np.uint16)
+    entries = np.zeros((*columns.shape[:2], -(-n_groups // GROUPS) * GROUPS), dtype=np.uint16)
     for group in range(n_groups):
         word, shift = divmod(group * group_bits, WORD_BITS)
         masks = columns[:, :, word] >> np.uint64(shift)
@@ -253,26 +268,28 @@ class SupersetCounter:
             yield from (self._count_pairs if self._all_pairs else self._count_sets)(rows[block : block + 1], counts)
 
     def _count_pairs(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.core.kernels.counting import count_pairs
+        from assocpriv.core.kernels.counting import NOTES, count_pairs
 
         # two panels of rows, as they are counted against each other, take half of the second cache
         panel = max(4, cache_bytes()[1] // 4 // (8 * block_words()) // 4 * 4)
-        step = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel
+        step, notes = max(1, _STEP_WORDS // max(1, rows.size * panel)) * panel, np.empty(NOTES, dtype=np.int64)
         for start in range(0, self._n_rows, step):
             stop = min(start + step, self._n_rows)
-            count_pairs(rows, panel, start, stop, counts)
+            count_pairs(rows, panel, start, stop, notes, counts)
             yield (stop * (stop - 1) - start * (start - 1)) // 2 * rows.shape[2]
 
     def _count_sets(self, rows: Rows, counts: NDArray[np.int64]) -> Iterator[int]:
-        from assocpriv.core.kernels.counting import count_supersets
+        from assocpriv.core.kernels.counting import NOTES, count_supersets
 
+        parts = _aligned((1, 4 + self._itemsets.shape[1], rows.shape[2]))
+        notes = np.empty(NOTES, dtype=np.int64)
         step = max(1, _STEP_WORDS // max(1, rows.shape[2]))
         for start in range(0, len(self._itemsets), step):
             some = slice(start, start + step)
             shared = self._shared[some]
             if shared[0]:  # the one before is in another step
                 shared = np.append(0, shared[1:])
-            count_supersets(rows, self._itemsets[some], shared, counts[some])
+            count_supersets(rows, self._itemsets[some], shared, parts, notes, counts[some])
             yield len(shared) * rows.shape[2]
 
 

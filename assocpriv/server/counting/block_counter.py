@@ -19,7 +19,7 @@ from assocpriv.core.parallel import add_up
 from assocpriv.plans.baskets.asked import AskedReports
 from assocpriv.plans.baskets.blocks import NUMBER_BYTES, BlockTable
 from assocpriv.plans.baskets.codes import WORD_BITS
-from assocpriv.server.counting.bitmaps import ItemTables, form_of, items_of, places_in, planes_of
+from assocpriv.server.counting.bitmaps import ItemTables, Rows, form_of, items_of, places_in, planes_of
 from assocpriv.server.counting.parts import LEAST_PART, Packed, Progress, part_size
 from assocpriv.server.counting.sums import Candidates
 
@@ -182,10 +182,15 @@ class BlockCounter:
         if itemsets.shape[1] == 1:
             return count_block_items
         starts = np.searchsorted(itemsets[:, 0], np.arange(n_items + 1))
-        ordered = np.ascontiguousarray(itemsets)
-        return lambda rows, segments, members, sums: count_block_itemsets(
-            rows, segments, members, ordered, starts, slots, sums
-        )
+        ordered, half = np.ascontiguousarray(itemsets), 1 << (itemsets.shape[1] - 1)
+
+        def count(rows: Rows, segments: Ints, members: Ints, sums: Ints) -> None:
+            n_rows = int((segments[:, 5] - segments[:, 4]).max(initial=1)) + half
+            bits = np.empty((n_rows, int((segments[:, 2] - segments[:, 1]).max(initial=1))), dtype=np.uint64)
+            scratch = bits, np.empty(n_rows, np.int64), np.full(n_items, -1), np.empty(itemsets.shape[1], np.int64)
+            count_block_itemsets(rows, segments, members, ordered, starts, slots, scratch, sums)
+
+        return count
 
     def _tasks(self) -> Iterator[_Task]:
         n_rows = self._inside.padded_items + form_of(self._inside).n_planes

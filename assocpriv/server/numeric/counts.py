@@ -145,13 +145,14 @@ def _count(
     """Return all histograms in a row, and whether all codes exist."""
     from assocpriv.core.kernels.tallies import tally_codes
 
-    wrong = threading.Event()
+    wrong, widest = threading.Event(), int(axes[:, 0, 2].max(initial=0)) + 1
 
     def work(part: Iterable[NDArray[np.uint8]], counts: NDArray[np.int64]) -> Iterator[float]:
+        found = np.empty((2, widest), dtype=np.int64)
         for packed in part:
             for start in range(0, len(packed), _STEP):
                 few = np.ascontiguousarray(packed[start : start + _STEP])
-                if tally_codes(few, axes, places, counts):
+                if tally_codes(few, axes, places, found, counts):
                     wrong.set()
                 yield float(len(few))
 

@@ -1,16 +1,49 @@
-"""Cells of CSV text, replaced by other texts; every byte outside them is copied."""
+"""Text, byte by byte: lines of item numbers are read, cells of CSV replaced by other texts."""
 
 from typing import Any
 
-from assocpriv.core.compiling import Ints, const, entry, int32, int64, uint8
+from assocpriv.core.compiling import kernel
+from assocpriv.core.kernels.words import Ints
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 
 
-@entry(
-    const(uint8[::1]), int64, const(int64[::1]), const(int32[:, ::1]), const(uint8[::1]), const(int64[::1]),
-    uint8[::1],
-)  # fmt: skip
+@kernel
+def parse_numbers(text: Any, max_digits: int, ids: Any, sizes: Any) -> Any:
+    """Write the numbers in lines of text, uint8 (n,), to ids, int32, and how many each line holds to sizes, int32.
+
+    The text ends with a newline; ids has room for ⌈n/2⌉ numbers, sizes for the lines. Numbers of 1 to max_digits ≤ 9
+    digits stand between blanks and tabs; a carriage return may stand right before a newline.
+
+    Returns (numbers written, position of the first byte that may not stand where it does, −1 if there is none): a
+    digit is one too many for its number.
+    """
+    n_ids = line = first = value = digits = 0
+    for place in range(text.shape[0]):
+        byte = int(text[place])
+        if 48 <= byte <= 57:
+            if digits == max_digits:
+                return n_ids, place
+            value = 10 * value + byte - 48
+            digits += 1
+        else:
+            if digits:
+                ids[n_ids] = value
+                n_ids += 1
+                value = digits = 0
+            if byte == _NEWLINE:
+                sizes[line] = n_ids - first
+                line += 1
+                first = n_ids
+            elif byte == _RETURN:
+                if place + 1 == text.shape[0] or text[place + 1] != _NEWLINE:
+                    return n_ids, place
+            elif byte not in (32, 9):
+                return n_ids, place
+    return n_ids, -1
+
+
+@kernel
 def replace_cells(
     text: Any, separator: int, columns: Ints, choices: Any, words: Any, starts: Ints, replaced: Any
 ) -> Any:
