@@ -11,9 +11,7 @@ needs it, calls :func:`load_numba` first. A program that loaded numba before thi
 """
 
 import functools
-import hashlib
 import os
-import shutil
 import stat
 import sys
 import threading
@@ -39,7 +37,8 @@ def kernel(function: _F) -> _F:
     """
     numba = load_numba()
     with _lock, _code_folder(numba.config) as folder:
-        return cast(_F, numba.njit(cache=folder is not None, nogil=True, forceinline=True, _nrt=False)(function))
+        options = {"nogil": True, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
+        return cast(_F, numba.njit(cache=folder is not None, **options)(function))
 
 
 _tell: list[Callable[[], None]] = []  # one at most
@@ -81,6 +80,8 @@ def _code_folder(config: Any) -> Iterator[Path | None]:
 
 def find_folder() -> Path | None:
     """Return the folder for code of these kernels, made if it is not there; None where code cannot be kept safely."""
+    import shutil  # late, as every command imports this module
+
     named = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
     place = named / "assocpriv" if named.is_absolute() else _users_folder()
     if not place.is_absolute():  # no home
@@ -96,6 +97,8 @@ def find_folder() -> Path | None:
 
 def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
+    import hashlib
+
     files = sorted((Path(__file__).parent / "kernels").glob("*.py"))
     settings = sorted(item for item in os.environ.items() if item[0].startswith("NUMBA_"))
     facts = [each.read_bytes() for each in (Path(__file__), *files)]
