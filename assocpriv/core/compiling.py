@@ -17,7 +17,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -136,7 +135,7 @@ class _Loader(SourceFileLoader):
         )
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     """Finds one module, to be loaded by our loader."""
 
     def find_spec(
