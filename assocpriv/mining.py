@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 
     from assocpriv.core.light_frame import AnyFrame, LightFrame
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.files.spark_reports import SparkReports
     from assocpriv.server.counting.backend import CountingBackend
     from assocpriv.server.estimates.intervals import ErrorOptions
     from assocpriv.server.itemsets.ask import Answers
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from assocpriv.server.itemsets.requests import MiningRequest, check_aim
     from assocpriv.server.itemsets.rules import write_rules
     from assocpriv.server.itemsets.selection import ItemsetFilter, RuleFilter
+    from assocpriv.server.spark import SparkReports
 
 __all__ = [
     "ErrorOptions", "ItemsetFilter", "MiningRequest", "Reports", "RuleFilter", "answer", "ask", "ask_rules",
@@ -147,9 +147,9 @@ def _backend(
         from assocpriv.server.counting.backend import LocalBackend
 
         return LocalBackend.of(reports, memory_bytes, progress)
-    from assocpriv.server.counting.spark_backend import SparkBackend
+    from assocpriv.server.spark import SparkBackend
 
-    return SparkBackend(reports, memory_bytes, progress)
+    return SparkBackend(reports, memory_bytes)
 
 
 def describe_undecided(itemsets: "AnyFrame") -> list[str]:

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from assocpriv.client.numeric.predict import PredictionCounts
     from assocpriv.files.atomic import check_writable
     from assocpriv.files.reports import Reports, read_reports
-    from assocpriv.files.spark_reports import SparkReports
     from assocpriv.files.tree_models import read_tree as read_model
     from assocpriv.files.tree_models import write_tree as write_model
     from assocpriv.planning.numeric.planner import plan_table as plan
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from assocpriv.server.numeric.released import released_frame
     from assocpriv.server.numeric.trees.estimator import ReleasedTreeClassifier
     from assocpriv.server.numeric.trees.export import tree_dot, tree_lines
+    from assocpriv.server.spark import SparkReports
 
 __all__ = [
     "CategoryColumn", "Distribution", "Distributions", "LabelColumn", "NumberColumn", "PredictionCounts",

@@ -4,8 +4,7 @@
 ``numeric.reconstruct`` and ``guidance.collect`` take as they take any other; results are the same to the last integer.
 """
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,12 +14,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from assocpriv.files.spark_reports import SparkReports
     from assocpriv.plans.baskets.plan import Plan
     from assocpriv.plans.published import PublishedPlan
+    from assocpriv.server.spark import SparkReports
 
 __all__ = ["SparkReports", "connect", "mine", "randomize", "read_reports", "reports_of"]
-_HOMES = {"assocpriv.files.spark_reports": ("SparkReports",)}
+_HOMES = {"assocpriv.server.spark": ("SparkReports",)}
 
 __getattr__, __dir__ = on_first_use(globals(), _HOMES)
 
@@ -55,7 +54,7 @@ def read_reports(
         WireError, PlanError: as :func:`assocpriv.read_reports`.
     """
     from assocpriv.files.reports import read_reports as read
-    from assocpriv.files.spark_reports import SparkReports
+    from assocpriv.server.spark import SparkReports
 
     reports = read(paths)
     return SparkReports.of_files(reports, connect(master) if spark is None else spark)
@@ -65,8 +64,6 @@ def reports_of(
     frame: "DataFrame",
     plan: "PublishedPlan | str | Path",
     column: str = "report",
-    *,
-    progress: Callable[[int, int], None] | None = None,
 ) -> "SparkReports":
     """Return reports in a column of a DataFrame as a collection.
 
@@ -74,17 +71,16 @@ def reports_of(
         frame: of Spark, classic or Connect; a row is a report.
         plan: the plan they were made with, or a file of it.
         column: which holds them, as bytes.
-        progress: called with (tasks done, tasks) while the rows are checked and counted.
 
     Raises:
         WireError: no such column, or of another type; rows that are missing, or are no reports of the plan.
         SparkError: Spark gave up.
     """
     from assocpriv.files.plans import read_plan
-    from assocpriv.files.spark_reports import SparkReports
+    from assocpriv.server.spark import SparkReports
 
     chosen = read_plan(plan) if isinstance(plan, str | Path) else plan
-    return SparkReports.of_frame(frame, chosen, column, progress)
+    return SparkReports.of_frame(frame, chosen, column)
 
 
 def mine(
@@ -116,12 +112,12 @@ def mine(
     if hasattr(reports, "mapInArrow"):
         if plan is None:
             raise PlanError("a DataFrame does not say which plan its reports are of; give the plan, or a file of it")
-        tell = options.get("progress")
-        count = partial(tell, "checking reports on Spark") if tell else None
-        return run(reports_of(cast("DataFrame", reports), plan, column, progress=count), min_support, **options)
-    if plan is not None:
+        chosen = reports_of(cast("DataFrame", reports), plan, column)
+    elif plan is not None:
         raise PlanError("report files carry their plan; give none")
-    return run(read_reports(reports, spark, master=master), min_support, **options)
+    else:
+        chosen = read_reports(reports, spark, master=master)
+    return run(chosen, min_support, **options)
 
 
 # ---- the clients' side: whoever holds baskets, and shares reports
@@ -136,7 +132,6 @@ def randomize(
     transaction_column: str | None = None,
     unknown: str = "error",
     repeats: str = "error",
-    progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Randomize the baskets of a DataFrame into a new folder of report files, a report a basket.
 
@@ -151,7 +146,6 @@ def randomize(
         transaction_column: which basket a row's item belongs to.
         unknown: ``error``, or ``drop`` to leave out names that the plan does not know.
         repeats: ``error``, or ``merge`` to count a name once that a basket repeats.
-        progress: called with (tasks done, tasks), of those stages that Spark has begun.
 
     Returns:
         How many reports were written.
@@ -165,13 +159,12 @@ def randomize(
     Warns:
         UserWarning: of what sampling long baskets loses.
     """
-    from assocpriv.client.baskets.on_spark import BasketColumns, randomize_frame
+    from assocpriv.client.spark import randomize_frame
     from assocpriv.files.plans import read_plan
     from assocpriv.planning.transaction_size import sampling_loss, warn_of_loss
     from assocpriv.plans.baskets.plan import Plan
 
     chosen = read_plan(plan, Plan) if isinstance(plan, str | Path) else Plan.of(plan)
-    columns = BasketColumns(item_column, transaction_column, unknown, repeats)
-    sizes = randomize_frame(baskets, chosen, Path(output), columns, progress)
+    sizes = randomize_frame(baskets, chosen, Path(output), (item_column, transaction_column), unknown, repeats)
     warn_of_loss(sampling_loss(sizes, chosen))
     return sizes.total()

@@ -216,11 +216,11 @@ IMPORTS = {
     "auditing/enumerate/small_walks.py": {"Entropy"},
     "auditing/enumerate/words_and_bulk.py": {"WordEntropy"},
     "client/baskets/bulk.py": {"WordEntropy"},
-    "client/baskets/on_spark.py": {"SystemEntropy"},
     "client/baskets/fixed_size.py": {"Entropy"},
     "client/baskets/randomizer.py": {"Entropy"},
     "client/kinds.py": {"Entropy"},
     "client/ledger.py": {"Entropy", "SystemEntropy"},
+    "client/spark.py": {"SystemEntropy"},
     "client/baskets/seeds.py": {"Entropy"},
     "collector/output.py": {"SystemEntropy"},
     "core/ranking.py": {"WORD_BITS"},
@@ -245,7 +245,7 @@ SYSTEM = {
     "client/ledger.py", "client/collector_connection.py",
     "auditing/enumerate/words_and_bulk.py",
     "collector/keys.py", "collector/known_ids.py", "collector/postgres_store.py", "collector/sealing.py",
-    "files/store_mark.py", "pages/sessions.py", "core/spark/sums.py", "client/baskets/on_spark.py",
+    "files/store_mark.py", "pages/sessions.py", "client/spark.py",
 }  # fmt: skip
 _MODULE = "assocpriv.core.entropy"
 _SOURCES = {"secrets", "urandom", "getrandom", "uuid", "uuid4", "ssl", "SystemRandom"}

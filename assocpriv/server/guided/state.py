@@ -14,19 +14,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.files.reports import Reports
-from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.guided.guidance import Guidance
 from assocpriv.plans.guided.plan import GuidedPlan
 from assocpriv.plans.guided.safeguards import TupleMix
 from assocpriv.plans.guided.weights import coin_of, ratio_of, weight_bounds
 from assocpriv.server.guided.correction import class_sums, corrected
 from assocpriv.server.guided.spectrum import Spectrum, spectrum
+
+if TYPE_CHECKING:
+    from assocpriv.server.spark import SparkReports
 
 RECENT = 32  # guidances that may still be answered: 3,200 tuples at the usual batch
 _AT_ONCE = 1 << 16
@@ -139,7 +142,11 @@ def publish(state: MinerState, level: int | None = None) -> MinerState:
 
 
 def collect(
-    state: MinerState, reports: Reports | SparkReports, files: Iterable[Path] | None = None, *, leave_out: bool = False
+    state: MinerState,
+    reports: "Reports | SparkReports",
+    files: Iterable[Path] | None = None,
+    *,
+    leave_out: bool = False,
 ) -> MinerState:
     """Return the state with reports added, all of them or none.
 
@@ -161,7 +168,7 @@ def collect(
     count = partial(_sums_by_guidance, state, leave_out)
     n_classes, n_cells = len(state.plan.labels), state.sums[0].size
     n_sums = len(state.guidances) * n_classes * (1 + n_cells)
-    found = reports.add_up(count, n_sums) if isinstance(reports, SparkReports) else count(-1, [reports])
+    found = count(0, reports) if isinstance(reports, Reports) else reports.add_up(count, n_sums)
     received, sums = state.received.copy(), state.sums.copy()
     for guidance, each in zip(state.guidances, found.reshape(-1, n_classes, 1 + n_cells), strict=True):
         received += each[:, 0]
@@ -173,12 +180,12 @@ def collect(
     return replace(state, received=received, sums=sums, collected=(*state.collected, *digests))
 
 
-def _sums_by_guidance(state: MinerState, leave_out: bool, _task: int, pieces: Iterable[Reports]) -> NDArray[np.int64]:
+def _sums_by_guidance(state: MinerState, leave_out: bool, _first: int, reports: Reports) -> NDArray[np.int64]:
     """Return what reports add up to, int64: by guidance and class the tuples' number, and their sums of r'r."""
     places = {guidance.serial: place for place, guidance in enumerate(state.guidances)}
     n_classes = len(state.plan.labels)
     found = np.zeros((len(places), n_classes, 1 + state.sums[0].size), dtype=np.int64)
-    for packed in (batch for piece in pieces for batch in piece.batches(_AT_ONCE)):
+    for packed in reports.batches(_AT_ONCE):
         for guidance, classes, bits in _by_guidance(state, packed, leave_out):
             counts, added = class_sums(classes, bits, n_classes)
             found[places[guidance.serial]] += np.hstack([counts[:, None], added.reshape(n_classes, -1)])

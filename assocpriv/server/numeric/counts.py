@@ -8,6 +8,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +16,17 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, PlanError, WireError, counted
 from assocpriv.core.parallel import add_up
 from assocpriv.files.reports import Reports, file_batches, row_groups
-from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.numeric.plan import TablePlan
+
+if TYPE_CHECKING:
+    from assocpriv.server.spark import SparkReports
 
 MOST_CELLS = 1 << 24  # of all histograms together; each core has its own
 _BATCH = 1 << 18  # reports
 _STEP = 1 << 16  # reports; a step of work after which it can be stopped
 
 
-def table_plan(reports: Reports | SparkReports) -> TablePlan:
+def table_plan(reports: "Reports | SparkReports") -> TablePlan:
     """Return the plan of reports of a table.
 
     Raises:
@@ -35,7 +38,7 @@ def table_plan(reports: Reports | SparkReports) -> TablePlan:
 
 
 def count_codes(
-    reports: Reports | SparkReports,
+    reports: "Reports | SparkReports",
     tables: Sequence[tuple[int, ...]],
     *,
     bins: Mapping[int, NDArray[np.int64]] | None = None,
@@ -75,8 +78,8 @@ def count_codes(
         )
     axes, places = _layout(plan, tables, shapes, chosen)
     starts = np.cumsum([0, *sizes])
-    if isinstance(reports, SparkReports):
-        counts = reports.add_up(partial(_count_in_task, tables, chosen, int(starts[-1])), int(starts[-1]), progress)
+    if not isinstance(reports, Reports):
+        counts = reports.add_up(partial(_count_in_task, tables, chosen), int(starts[-1]))
         return [counts[start:end].reshape(s) for start, end, s in zip(starts, starts[1:], shapes, strict=False)]
     total = len(reports)
     tell = None if progress is None else lambda done: progress(round(done), total)
@@ -90,17 +93,10 @@ def count_codes(
 
 
 def _count_in_task(
-    tables: Sequence[tuple[int, ...]],
-    bins: Mapping[int, NDArray[np.int64]],
-    n_counts: int,
-    _task: int,
-    pieces: Iterable[Reports],
+    tables: Sequence[tuple[int, ...]], bins: Mapping[int, NDArray[np.int64]], _first: int, reports: Reports
 ) -> NDArray[np.int64]:
     """Count what one of Spark's tasks reads: all histograms in a row."""
-    counts = np.zeros(n_counts, dtype=np.int64)
-    for piece in pieces:
-        counts += np.concatenate([table.ravel() for table in count_codes(piece, tables, bins=bins)])
-    return counts
+    return np.concatenate([table.ravel() for table in count_codes(reports, tables, bins=bins)])
 
 
 def _parts(reports: Reports) -> Iterator[Iterable[NDArray[np.uint8]]]:

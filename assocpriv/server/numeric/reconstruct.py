@@ -19,6 +19,7 @@ for a column drop out of it, which is no bias: who is asked is drawn whatever th
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ from numpy.typing import NDArray
 from assocpriv.core.errors import EstimateError, counted
 from assocpriv.core.parallel import map_ahead
 from assocpriv.files.reports import Reports
-from assocpriv.files.spark_reports import SparkReports
 from assocpriv.plans.numeric.channel import transition
 from assocpriv.plans.numeric.columns import CategoryColumn, Column
 from assocpriv.plans.numeric.laws import Clear
@@ -41,6 +41,9 @@ from assocpriv.server.numeric.iterated_bayes import iterated_bayes
 from assocpriv.server.numeric.likelihood import maximize
 from assocpriv.server.numeric.moments import ClassCounts
 from assocpriv.server.numeric.smooth import smooth_shares
+
+if TYPE_CHECKING:
+    from assocpriv.server.spark import SparkReports
 
 Progress = Callable[[int, int], None]
 _MOST_TOGETHER = 256  # inputs of two columns together: their covariance is a matrix of so many rows
@@ -73,7 +76,9 @@ class Question:
             raise EstimateError(f"method {self.method} takes one column at a time; joint takes smooth or em")
 
 
-def reconstruct(reports: Reports | SparkReports, question: Question, progress: Progress | None = None) -> Distributions:
+def reconstruct(
+    reports: "Reports | SparkReports", question: Question, progress: Progress | None = None
+) -> Distributions:
     """Reconstruct what a question asks for; see :func:`assocpriv.numeric.reconstruct`."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -81,7 +86,7 @@ def reconstruct(reports: Reports | SparkReports, question: Question, progress: P
         return _answer(reports, question, progress)
 
 
-def _answer(reports: Reports | SparkReports, question: Question, progress: Progress | None) -> Distributions:
+def _answer(reports: "Reports | SparkReports", question: Question, progress: Progress | None) -> Distributions:
     plan, level = table_plan(reports), ErrorOptions(question.confidence_level).confidence_level
     if question.joint is not None:
         pair = (plan.place_of(question.joint[0]), plan.place_of(question.joint[1]))
@@ -232,7 +237,7 @@ def _kron(first: CoarseChannel, second: CoarseChannel) -> NDArray[np.float64]:
 
 
 def _joint(
-    reports: Reports | SparkReports,
+    reports: "Reports | SparkReports",
     plan: TablePlan,
     pair: tuple[int, int],
     method: str,

@@ -1,0 +1,148 @@
+"""Baskets of a DataFrame randomized by Spark's tasks, into a folder of report files: each basket reported once.
+
+Spark may try a task again, or twice at once, and each attempt draws anew. So that nobody is told of twice, no attempt
+writes where reports are kept: it writes a file of its own, of a random name, into a folder beside, and says its name.
+Of each task Spark accepts the answer of one attempt. Only the files that were named in accepted answers are moved, and
+then their folder gets its name, at once; all else is removed. Who is interrupted has nothing under that name. A
+DataFrame of reports is never handed out, as each action on it would draw anew.
+
+Raw baskets are seen in tasks alone. What is refused there names no item; of errors that this package did not expect,
+and of what Spark says when it computes the baskets, only the kind is told.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assocpriv.client.baskets.bulk import randomize_chunks
+from assocpriv.client.baskets.transactions import Viewer
+from assocpriv.core.entropy import SystemEntropy
+from assocpriv.core.errors import BasketError, FileError, counted
+from assocpriv.core.spark.session import column_of
+from assocpriv.core.spark.sums import run
+from assocpriv.files.atomic import sync_folder
+from assocpriv.files.reports import write_reports
+from assocpriv.plans.baskets.plan import Plan
+from assocpriv.records.baskets import Baskets, count_sizes, named_baskets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_BASKET = "basket"
+
+
+def randomize_frame(
+    frame: "DataFrame", plan: Plan, output: Path, columns: tuple[str, str | None], unknown: str, repeats: str
+) -> Counter[int]:
+    """Write the reports of all baskets into a new folder; return how many transactions there are of each size.
+
+    ``columns`` are that of items, and that of transactions; without the latter each row is a basket, an array of items.
+
+    Raises:
+        BasketError: no such column, one of another type, no basket, or one that does not fit the plan; nothing is
+            written.
+        FileError: the folder exists, or cannot be written.
+        SparkError: Spark gave up; nothing is written.
+    """
+    if os.path.lexists(output):
+        raise FileError(f"{output} exists already; name a new folder")
+    baskets = _baskets_of(frame, *columns)
+    staging = output.with_name(f".{output.name}.{secrets.token_hex(8)}.part")
+    try:
+        staging.mkdir()
+        task = partial(_randomize_task, plan, unknown, repeats, staging.resolve())
+        answers = run(baskets, task, "name string, sizes string", quote=False)
+        if not answers:
+            raise BasketError("the DataFrame holds no baskets; check that it is the right one")
+        _publish(staging, sorted(name for name, _ in answers), output)
+    except OSError as error:
+        raise FileError(f"cannot write {output}: {error.strerror or error}; nothing was left there") from None
+    finally:
+        _discard(staging)
+    sizes = Counter[int]()
+    for _, told in answers:
+        sizes.update({int(size): n for size, n in json.loads(told).items()})
+    return sizes
+
+
+def _baskets_of(frame: "DataFrame", item_column: str, transaction_column: str | None) -> "DataFrame":
+    """Return a DataFrame of a basket a row, null where a transaction has no name."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import functions as sql
+
+    if item_column == transaction_column:
+        raise BasketError("transaction and item must be two different columns")
+    try:
+        item = column_of(frame, item_column)
+        if transaction_column is None:
+            baskets = frame.select(item.cast("array<string>").alias(_BASKET))
+        else:
+            rows = frame.select(column_of(frame, transaction_column).alias("who"), item.cast("string").alias("item"))
+            items = sql.collect_list(sql.struct("item"))["item"]  # nulls as well, which it would leave out otherwise
+            baskets = rows.groupBy("who").agg(items.alias(_BASKET))
+            baskets = baskets.select(sql.when(sql.isnotnull("who"), baskets[_BASKET]).alias(_BASKET))
+        _ = baskets.schema  # Spark Connect would look at its columns later
+    except PySparkException as error:  # of columns and types; no row has been read yet
+        raise BasketError(f"the DataFrame cannot be taken as baskets: {str(error).partition(chr(10))[0]}") from None
+    return baskets
+
+
+def _publish(staging: Path, names: list[str], output: Path) -> None:
+    """Move the files of accepted attempts to their folder, and give it its name."""
+    kept = staging / "kept"
+    kept.mkdir()
+    for number, name in enumerate(names):
+        os.rename(staging / name, kept / f"part-{number:05}.parquet")
+    sync_folder(kept)
+    os.rename(kept, output)
+
+
+def _discard(staging: Path) -> None:
+    """Remove what was not kept. An attempt that is still at work finds no folder of its name to write into."""
+    removed = staging.with_suffix(".removed")
+    with contextlib.suppress(OSError):
+        os.rename(staging, removed)
+    shutil.rmtree(removed, ignore_errors=True)
+
+
+# ---- in tasks
+
+
+def _randomize_task(plan: Plan, unknown: str, repeats: str, staging: Path, batches: Iterator[Any]) -> Iterator[Any]:
+    """Write the reports of a task's baskets to a file of its own, and yield its name and the transactions' sizes."""
+    import pyarrow as pa
+
+    if not staging.is_dir():
+        raise FileError("the output's folder is not where Spark's tasks run; name one that they and this share")
+    sizes: Counter[int] = Counter()
+    name = f"{secrets.token_hex(16)}.parquet"
+    chunks = randomize_chunks(_transactions(plan, unknown, repeats, batches, sizes), plan, entropy=SystemEntropy())
+    if write_reports((chunk.packed for chunk in chunks), plan, staging / name):
+        yield pa.RecordBatch.from_pylist([{"name": name, "sizes": json.dumps(sizes)}])
+
+
+def _transactions(
+    plan: Plan, unknown: str, repeats: str, batches: Iterator[Any], sizes: Counter[int]
+) -> Iterator[Baskets]:
+    """Yield the transactions of Arrow batches, and count their sizes."""
+    import pyarrow as pa
+
+    viewer, said = Viewer(plan, unknown=unknown), {"format": "list", "item_column": _BASKET}
+    for batch in batches:
+        if batch.column(0).null_count:
+            raise BasketError("the DataFrame has rows without a basket or without a transaction; leave them out")
+        table = pa.table({_BASKET: batch.column(0)})
+        try:
+            named = named_baskets(table, viewer.names, unknown=viewer.unknown, repeats=repeats, table=said)
+            found, _ = viewer.view(named)
+        except BasketError as error:
+            raise BasketError(f"among {counted(batch.num_rows, 'basket')} that a task got at once: {error}") from None
+        sizes.update(count_sizes(found))
+        yield found

@@ -1,0 +1,385 @@
+"""Spark on both sides: its tasks count what the local backend counts, and report each basket once.
+
+One file, so that all of it shares one session.
+"""
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from canary import NAME as CANARY
+from canary import marks_in, shown_by
+from command_line import python, refused, run
+from guided_tables import random_people, small_plan
+from shell_lines import blocks_of
+
+import assocpriv as ap
+from assocpriv.client import spark as client
+from assocpriv.client.guided.bulk import randomize_tuples
+from assocpriv.core.errors import BasketError, EstimateError, FileError, PlanError, SparkError, WireError
+from assocpriv.core.spark import sums
+from assocpriv.files.reports import Reports
+from assocpriv.lab.seeded_entropy import SeededEntropy
+from assocpriv.planning.numeric.designs import design_window
+from assocpriv.planning.planner import make_plan
+from assocpriv.plans.numeric.columns import LabelColumn, NumberColumn
+from assocpriv.plans.numeric.laws import Clear
+from assocpriv.plans.numeric.plan import TablePlan
+from assocpriv.server import spark as server
+from assocpriv.server.counting.backend import LocalBackend
+from assocpriv.server.counting.parts import Part
+from assocpriv.server.guided.state import collect, publish, random_start
+from assocpriv.spark import SparkReports, connect, mine, randomize, read_reports, reports_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:itemsets of")  # what few reports cannot decide
+
+PROMISE = ap.Breach("5%", "99%")  # weak, so that few reports tell much
+PLANS: dict[str, dict[str, Any]] = {"a report of all items": {"code": "bch"}, "blocks": {"blocks": 4}}
+N_ITEMS = 200
+# so weak that reports show their baskets, but for a chance below 10^-9: who was reported can be counted
+NO_PRIVACY = make_plan(N_ITEMS, 1, ap.Breach("0.0000000001%", "99.9999999%"), itemset_size=1, reports=1000)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Any:
+    """The session of all tests, as the command line starts one: two cores, two attempts at a task."""
+    if not shutil.which("java") and not os.environ.get("CI"):
+        pytest.skip("Spark needs Java 17 or later")
+    session = connect("local[2,2]")
+    session.conf.set("spark.sql.shuffle.partitions", 2)
+    return session
+
+
+@pytest.fixture(autouse=True)
+def small_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several tasks."""
+    monkeypatch.setattr(server, "_TASK_REPORTS", 400)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Report files of a plan of each form."""
+    rng, made = np.random.default_rng(7), {}
+    for name, options in PLANS.items():
+        plan = make_plan(24, 3, PROMISE, itemset_size=3, reports=20_000, **options)
+        baskets = [set(map(str, (24 * rng.random(3) ** 3).astype(int))) for _ in range(1000)]
+        made[name] = tmp_path_factory.mktemp("reports")
+        for number, part in enumerate((baskets[:600], baskets[600:601], baskets[601:])):
+            ap.randomize_baskets(part, plan).write(made[name] / f"{number}.parquet")
+    return made
+
+
+@pytest.fixture
+def folder(folders: dict[str, Path]) -> Path:
+    """Report files of the usual form."""
+    return folders["a report of all items"]
+
+
+def failing_once(task: Callable[..., Iterator[Any]], flags: Path) -> Callable[..., Iterator[Any]]:
+    """A task whose first attempt in each partition fails when all is done; it leaves a flag."""
+
+    def failing(*given: Any) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        yield from task(*given)
+        context = TaskContext.get()
+        assert context is not None
+        flag = flags / str(context.partitionId())
+        if not flag.exists():
+            flag.touch()
+            raise OSError("the first attempt at every task fails")
+
+    flags.mkdir()
+    return failing
+
+
+# ---- counting
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("backend", ["local", "Spark"])
+def test_backends_count_alike(
+    request: pytest.FixtureRequest, folders: dict[str, Path], tmp_path: Path, backend: str, plan: str
+) -> None:
+    """Subsets of an item and of three, in all reports and both parts: as in memory, wherever reports are.
+
+    Some are at hand and stand first, as what a collector has not sealed; of every task of Spark one attempt fails.
+    """
+    files = ap.read_reports(folders[plan])
+    first = next(files.batches(300))
+    reports = Reports(files.plan, first, files.paths, len(files))
+    wanted = LocalBackend.of(Reports(files.plan, np.concatenate([first, *files.batches(1000)])))
+    tried: Any = LocalBackend.of(reports, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        if backend == "Spark":
+            there = SparkReports.of_files(reports, request.getfixturevalue("spark"))
+            assert len(there) == 1300
+            tried = server.SparkBackend(there)
+            patch.setattr(sums, "_count_task", failing_once(sums._count_task, tmp_path / "flags"))
+        for part in Part:
+            (one, _), (other, _) = wanted.open(part), tried.open(part)
+            assert one.n_reports == other.n_reports
+            for size in (1, 3):
+                itemsets = np.array(list(combinations(range(6), size)), dtype=np.int64)
+                for here, found in zip(one.subsets(itemsets), other.subsets(itemsets), strict=True):
+                    assert (here == found).all()
+        if backend == "Spark":
+            assert len(list((tmp_path / "flags").iterdir())) == 3
+
+
+def assert_same(one: pd.DataFrame, other: pd.DataFrame) -> None:
+    """Tables agree in every bit, and in what they say of themselves."""
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+    assert one.attrs == other.attrs
+
+
+def test_tables_are_the_same(spark: Any, folder: Path) -> None:
+    """What is mined of files, with tests, and of a DataFrame, and what is asked."""
+    plan, files = ap.read_reports(folder).plan, read_reports(folder, spark)
+    assert_same(ap.mine(files, 0.1, certain="95%"), ap.mine(folder, 0.1, certain="95%"))
+    assert_same(ap.ask(files, [["0"], ["2", "1"]]), ap.ask(folder, [["0"], ["2", "1"]]))
+    frame = spark.read.parquet(str(folder)).repartition(3).toDF("till.report")
+    assert_same(mine(frame, plan, 0.1, column="till.report"), ap.mine(folder, 0.1))
+    with pytest.raises(EstimateError, match="rows of a DataFrame have none"):
+        mine(frame, plan, 0.1, column="till.report", certain="95%")
+
+
+def test_numbers_are_counted_the_same(spark: Any, tmp_path: Path) -> None:
+    """Distributions of a table's columns, by class."""
+    age = NumberColumn("age", design_window(40, Fraction(19), optional=True), True, Fraction(20), Fraction(80), 20)
+    plan = TablePlan((age, LabelColumn("class", Clear(2), False, ("A", "B"))), 1, ap.Breach("0.1%", "90%"))
+    table = pd.DataFrame({"age": np.arange(3000) % 60 + 20.0, "class": np.where(np.arange(3000) % 3, "A", "B")})
+    ap.numeric.randomize_table(table, plan).write(tmp_path / "released.parquet")
+    there, here = read_reports(tmp_path / "released.parquet", spark), tmp_path / "released.parquet"
+    assert_same(ap.numeric.reconstruct(there, by="class").frame(), ap.numeric.reconstruct(here, by="class").frame())
+
+
+def test_tuples_are_summed_the_same(spark: Any, tmp_path: Path) -> None:
+    """The miner's sums of guided tuples, of two guidances: the same state, whoever read the files."""
+    plan = small_plan(batch=50)
+    rng, state = np.random.default_rng(3), publish(random_start(plan, 1))
+    for number in range(2):
+        positions, classes = random_people(plan, 80, rng)
+        packed = randomize_tuples(positions, classes, plan, state.guidance, entropy=SeededEntropy(number))
+        Reports(plan, packed).write(tmp_path / f"{number}.parquet")
+        before, state = state, publish(collect(state, Reports(plan, packed)))
+    there, here = collect(before, read_reports(tmp_path, spark)), collect(before, ap.read_reports(tmp_path))
+    assert (there.received == here.received).all()
+    assert (there.sums == here.sums).all()
+    assert there.collected == here.collected
+
+
+def test_tasks_are_as_few_as_the_driver_holds_counts_of(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many counts are returned by few tasks; candidates are as many as memory allows."""
+    monkeypatch.setattr(sums, "_AT_THE_DRIVER", 24)
+    assert sums.add_up(spark.range(0, 100, 1, 7), lambda batches: np.array([int(len(list(batches)) > 0)]), 1) == [2]
+
+
+def test_positions_go_on_from_piece_to_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which part a report belongs to goes by its place in the whole collection."""
+    reports = ap.read_reports(folder)
+    monkeypatch.setattr(server, "_PIECE_BYTES", 250 * reports.plan.report_bytes)
+    runs = [[(reports.paths[0], 0, 40), (reports.paths[1], 0, 640)], [(reports.paths[2], 0, 700)]]
+    pieces = server._read_files(reports.plan, runs, iter([pa.record_batch({"id": [1, 0]})]))
+    found = [(first, len(piece)) for first, piece in pieces]
+    assert found == [(700, 250), (950, 149), (40, 250), (290, 250), (540, 101)]
+
+
+def test_other_reports_are_refused(spark: Any, folder: Path, tmp_path: Path) -> None:
+    """Other columns and rows, files that are damaged or that tasks cannot open: one clear line each."""
+    plan = ap.read_reports(folder).plan
+    for rows, said in (
+        (spark.range(3), r"reports are a column 'report' of type binary; the DataFrame has id \(bigint\)"),
+        (spark.createDataFrame([(None,)], "report binary"), "1 missing report"),
+        (spark.createDataFrame([(bytes(99),)], "report binary"), f"not of {plan.report_bytes} byte"),
+    ):
+        with pytest.raises(WireError, match=said):
+            reports_of(rows, plan)
+    with pytest.raises(PlanError, match="give the plan"):
+        mine(spark.range(3), min_support=0.1)
+    with pytest.raises(PlanError, match="report files carry their plan"):
+        mine(folder, plan, min_support=0.1)
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    content = bytearray((tmp_path / "2.parquet").read_bytes())
+    content[60] ^= 1
+    (tmp_path / "2.parquet").write_bytes(content)
+    reports = read_reports(tmp_path, spark)
+    with pytest.raises(WireError, match=r"2\.parquet is damaged"):
+        ap.mine(reports, 0.1)
+    (tmp_path / "2.parquet").unlink()
+    with pytest.raises(SparkError, match=r"cannot open .*2\.parquet; tasks must find all files"):
+        ap.mine(reports, 0.1)
+
+
+# ---- randomizing
+
+
+def reported(folder: Path) -> Counter[int]:
+    """Which items reports show, and how many of them."""
+    packed = next(ap.read_reports(folder).batches(10_000))
+    assert packed.shape[1] == 1
+    return Counter(packed[:, 0].tolist())
+
+
+def test_each_basket_is_reported_once(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every first attempt at a task fails when its file is written: of the two attempts' reports one is published."""
+    assert [ap.randomize({str(item)}, NO_PRIVACY)[0] for item in range(N_ITEMS)] == list(range(N_ITEMS))
+    frame = spark.createDataFrame([([str(item)],) for item in range(N_ITEMS)], "items array<string>").repartition(3)
+    monkeypatch.setattr(client, "_randomize_task", failing_once(client._randomize_task, tmp_path / "flags"))
+    assert randomize(frame, NO_PRIVACY, tmp_path / "reports") == N_ITEMS
+    assert len(list((tmp_path / "flags").iterdir())) == len(list((tmp_path / "reports").iterdir())) == 3
+    assert reported(tmp_path / "reports") == Counter(range(N_ITEMS))
+    assert {path.name for path in tmp_path.iterdir()} == {"flags", "reports"}
+    with pytest.raises(FileError, match="exists already; name a new folder"):
+        randomize(frame, NO_PRIVACY, tmp_path / "reports")
+
+
+def test_transactions_of_rows_are_whole(spark: Any, tmp_path: Path) -> None:
+    """Rows of one transaction come together wherever they lie, under names that Spark must quote."""
+    rows = [(f"person {who}", item) for item in range(3) for who in range(60)]
+    frame = spark.createDataFrame(rows, "`a.who` string, `what``s` int").repartition(5)
+    plan = make_plan(3, 3, ap.Breach("5%", "60%"), itemset_size=1, reports=1000)
+    sizes = client.randomize_frame(frame, plan, tmp_path / "reports", ("what`s", "a.who"), "error", "error")
+    assert sizes == Counter({3: 60})
+
+
+def attempt(plan: ap.Plan, staging: Path) -> bytes:
+    """What an attempt at a task of 200 baskets writes."""
+    batch = pa.record_batch({"basket": [["1"]] * 200})
+    (row,) = next(client._randomize_task(plan, "error", "error", staging, iter([batch]))).to_pylist()
+    return next(ap.read_reports(staging / row["name"]).batches(1000)).tobytes()
+
+
+def test_attempts_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two attempts at one task agree in nothing but the number of reports; a seeded source would repeat itself."""
+    plan = make_plan(100, 3, ap.Breach("5%", "50%"), itemset_size=1, reports=1000)
+    assert attempt(plan, tmp_path) != attempt(plan, tmp_path)  # equal with a chance below 2^-1000
+    monkeypatch.setattr(client, "SystemEntropy", lambda: SeededEntropy(1))
+    assert attempt(plan, tmp_path) == attempt(plan, tmp_path)  # what this test would notice
+
+
+def test_files_of_other_attempts_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two attempts that both ended the one is published that Spark accepted; who is late writes nothing."""
+    staging, late = tmp_path / ".reports.0.part", []
+    staging.mkdir()
+    for name in ("accepted", "other"):
+        (staging / name).write_bytes(name.encode())
+    client._publish(staging, ["accepted"], tmp_path / "reports")
+    assert [path.read_bytes() for path in (tmp_path / "reports").iterdir()] == [b"accepted"]
+    remove = shutil.rmtree
+
+    def remove_late(folder: Path, **options: bool) -> None:
+        with pytest.raises(FileError, match="the output's folder is not where") as caught:
+            attempt(NO_PRIVACY, staging)
+        late.append(caught)
+        remove(folder, **options)
+
+    monkeypatch.setattr(client.shutil, "rmtree", remove_late)
+    client._discard(staging)
+    assert late
+    assert [path.name for path in tmp_path.iterdir()] == ["reports"]
+
+
+BAD: dict[str, tuple[str, list[Any], dict[str, Any], str]] = {
+    "no such column": ("names array<string>", [(["1"],)], {}, "cannot be taken as baskets: .*items"),
+    "another type": ("items string", [(CANARY,)], {}, "cannot be taken as baskets: .*CAST"),
+    "an unknown name": ("items array<string>", [(["1"],), ([CANARY],)], {}, "not in the catalogue"),
+    "no item": ("who int, items int", [(1, None), (1, 2)], {"transaction_column": "who"}, "is missing"),
+    "no transaction": ("who int, items string", [(None, CANARY)], {"transaction_column": "who"}, "without a trans"),
+    "no baskets": ("items array<string>", [], {}, "holds no baskets"),
+    "one column for both": ("items string", [("1",)], {"transaction_column": "items"}, "two different columns"),
+    "an unknown choice": ("items array<string>", [(["1"],)], {"unknown": "ignore"}, "unknown must be one of"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_baskets_are_refused(spark: Any, tmp_path: Path, case: str) -> None:
+    """One clear line that shows no item, and nothing is left."""
+    schema, rows, options, said = BAD[case]
+    with pytest.raises(BasketError, match=said) as caught:
+        randomize(spark.createDataFrame(rows, schema), NO_PRIVACY, tmp_path / "reports", **options)
+    assert not marks_in(shown_by(caught.value))
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_spark_says_of_a_row_is_not_told(spark: Any, tmp_path: Path) -> None:
+    """A DataFrame whose own computation fails: Spark quotes the value that it failed at."""
+    from pyspark.sql import functions as sql
+
+    frame = spark.createDataFrame([(CANARY,)], "items string")
+    frame = frame.select(sql.array(sql.raise_error("items").cast("string")).alias("items"))
+    with pytest.raises(SparkError, match="what it says may quote data") as caught:
+        randomize(frame, NO_PRIVACY, tmp_path / "reports")
+    assert not marks_in(shown_by(caught.value))
+    assert not list(tmp_path.iterdir())
+    missing = RuntimeError("Traceback …\nModuleNotFoundError: No module named 'assocpriv'\n\tat org.apache.spark…")
+    assert str(sums._told(missing, quote=False)) == "ModuleNotFoundError: No module named 'assocpriv'"
+
+
+# ---- starting
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PySpark's, of a pipe to no Java
+def test_what_spark_needs_is_told_in_a_line(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No PySpark, no Java or an old one, nobody who answers, and a master that is nobody's."""
+    from pyspark import SparkContext
+
+    def refusal(master: str = "local[1]") -> str:
+        return refused("mine", folder, "--min-support", "10%", "--backend", "spark", "--master", master)
+
+    assert "nothing answers at 127.0.0.1:1, which --master spark://127.0.0.1:1 names" in refusal("spark://127.0.0.1:1")
+    assert "nothing answers at 127.0.0.1:1" in refusal("sc://127.0.0.1:1")
+    assert "--master goes with --backend spark" in refused("mine", folder, "--top", 3, "--master", "local[1]", status=2)
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        "#!/bin/sh\nprintf '\\tjava.lang.UnsupportedClassVersionError: for 61, and this is 52\\n' >&2; exit 1\n"
+    )
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert f"JAVA_HOME is {tmp_path}, where there is none" in refusal()
+    java.chmod(0o700)
+    assert "could not be started on local[1]: UnsupportedClassVersionError: for 61, and this is 52" in refusal()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "there is none on the PATH; install it, or set JAVA_HOME to one" in refusal()
+    monkeypatch.setitem(__import__("sys").modules, "pyspark.sql", None)
+    assert "pip install 'assocpriv[spark]'" in refusal()
+
+
+def test_a_command_says_the_same(spark: Any, folder: Path) -> None:
+    """In a process of its own, with a Spark of its own: what it says without one, and nothing else."""
+    command = ["mine", folder, "--min-support", "10%", "--json"]
+    done = python(*command, "--backend", "spark", "--master", "local[2]")
+    assert (done.returncode, done.stdout, done.stderr) == (0, run(*command).stdout, "")
+
+
+def test_what_the_page_shows_runs(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/scaling.md: its Python blocks in their order, on frames and files of the names that they use."""
+    page = Path(__file__).parents[2].joinpath("docs", "scaling.md").read_text(encoding="utf-8")
+    mine_them, randomize_them = ("\n".join(lines) for lines in blocks_of(page, "python"))
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(["milk", "bread", "tea"], 2, PROMISE)
+    ap.write_plan(plan, "plan.json")
+    reports = ap.randomize_baskets([["milk", "bread"], ["tea"]] * 1500, plan)
+    Path("collection").mkdir()
+    reports.write("collection/1.parquet")
+    said: dict[str, Any] = {"spark": spark, "frame": spark.read.parquet(str(tmp_path / "collection"))}
+    exec(mine_them, said)
+    assert frozenset({"milk"}) in set(said["itemsets"]["itemsets"])
+    rows = [(1, "milk", ["milk", "bread"]), (1, "bread", ["milk", "bread"]), (2, "tea", ["tea"])]
+    said["frame"] = spark.createDataFrame(rows, "bon int, article string, items array<string>")
+    for number, line in enumerate(randomize_them.splitlines()):
+        exec(line.replace('"reports"', f'"reports{number}"'), said)
+    assert [ap.inspect(f"reports{number}").reports for number in range(2)] == [3, 2]
