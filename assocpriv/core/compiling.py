@@ -16,7 +16,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -35,9 +35,12 @@ def kernel(function: _F) -> _F:
     kernel calls becomes part of it, which it otherwise would only where LLVM thinks that it pays.
     """
     numba = load_numba()
-    with _lock, _code_folder(numba.config) as folder:
-        options = {"nogil": True, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
-        return cast(_F, numba.njit(cache=folder is not None, **options)(function))
+    options = {"nogil": True, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
+    compiled = numba.njit(**options)(function)
+    if compiled is not function:  # as numba's setting DISABLE_JIT has it
+        with _lock, _code_folder(numba.config) as folder:
+            _keep(compiled, function, folder)
+    return cast(_F, compiled)
 
 
 _tell: list[Callable[[], None]] = []  # one at most
@@ -66,9 +69,40 @@ def _listen() -> None:
 # ---- where code is kept
 
 
+def _keep(compiled: Any, function: Callable[..., Any], folder: Path | None) -> None:
+    """Have a kernel's code kept in a folder, or nowhere: numba would go on to folders that no digest names."""
+    if folder is None:
+        return
+    with suppress(RuntimeError):  # numba finds no folder that it can write
+        cache = _cache_class()(function)
+        if Path(cache.cache_path).is_relative_to(folder):
+            compiled._cache = cache  # as numba does with cache=True
+
+
+@functools.cache
+def _cache_class() -> Callable[..., Any]:
+    """Return numba's cache, but that what is damaged is compiled anew, and what cannot be written is done without."""
+    from numba.core.caching import FunctionCache
+
+    class Cache(FunctionCache):  # type: ignore[misc]
+        def load_overload(self, *wanted: Any) -> Any:
+            try:
+                return super().load_overload(*wanted)
+            except Exception:  # noqa: BLE001 -- of unpickling anything
+                with suppress(OSError):
+                    self.flush()
+                return None
+
+        def save_overload(self, *compiled: Any) -> None:
+            with suppress(OSError):
+                super().save_overload(*compiled)
+
+    return Cache
+
+
 @contextmanager
 def _code_folder(config: Any) -> Iterator[Path | None]:
-    """Have numba keep what is declared meanwhile in our folder, and nothing of anybody else's; None without one."""
+    """Have numba take our folder for what is declared meanwhile, and its own again after that; None without one."""
     folder, before = find_folder(), config.CACHE_DIR
     try:
         config.CACHE_DIR = str(folder or "")
@@ -87,9 +121,12 @@ def find_folder() -> Path | None:
         return None
     folder = place.resolve() / f"kernels-{_digest()}"  # a link that others can change would lead elsewhere later
     try:
-        folder.mkdir(0o700, parents=True, exist_ok=True)
+        for each in reversed((folder, *folder.parents)):  # nothing is made in a folder of others
+            each.mkdir(0o700, exist_ok=True)  # parents=True would let in whom the umask does
+            if not _is_ours(each, may_be_shared=each != folder):
+                return None
         has_room = shutil.disk_usage(folder).free >= _FREE_BYTES
-        return folder if has_room and all(map(_is_ours, (folder, *folder.parents))) else None
+        return folder if has_room and os.access(folder, os.W_OK | os.X_OK) else None
     except OSError:
         return None
 
@@ -105,20 +142,23 @@ def _digest() -> str:
 
 
 def _users_folder() -> Path:
-    """Return the user's own cache folder, by the custom of the system."""
+    """Return the user's own cache folder, by the custom of the system; a relative one without a home."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", "")) / "assocpriv" / "Cache"
     if sys.platform == "darwin":
-        return Path("~/Library/Caches/assocpriv").expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "assocpriv"
+        return Path(os.path.expanduser("~/Library/Caches/assocpriv"))
+    return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "assocpriv"
 
 
-def _is_ours(place: Path) -> bool:
-    """Tell whether only this user and root can exchange what lies in a folder (Windows keeps users apart)."""
+def _is_ours(place: Path, *, may_be_shared: bool) -> bool:
+    """Tell whether only this user and root can exchange what lies in a folder (Windows keeps users apart).
+
+    In a shared one, such as /tmp, others can add to it, but not exchange what is ours.
+    """
     status = place.stat()
     if not hasattr(os, "getuid"):
         return True
-    is_sticky = bool(status.st_mode & stat.S_ISVTX)  # as /tmp: only owners can exchange what is theirs
+    is_sticky = may_be_shared and bool(status.st_mode & stat.S_ISVTX)
     return status.st_uid in (0, os.getuid()) and (is_sticky or not status.st_mode & (stat.S_IWOTH | stat.S_IWGRP))
 
 

@@ -141,6 +141,66 @@ def test_without_a_place_kernels_are_compiled_all_the_same(named: Path, monkeypa
     assert find_folder() is None
 
 
+def test_folders_are_made_for_the_user_alone(named: Path) -> None:
+    """Whatever others the umask lets in; else our own folders would be refused from then on."""
+    before = os.umask(0)
+    try:
+        assert find_folder() is not None
+    finally:
+        os.umask(before)
+    assert (named / "assocpriv").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_folder_that_others_can_add_to_is_not_used(named: Path) -> None:
+    """They could add code to it, though not exchange ours; above it such a folder, as /tmp, is good enough."""
+    folder = find_folder()
+    assert folder is not None
+    folder.chmod(0o1777)
+    assert find_folder() is None
+    folder.chmod(0o700)
+    named.chmod(0o1777)
+    assert find_folder() == folder
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a user whom the system does not know, in a container."""
+
+    def find_nobody(_number: int) -> None:
+        raise KeyError
+
+    pwd = pytest.importorskip("pwd")
+    for name in ("HOME", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", find_nobody)
+    assert find_folder() is None
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_damaged_code_is_compiled_anew(install: Path, ending: str) -> None:
+    """A file that a power failure cut short keeps no command from working, and is replaced."""
+    place = install / "code"
+    assert call(install, NUMBA_CACHE_DIR=str(place)) == [42, 1]
+    (damaged,) = place.rglob(f"outer.twice*.{ending}")
+    for content in (b"", damaged.read_bytes()[:-9]):
+        damaged.write_bytes(content)
+        assert call(install, NUMBA_CACHE_DIR=str(place)) == [42, 1]
+        assert call(install, NUMBA_CACHE_DIR=str(place)) == [42, 0]
+
+
+def test_code_is_kept_nowhere_else(install: Path) -> None:
+    """Where numba cannot write in our folder, or is told of others, which no digest names."""
+    place = install / "code"
+    assert call(install, NUMBA_CACHE_DIR=str(place)) == [42, 1]
+    (inner,) = (place / "assocpriv").glob("kernels-*/*")
+    shutil.rmtree(inner)
+    inner.touch()
+    in_tree = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
+    for setting in ({}, in_tree):
+        for _ in range(2):
+            assert call(install, NUMBA_CACHE_DIR=str(place), **setting) == [42, 1]
+    assert not [path for path in install.rglob("*.nbi") if "kernels-" not in str(path)]
+
+
 def test_functions_of_others_are_kept_where_numba_would() -> None:
     """Where numba keeps what other packages compile is theirs to say, also after kernels were declared."""
     config = compiling.load_numba().config
