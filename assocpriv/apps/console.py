@@ -71,6 +71,8 @@ def say(lines: Iterable[str]) -> None:
 def _tell(lines: Iterable[str], word: str = "", **style: Any) -> None:
     from assocpriv.apps.terminal import has_colours, talk
 
+    if sys.stderr is None:  # closed
+        return
     Progress.make_room()
     for line in lines:
         for part in talk(line, word, sys.stderr, **style):
@@ -123,10 +125,11 @@ def say_compiling() -> None:
     """Say that a command waits for the compiler, and whether the next one will; in any thread."""
     from assocpriv.core.compiling import find_folder
 
-    if find_folder():
-        _tell(["compiling for this processor, which takes some seconds the first time …"])
-    else:
-        _tell(["compiling for this processor; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"])
+    more = ", which takes some seconds the first time …"
+    if not find_folder():
+        more = "; the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own"
+    with contextlib.suppress(OSError):  # nobody reads it
+        _tell([f"compiling for this processor{more}"])
 
 
 def say_what_it_took(seconds: float) -> None:

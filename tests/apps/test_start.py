@@ -127,3 +127,11 @@ def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> No
     assert "compiling" not in said("--quiet", place=tmp_path / "two")
     (tmp_path / "two").chmod(0o777)
     assert "the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own" in said(place=tmp_path / "two")
+
+
+def test_a_note_that_nobody_can_read_stops_nothing(folder: Path, tmp_path: Path) -> None:
+    """Nor does a closed standard error keep a command from its result."""
+    command = [sys.executable, "-m", "assocpriv", "numeric", "randomize", str(folder / "people.csv")]
+    command += ["--plan", str(folder / "table.json"), "-o", str(tmp_path / "released.parquet"), "--force"]
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], check=True, env=environment)
