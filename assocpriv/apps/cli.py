@@ -16,7 +16,7 @@ import click
 from assocpriv import __version__
 from assocpriv.apps.console import LazyGroup, Refused, say_compiling, say_what_it_took, showing_log, talk_as
 from assocpriv.apps.progress import Progress
-from assocpriv.core.compiling import tell_when_compiling
+from assocpriv.core.compiling import find_folder, tell_when_compiling
 from assocpriv.core.errors import AssocprivError
 
 _COMMANDS = (
@@ -62,6 +62,13 @@ class _Group(LazyGroup):
             raise
         except (AssocprivError, OSError, MemoryError) as error:
             problem = _problem(error)
+        except Exception as error:
+            if type(error).__name__ not in (
+                "EOFError",
+                "UnpicklingError",
+            ):  # of pickle, which loads compiled code alone
+                raise
+            problem = f"compiled code is damaged; remove the folder {find_folder()}"
         Progress.make_room()
         raise Refused(problem)
 

@@ -16,7 +16,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -36,11 +36,8 @@ def kernel(function: _F) -> _F:
     """
     numba = load_numba()
     options = {"nogil": True, "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True}
-    compiled = numba.njit(**options)(function)
-    if compiled is not function:  # as numba's setting DISABLE_JIT has it
-        with _lock, _code_folder(numba.config) as folder:
-            _keep(compiled, function, folder)
-    return cast(_F, compiled)
+    with _lock, _code_folder(numba.config) as folder:
+        return cast(_F, numba.njit(cache=folder is not None, **options)(function))
 
 
 _tell: list[Callable[[], None]] = []  # one at most
@@ -67,37 +64,6 @@ def _listen() -> None:
 
 
 # ---- where code is kept
-
-
-def _keep(compiled: Any, function: Callable[..., Any], folder: Path | None) -> None:
-    """Have a kernel's code kept in a folder, or nowhere: numba would go on to folders that no digest names."""
-    if folder is None:
-        return
-    with suppress(RuntimeError):  # numba finds no folder that it can write
-        cache = _cache_class()(function)
-        if Path(cache.cache_path).is_relative_to(folder):
-            compiled._cache = cache  # as numba does with cache=True
-
-
-@functools.cache
-def _cache_class() -> Callable[..., Any]:
-    """Return numba's cache, but that what is damaged is compiled anew, and what cannot be written is done without."""
-    from numba.core.caching import FunctionCache
-
-    class Cache(FunctionCache):  # type: ignore[misc]
-        def load_overload(self, *wanted: Any) -> Any:
-            try:
-                return super().load_overload(*wanted)
-            except Exception:  # noqa: BLE001 -- of unpickling anything
-                with suppress(OSError):
-                    self.flush()
-                return None
-
-        def save_overload(self, *compiled: Any) -> None:
-            with suppress(OSError):
-                super().save_overload(*compiled)
-
-    return Cache
 
 
 @contextmanager

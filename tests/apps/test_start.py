@@ -112,26 +112,35 @@ def test_what_is_loaded_is_seen(folder: Path) -> None:
 
 
 def test_the_first_run_says_that_it_compiles(folder: Path, tmp_path: Path) -> None:
-    """Once, on standard error, and no more when the code is kept; quiet says nothing; nothing is kept unsafely."""
-    command = [sys.executable, "-m", "assocpriv"]
-    mine = ["mine", str(folder / "reports.parquet"), "--min-support", "20%"]
+    """Once, on standard error, and no more when the code is kept; nothing is kept unsafely, nothing damaged is run."""
+    out = str(tmp_path / "released.parquet")
+    table = [
+        "numeric",
+        "randomize",
+        str(folder / "people.csv"),
+        "--plan",
+        str(folder / "table.json"),
+        "-o",
+        out,
+        "--force",
+    ]
 
-    def said(*options: str, place: Path) -> str:
+    def run_in(place: Path, *options: str, closed: str = "") -> tuple[int, str]:
+        command = ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "assocpriv", *options, *table]
         environment = os.environ | {"NUMBA_CACHE_DIR": str(place)}
-        done = subprocess.run([*command, *options, *mine], capture_output=True, text=True, check=True, env=environment)
-        return done.stderr
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        return done.returncode, done.stderr
 
     note = "compiling for this processor, which takes some seconds the first time …"
-    assert said(place=tmp_path / "one").splitlines().count(note) == 1
-    assert note not in said(place=tmp_path / "one")
-    assert "compiling" not in said("--quiet", place=tmp_path / "two")
+    status, said = run_in(tmp_path / "one")
+    assert (status, said.splitlines().count(note)) == (0, 1)
+    assert "compiling" not in run_in(tmp_path / "one")[1]
+    assert run_in(tmp_path / "one", closed="2>&-") == (0, "")
+    for damaged in tmp_path.rglob("*.nbi"):
+        damaged.write_bytes(damaged.read_bytes()[:-9])
+    status, said = run_in(tmp_path / "one")
+    assert (status, said.count("\n")) == (1, 1)
+    assert "compiled code is damaged; remove the folder" in said
+    assert run_in(tmp_path / "two", "--quiet") == (0, "")
     (tmp_path / "two").chmod(0o777)
-    assert "the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own" in said(place=tmp_path / "two")
-
-
-def test_a_note_that_nobody_can_read_stops_nothing(folder: Path, tmp_path: Path) -> None:
-    """Nor does a closed standard error keep a command from its result."""
-    command = [sys.executable, "-m", "assocpriv", "numeric", "randomize", str(folder / "people.csv")]
-    command += ["--plan", str(folder / "table.json"), "-o", str(tmp_path / "released.parquet"), "--force"]
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run(["sh", "-c", '"$@" 2>&-', "sh", *command], check=True, env=environment)
+    assert "the code cannot be kept: set NUMBA_CACHE_DIR to a folder of your own" in run_in(tmp_path / "two")[1]
