@@ -104,3 +104,10 @@ class SystemEntropy(WordEntropy):
         import numpy as np
 
         return np.frombuffer(secrets.token_bytes(count * 8), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def read_only(words: "NDArray[np.uint64]") -> "NDArray[np.uint64]":
+    """Return words as kernels take them, from any source: for arrays that may be written they would compile anew."""
+    view = words.view()
+    view.flags.writeable = False
+    return view

@@ -12,6 +12,7 @@ import pytest
 
 from assocpriv.client.baskets.bulk import BulkRandomizer, randomize_chunks
 from assocpriv.client.baskets.randomizer import Randomizer
+from assocpriv.core.entropy import SystemEntropy
 from assocpriv.core.errors import BasketError
 from assocpriv.lab.seeded_entropy import SeededEntropy
 from assocpriv.plans.baskets.catalogue import Catalogue
@@ -267,3 +268,20 @@ def test_arrays_that_are_no_baskets_are_refused(offsets, items):
     arrays = (np.array(offsets, dtype=np.int64), np.array(items, dtype=np.int64))
     with pytest.raises(BasketError, match="must lie in the catalogue and rise"):
         list(randomize_chunks(Baskets(plan.catalogue, *arrays), plan, entropy=SeededEntropy(1)))
+
+
+def test_kernels_take_words_of_every_source_alike(rng, monkeypatch):
+    """Not compiled again, for words that may be written, where others had to be drawn in the middle of a command."""
+    plan = naive.small_plan("bch", N_ITEMS, 2, 1)
+    randomizer, kinds = BulkRandomizer(plan), set()
+    run = randomizer._tables.randomize
+
+    def look(offsets, items, words, *written):
+        kinds.add(words.flags.writeable)
+        return run(offsets, items, words, *written)
+
+    monkeypatch.setattr(randomizer._tables, "randomize", look)
+    for entropy in (SystemEntropy(), SeededEntropy(1)):
+        for count in (0, 300):
+            randomizer.randomize(random_baskets(rng, 20), entropy.words(count), entropy)
+    assert kinds == {False}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from assocpriv.client.baskets.fixed_size import SetDraws
 from assocpriv.client.baskets.randomizer import kept_subsets, subsets_by_size
-from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.entropy import WordEntropy, read_only
 from assocpriv.core.errors import BasketError, PlanError
 from assocpriv.core.parallel import map_ahead
 from assocpriv.core.ranking import binomial_words, to_words, words_for
@@ -189,7 +189,7 @@ class BulkRandomizer:
         done = 0
         while True:
             more, used, status = self._tables.randomize(
-                baskets.offsets[done:], baskets.items, words, fitted[done:], reports[done:]
+                baskets.offsets[done:], baskets.items, read_only(words), fitted[done:], reports[done:]
             )
             done += more
             if status == 0:

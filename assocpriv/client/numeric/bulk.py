@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assocpriv.core.entropy import WordEntropy
+from assocpriv.core.entropy import WordEntropy, read_only
 from assocpriv.core.parallel import map_ahead
 from assocpriv.plans.numeric.columns import Column
 from assocpriv.plans.numeric.laws import Clear, GaussianNoise, UniformNoise, Window
@@ -62,7 +62,7 @@ class TableRandomizer:
         reports = np.empty((len(raw_inputs), self.plan.report_bytes), dtype=np.uint8)
         done = 0
         while True:
-            more, used, status = self.run(raw_inputs[done:], words, reports[done:])
+            more, used, status = self.run(raw_inputs[done:], read_only(words), reports[done:])
             done += more
             if not status:
                 return reports
