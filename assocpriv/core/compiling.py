@@ -83,7 +83,7 @@ def find_folder() -> Path | None:
 
     named = Path(os.environ.get("NUMBA_CACHE_DIR", ""))
     place = named / "assocpriv" if named.is_absolute() else _users_folder()
-    if not place.is_absolute():  # no home
+    if not place.is_absolute() or "NUMBA_CACHE_LOCATOR_CLASSES" in os.environ:  # no home; or numba looks elsewhere
         return None
     folder = place.resolve() / f"kernels-{_digest()}"  # a link that others can change would lead elsewhere later
     try:

@@ -178,7 +178,10 @@ def test_without_a_home_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_folder_that_cannot_be_written_is_not_used(named: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba would go on to another, which no digest names."""
     assert find_folder() is not None
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda *_: False)
+        assert find_folder() is None
+    monkeypatch.setenv("NUMBA_CACHE_LOCATOR_CLASSES", "InTreeCacheLocator")
     assert find_folder() is None
 
 
