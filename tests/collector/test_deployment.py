@@ -32,12 +32,6 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def listens(port: int) -> bool:
-    """Tell whether somebody listens at a port."""
-    with socket.socket() as tried:
-        return tried.connect_ex(("127.0.0.1", port)) == 0
-
-
 @contextmanager
 def running(command: list[str], log: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """Run a program, all that it says in a file."""
@@ -80,12 +74,21 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path, 
         command = [caddy, "run", "--adapter", "caddyfile", "--config", str(EXAMPLES / "Caddyfile")]
         with running(command, home / "caddy.log", **environment):
             wait_for("Caddy's certificate", certificate_of(home).exists)
-            wait_for("Caddy", lambda: listens(port))
+            wait_for("Caddy", lambda: answers(port, home))
             yield port, home, plan
     for name in ("collector.log", "caddy.log"):
         said = (home / name).read_text()
         assert "127.0.0.1:" not in said.replace(upstream, ""), f"{name} tells addresses"
         assert MARK not in said
+
+
+def answers(port: int, home: Path) -> bool:
+    """Tell whether TLS is spoken: Caddy listens before it has a certificate for the site."""
+    trusted = ssl.create_default_context(cafile=str(certificate_of(home)))
+    with suppress(OSError), socket.create_connection(("localhost", port), timeout=5) as plain:
+        trusted.wrap_socket(plain, server_hostname="localhost").close()
+        return True
+    return False
 
 
 def certificate_of(home: Path) -> Path:
