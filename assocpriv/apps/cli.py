@@ -63,10 +63,7 @@ class _Group(LazyGroup):
         except (AssocprivError, OSError, MemoryError) as error:
             problem = _problem(error)
         except Exception as error:
-            if type(error).__name__ not in (
-                "EOFError",
-                "UnpicklingError",
-            ):  # of pickle, which loads compiled code alone
+            if not _is_of_damaged_code(error):
                 raise
             problem = f"compiled code is damaged; remove the folder {find_folder()}"
         Progress.make_room()
@@ -77,6 +74,14 @@ def _fail(problem: str) -> NoReturn:
     """End outside of any command with one line and exit status 1."""
     click.echo(f"Error: {problem}", err=True)
     sys.exit(1)
+
+
+def _is_of_damaged_code(error: Exception) -> bool:
+    """Tell whether numba could not load what it kept: pickle, which it loads that by, says so in its code."""
+    from traceback import walk_tb
+
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return type(error).__name__ in ("EOFError", "UnpicklingError") and frame.f_globals["__name__"].startswith("numba.")
 
 
 def _problem(error: AssocprivError | OSError | MemoryError) -> str:

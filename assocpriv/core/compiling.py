@@ -97,6 +97,7 @@ def find_folder() -> Path | None:
         return None
 
 
+@functools.cache  # asked for each kernel
 def _digest() -> str:
     """Return a digest of all that code depends on and numba does not look at: other files, and its own settings."""
     import hashlib
